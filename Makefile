@@ -1,0 +1,50 @@
+# Every target sets up what it needs in .venv; only Python 3.11 or newer and make must be present.
+PYTHON ?= python3
+BIN := .venv/bin
+
+.DEFAULT_GOAL := help
+.PHONY: help run test test-slow check format static bench docs clean
+
+help:  ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+run: .venv/run  ## learn a map of Europe from simulated answers and show it
+	$(BIN)/erkle demo
+
+test: .venv/dev  ## run the tests
+	$(BIN)/python -m pytest -n auto -q
+
+test-slow: .venv/dev  ## run the checks that take minutes
+	$(BIN)/python -m pytest -n auto -q -m slow
+
+check: .venv/dev  ## format, lint, types, layers, tests
+	$(BIN)/ruff format .
+	$(MAKE) static test
+
+static: .venv/dev  ## the checks that run no code
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: .venv/dev  ## measure the speed and accuracy claims of the docs
+	$(BIN)/python -m benchmarks
+
+docs: .venv/dev  ## build the site under site/
+	$(BIN)/zensical build --clean --strict
+
+clean:  ## remove the environment and everything built
+	rm -rf .venv site dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
+
+.venv/bin/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "erkle needs Python 3.11 or newer, but $(PYTHON) is `$(PYTHON) --version 2>&1`; set PYTHON=python3.11 or newer." >&2; exit 1; }
+	$(PYTHON) -m venv .venv
+
+.venv/run: pyproject.toml | .venv/bin/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	@touch $@
+
+.venv/dev: pyproject.toml | .venv/bin/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev,docs]'
+	@touch $@ .venv/run

@@ -1,0 +1,31 @@
+"""Losses and steps inside compiled code: one definition, the method of the `NamedTuple`, serves Python and Numba."""
+
+from numba.extending import overload, register_jitable
+
+from erkle.losses import Loss
+from erkle.steps import Step
+
+__all__ = ["magnitude", "slopes"]
+
+
+def slopes(loss: Loss, d_near: float, d_far: float) -> tuple[float, float]:
+    """The loss's two slopes."""
+    return loss.slopes(d_near, d_far)
+
+
+def magnitude(step: Step, j: int, excess: float, slope: float, fall: float) -> float:
+    """The step's magnitude."""
+    return step.magnitude(j, excess, slope, fall)
+
+
+# Numba compares the signatures of the two functions below and of what they return, annotations included.
+@overload(slopes)  # type: ignore[untyped-decorator]
+def _compiled_slopes(loss, d_near, d_far):  # type: ignore[no-untyped-def]
+    method = register_jitable(loss.instance_class.slopes)
+    return lambda loss, d_near, d_far: method(loss, d_near, d_far)
+
+
+@overload(magnitude)  # type: ignore[untyped-decorator]
+def _compiled_magnitude(step, j, excess, slope, fall):  # type: ignore[no-untyped-def]
+    method = register_jitable(step.instance_class.magnitude)
+    return lambda step, j, excess, slope, fall: method(step, j, excess, slope, fall)

@@ -1,0 +1,145 @@
+"""From a kernel to coordinates: classical multidimensional scaling, and maps that do not jump.
+
+The full embedding of a kernel has the kernel's distances. A kernel says nothing of rotation, reflection or
+place, so `embed` fixes them by a rule and `align` by a map that was shown before.
+"""
+
+import numpy as np
+import numpy.typing as npt
+import scipy.linalg
+
+__all__ = ["align", "embed"]
+
+Floats = npt.NDArray[np.float64]
+
+# What single precision leaves of a symmetric matrix.
+SYMMETRY = 1e-6
+
+
+def embed(K: npt.ArrayLike, n_components: int | None = None) -> Floats:
+    """Coordinates whose distances are the kernel's: classical scaling of the centred kernel.
+
+    Parameters
+    ----------
+    K : array of shape (n_objects, n_objects)
+        The kernel, symmetric and finite; what is negative in it counts as rounding and as zero.
+    n_components : int, optional
+        How many columns. By default as many as have variance beyond rounding; any further ones are zeros.
+
+    Returns
+    -------
+    array of shape (n_objects, n_components)
+        Centred columns by falling variance; in each, the entry of largest magnitude (the first of equals) is
+        positive.
+
+    Examples
+    --------
+    >>> places = [0, 1, 5, 6]
+    >>> embed(np.outer(places, places)).round(6)
+    array([[ 3.], [ 2.], [-2.], [-3.]])
+    """
+    K = _checked_kernel(K)
+    n_objects = len(K)
+    if n_components is not None and n_components < 1:
+        raise ValueError(f"Got n_components={n_components}, wanted at least 1; pass 2 for a flat map.")
+    wanted = n_objects if n_components is None else min(n_components, n_objects)
+    centred = K - K.mean(axis=0) - K.mean(axis=1, keepdims=True) + K.mean()
+    variances, V = scipy.linalg.eigh(centred, subset_by_index=(n_objects - wanted, n_objects - 1))
+    variances, V = variances[::-1], V[:, ::-1]
+    # Relative to K and not to what centring leaves of it: of a constant kernel only rounding is left.
+    rounding = n_objects * np.finfo(np.float64).eps * np.linalg.norm(K)
+    kept = int(np.sum(variances > rounding))
+    X = V[:, :kept] * _signs(V[:, :kept]) * np.sqrt(variances[:kept])
+    return X if n_components is None else np.pad(X, ((0, 0), (0, n_components - kept)))
+
+
+def align(X: npt.ArrayLike, reference: npt.ArrayLike, scale: bool = False) -> Floats:
+    """X turned, reflected and moved onto the reference, so that a live map does not jump.
+
+    Parameters
+    ----------
+    X : array of shape (n_objects, n_components)
+        The new map.
+    reference : array of shape (n_reference, any width)
+        The map to keep to: that of the first ``n_reference`` objects, for objects may have been added since.
+        A narrower reference gets columns of zeros; of a wider one the first columns count.
+    scale : bool
+        Also stretch or shrink X; without it all distances in X stay as they are.
+
+    Returns
+    -------
+    array of shape (n_objects, n_components)
+
+    Examples
+    --------
+    >>> align([[0, 0], [0, 2], [1, 0], [1, 1]], [[5, 5], [7, 5], [5, 6]]).round(6)
+    array([[5., 5.], [7., 5.], [5., 6.], [6., 6.]])
+    """
+    X, reference = _checked_map(X, "X"), _checked_map(reference, "reference")
+    if not 0 < len(reference) <= len(X):
+        raise ValueError(
+            f"Got a reference of {len(reference)} objects, wanted 1 to {len(X)}, as many as X has; "
+            "cut the reference to the objects that are still there."
+        )
+    n, width = len(reference), X.shape[1]
+    reference = np.pad(reference[:, :width], ((0, 0), (0, max(0, width - reference.shape[1]))))
+    old, new = X[:n].mean(axis=0), reference.mean(axis=0)
+    moved = (X - old) @ _turn(X[:n] - old, reference - new)
+    if scale:
+        moved *= _stretch(moved[:n], reference - new)
+    return np.asarray(moved + new, dtype=np.float64)
+
+
+def _turn(X: Floats, Y: Floats) -> Floats:
+    """The orthogonal matrix that takes X nearest to Y and turns what Y leaves open as little as it can."""
+    U, strengths, Vt = np.linalg.svd(X.T @ Y)
+    rounding = 1e-12 * np.linalg.norm(X) * np.linalg.norm(Y)
+    decided = int(np.sum(strengths > rounding))
+    turn = U[:, :decided] @ Vt[:decided]
+    if decided < len(turn):
+        least, _ = scipy.linalg.orthogonal_procrustes(U[:, decided:], Vt[decided:].T)
+        turn += U[:, decided:] @ least @ Vt[decided:]
+    return np.asarray(turn, dtype=np.float64)
+
+
+def _stretch(X: Floats, Y: Floats) -> float:
+    """The factor that takes X nearest to Y, or 1 where one of them is a single place."""
+    return float(np.sum(X * Y) / np.sum(X * X)) if np.any(X) and np.any(Y) else 1.0
+
+
+def _signs(V: Floats) -> Floats:
+    sizes = np.abs(V)
+    # Equal sizes differ by rounding; without the slack the sign would hang on it.
+    first = np.argmax(sizes >= (1 - 1e-8) * sizes.max(axis=0, initial=0.0), axis=0)
+    return np.asarray(np.sign(V[first, np.arange(V.shape[1])]), dtype=np.float64)
+
+
+def _checked_kernel(K: npt.ArrayLike) -> Floats:
+    K = _checked_numbers(K, "K")
+    if K.ndim != 2 or K.shape[0] != K.shape[1] or not len(K):
+        raise ValueError(
+            f"Got K of shape {K.shape}, wanted (n_objects, n_objects); pass a kernel, not coordinates."
+        )
+    if np.abs(K - K.T).max() > SYMMETRY * np.abs(K).max():
+        raise ValueError(
+            "Got K that is not symmetric, wanted a kernel; pass (K + K.T) / 2 if that is what you mean."
+        )
+    return K
+
+
+def _checked_map(X: npt.ArrayLike, name: str) -> Floats:
+    X = _checked_numbers(X, name)
+    if X.ndim != 2:
+        raise ValueError(
+            f"Got {name} of shape {X.shape}, wanted (n_objects, n_components); pass one row for each object."
+        )
+    return X
+
+
+def _checked_numbers(A: npt.ArrayLike, name: str) -> Floats:
+    A = np.asarray(A)
+    if A.dtype.kind not in "buif" or not np.isfinite(A).all():
+        raise ValueError(
+            f"Got {name} with entries that are not finite numbers; remove NaN, infinity and text from it."
+        )
+    return A.astype(np.float64, copy=False)

@@ -1,0 +1,264 @@
+"""Files that are either the old one or the new one, whole, whatever happens while they are written.
+
+A file is written under another name in the same folder, flushed to the disk and then renamed, which the
+system does at once or not at all. A crash or a full disk leaves the old file as it was.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import secrets
+import stat
+import zipfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+FORMAT = "erkle"
+VERSION = 1
+
+_REMEDIES = {
+    errno.ENOSPC: "free some space",
+    errno.EDQUOT: "free some space",
+    errno.EFBIG: "allow larger files",
+    errno.EACCES: "choose a place you may write to",
+    errno.EPERM: "choose a place you may write to",
+    errno.EROFS: "choose a place you may write to",
+    errno.ENOENT: "create the folder first",
+    errno.ENOTDIR: "create the folder first",
+    errno.ENAMETOOLONG: "choose a shorter name",
+    errno.EISDIR: "give the path of a file in it",
+}
+
+Pathlike = str | os.PathLike[str]
+
+
+class FileError(ValueError):
+    """A file that is not what it should be; the text says what it is and what to do.
+
+    Examples
+    --------
+    >>> raise FileError("model.npz: is cut short or damaged; restore it from a copy.")
+    Traceback (most recent call last):
+    erkle.files.FileError: model.npz: is cut short or damaged; restore it from a copy.
+    """
+
+
+@contextmanager
+def write_atomically(path: Pathlike) -> Iterator[BinaryIO]:
+    """Open a binary file that takes the place of ``path`` when the block ends without an error.
+
+    Parameters
+    ----------
+    path : path
+        A regular file, existing or not; a link is followed, and the permissions of an old file are kept.
+
+    Raises
+    ------
+    OSError
+        With the system's errno and a sentence in ``strerror``; the old file, if any, is unchanged.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with write_atomically(Path(folder, "map.txt")) as file:
+    ...         _ = file.write(b"here be dragons")
+    ...     Path(folder, "map.txt").read_text()
+    'here be dragons'
+    """
+    target = Path(os.path.realpath(path))
+    draft = target.parent / f".erkle-{secrets.token_hex(6)}.tmp"
+    try:
+        permissions = _permissions(target)
+        with draft.open("xb") as file:
+            if permissions is not None:
+                draft.chmod(permissions)
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        draft.replace(target)
+    except OSError as error:
+        # The block may have failed over a file of its own, which needs no words from here.
+        if error.errno is None or error.filename not in (None, str(draft), str(target)):
+            raise
+        remedy = _REMEDIES.get(error.errno, "check the path and the disk")
+        sentence = f"{os.fspath(path)}: cannot be written ({error.strerror}); {remedy}."
+        raise OSError(error.errno, sentence) from error
+    finally:
+        with suppress(OSError):
+            draft.unlink()
+    _flush_folder(target.parent)
+
+
+def write_text(path: Pathlike, text: str) -> None:
+    """Write a text file atomically, in UTF-8 with its line ends as they are.
+
+    Parameters
+    ----------
+    path : path
+    text : str
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_text(Path(folder, "names.txt"), "Zoë")
+    ...     Path(folder, "names.txt").read_text(encoding="utf-8")
+    'Zoë'
+    """
+    with write_atomically(path) as file:
+        file.write(text.encode())
+
+
+def save_npz(path: Pathlike, arrays: Mapping[str, ArrayLike], meta: Mapping[str, Any]) -> None:
+    """Write arrays and a description of them to an uncompressed npz file, atomically.
+
+    The same arrays and description always give the same bytes.
+
+    Parameters
+    ----------
+    path : path
+    arrays : mapping of str to array-like
+        Numbers, booleans or text; no name may be ``meta``.
+    meta : mapping
+        What JSON can hold. ``format`` and ``version`` are added to it where it does not have them.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save_npz(Path(folder, "model.npz"), {"K": [[1.0, 0.0], [0.0, 1.0]]}, {"loss": "STE"})
+    ...     arrays, meta = load_npz(Path(folder, "model.npz"))
+    >>> arrays["K"].shape, meta
+    ((2, 2), {'format': 'erkle', 'version': 1, 'loss': 'STE'})
+    """
+    if "meta" in arrays:
+        raise FileError(f"{Path(path).name}: an array is called meta, which is taken; give it another name.")
+    description = json.dumps({"format": FORMAT, "version": VERSION, **meta})
+    members = {name: np.asanyarray(array) for name, array in arrays.items()}
+    for name, array in members.items():
+        if array.dtype.hasobject:
+            raise FileError(
+                f"{Path(path).name}: array {name} holds Python objects; turn it into numbers or text."
+            )
+    with write_atomically(path) as file, zipfile.ZipFile(file, "w") as archive:
+        for name, array in {"meta": np.array(description), **members}.items():
+            # A ZipInfo without a date: otherwise the bytes would depend on the clock.
+            with archive.open(zipfile.ZipInfo(f"{name}.npy"), "w", force_zip64=True) as member:
+                np.lib.format.write_array(member, array, allow_pickle=False)
+
+
+def load_npz(
+    path: Pathlike, format: str = FORMAT, version: int = VERSION
+) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+    """Read what `save_npz` wrote. No file can run code by being read.
+
+    Parameters
+    ----------
+    path : path
+    format : str
+        The format wanted; a file of another one is refused.
+    version : int
+        The newest version understood; a newer file is refused.
+
+    Returns
+    -------
+    arrays : dict of str to ndarray
+    meta : dict
+        With ``format`` and ``version`` in it.
+
+    Raises
+    ------
+    FileError
+        When there is no such file, or it is damaged, or not one of ours.
+
+    Examples
+    --------
+    >>> load_npz("nowhere.npz")
+    Traceback (most recent call last):
+    erkle.files.FileError: nowhere.npz: there is no such file in ...; check the path.
+    """
+    name = Path(path).name
+    try:
+        with Path(path).open("rb") as file:
+            return _load(file, format, version)
+    except _NotOurs as trouble:
+        raise FileError(f"{name}: {trouble}") from None
+    except FileNotFoundError:
+        folder = Path(path).absolute().parent
+        raise FileError(f"{name}: there is no such file in {folder}; check the path.") from None
+    except IsADirectoryError:
+        raise FileError(f"{name}: is a folder, not a file; give the path of a file in it.") from None
+    except PermissionError as error:
+        raise OSError(error.errno, f"{name}: may not be read by you; change its permissions.") from error
+    except MemoryError:
+        raise FileError(
+            f"{name}: is damaged or needs more memory than there is; use a larger machine."
+        ) from None
+    # Damage shows as BadZipFile, EOFError, OSError, KeyError, ValueError, struct.error and more.
+    except Exception as error:
+        raise FileError(f"{name}: is cut short or damaged; restore it from a copy.") from error
+
+
+class _NotOurs(Exception):
+    """What is wrong with a file that could be opened."""
+
+
+def _load(file: BinaryIO, format: str, version: int) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+    if file.read(4) != b"PK\x03\x04":
+        raise _NotOurs("is not an npz file; give one that erkle has saved.")
+    file.seek(0)
+    with np.load(file, allow_pickle=False) as archive:
+        if "meta" not in archive.files:
+            raise _NotOurs("has no description; give a file that erkle has saved.")
+        meta = json.loads(str(_member(archive, "meta")))
+        if not isinstance(meta, dict) or meta.get("format") != format:
+            raise _NotOurs(f"is not of the format {format}; give a file that was saved as such.")
+        if not isinstance(meta.get("version"), int) or meta["version"] > version:
+            raise _NotOurs(
+                f"has version {meta.get('version')}, but {version} is the newest known; update erkle."
+            )
+        return {key: _member(archive, key) for key in archive.files if key != "meta"}, meta
+
+
+def _member(archive: Mapping[str, Any], key: str) -> NDArray[Any]:
+    try:
+        array = archive[key]
+    except ValueError as error:
+        if "Object arrays" not in str(error):
+            raise
+        raise _NotOurs(f"holds Python objects ({key}), which could run code; use another file.") from None
+    if not isinstance(array, np.ndarray):
+        raise _NotOurs(f"holds something that is not an array ({key}); give a file that erkle has saved.")
+    return array
+
+
+def _permissions(target: Path) -> int | None:
+    """Permissions of the file to be replaced; an error where it is no file at all."""
+    try:
+        mode = target.stat().st_mode
+    except FileNotFoundError:
+        return None
+    if stat.S_ISDIR(mode):
+        raise OSError(errno.EISDIR, os.strerror(errno.EISDIR))
+    if not stat.S_ISREG(mode):
+        # Renaming over a device such as /dev/null would remove the device.
+        raise OSError(errno.EINVAL, "Not a regular file")
+    return stat.S_IMODE(mode)
+
+
+def _flush_folder(folder: Path) -> None:
+    # Some systems cannot flush a folder; the new file is in place by now, so that is no failure.
+    with suppress(OSError):
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)

@@ -1,0 +1,204 @@
+"""The dense kernel in Python: it owns the arrays, and does what the compiled loop asks for.
+
+The loop stops where an eigenpair must come from LAPACK (every time with ``projection="eigh"``, the literal
+algorithm; else only if Lanczos did not converge) or where the maintained inverse is due to be built anew.
+When that happens depends on the rows learned and on nothing else, so any split of a stream gives the same kernel.
+"""
+
+import warnings
+from typing import Any, Literal, Self
+
+import numba.core.errors
+import numpy as np
+from numpy.typing import NDArray
+
+from erkle._kernels import dense as compiled
+from erkle._kernels.lanczos import Krylov
+from erkle._kernels.loop import NOT_FINITE, learn, learn_with_own_parts
+from erkle.kernels import lapack
+from erkle.losses import LOSSES, Loss
+from erkle.steps import STEPS, Step
+
+__all__ = ["DenseKernel", "Projection", "check_initial_kernel"]
+
+Projection = Literal["inverse", "eigh"]
+
+# Room for a Krylov basis; four vectors are enough in the mean, and LAPACK takes over where this is not.
+_LARGEST_BASIS = 48
+# The shift as a share of the mean of the kernel's diagonal, until the depth of real projections is known.
+_FIRST_SIGMA = 0.03
+
+
+class DenseKernel:
+    """K, n × n, exact: every answer is a sparse move and a projection onto the positive semidefinite cone."""
+
+    def __init__(self, K: NDArray[np.float64], tol: float, projection: Projection) -> None:
+        n = len(K)
+        scale = float(np.mean(np.diag(K))) or 1.0
+        memory = np.zeros(1, compiled.memory_dtype)
+        memory["bound"] = max(0.0, _smallest_eigenvalue(K))
+        memory["sigma"] = _FIRST_SIGMA * scale
+        memory["tol"] = tol
+        P = np.zeros((n, n) if projection == "inverse" else (0, 0))
+        self._hold(np.array(K, order="C"), P, memory)
+        if projection == "inverse":
+            self._build_inverse()
+
+    def _hold(self, K: NDArray[np.float64], P: NDArray[np.float64], memory: NDArray[np.void]) -> None:
+        n = len(K)
+        room = min(_LARGEST_BASIS, n) + 1
+        krylov = Krylov(np.zeros((room, n)), *(np.zeros(room) for _ in range(4)))
+        self._state = compiled.DenseState(K, P, memory, np.zeros((4, n)), np.zeros(3), krylov)
+
+    @classmethod
+    def from_arrays(cls, arrays: dict[str, NDArray[Any]]) -> Self:
+        """The kernel that `arrays` came from; it goes on exactly as that one would."""
+        kernel = cls.__new__(cls)
+        memory = np.zeros(1, compiled.memory_dtype)
+        memory[0] = tuple(arrays["memory"])
+        kernel._hold(np.array(arrays["K"], order="C"), np.array(arrays["P"], order="C"), memory)
+        return kernel
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """All of the state, as plain arrays of numbers."""
+        memory = np.array(self._state.memory[0].item(), dtype=np.float64)
+        return {"K": self._state.K, "P": self._state.P, "memory": memory}
+
+    @property
+    def n_objects(self) -> int:
+        """Number of objects."""
+        return len(self._state.K)
+
+    def count(self, name: str) -> int:
+        """One of the counters n_active, n_eigenpairs, n_projections."""
+        return int(self._state.memory[0][name])
+
+    def matrix(self) -> NDArray[np.float64]:
+        """K as it is kept: positive semidefinite up to the tolerance of the eigenpairs."""
+        return lapack.symmetric(self._state.K)
+
+    def excess(self, T: NDArray[np.int64]) -> NDArray[np.float64]:
+        """d²(a, b) - d²(a, c) of each row."""
+        K = self._state.K
+        a, b, c = T.T
+        near = K[b, b] - 2.0 * K[np.maximum(a, b), np.minimum(a, b)]
+        far = K[c, c] - 2.0 * K[np.maximum(a, c), np.minimum(a, c)]
+        return np.asarray(near - far)
+
+    def grow(self, n_new: int) -> None:
+        """Add objects that are like nothing else yet: a unit on the diagonal, zeros beside it."""
+        K, P, memory = self._state.K, self._state.P, self._state.memory
+        memory["bound"] = min(memory["bound"][0], 1.0)
+        if len(P):
+            P = _bordered(P, n_new, 1.0 / (1.0 + memory["sigma"][0]))
+        self._hold(_bordered(K, n_new, 1.0), P, memory)
+
+    def learn(
+        self,
+        loss: Loss,
+        step: Step,
+        canonical: bool,
+        rows: NDArray[np.int64],
+        numbers: NDArray[np.int64],
+        excess: NDArray[np.float64],
+    ) -> None:
+        """Learn rows in order, each the ``numbers``-th answer; fill ``excess`` with what it was before each."""
+        ours = type(loss) in LOSSES.values() and type(step) in STEPS.values()
+        loop = learn if ours else learn_with_own_parts
+        position = 0
+        while position < len(rows):
+            try:
+                position, status = loop(self._state, loss, step, canonical, rows, numbers, position, excess)
+            except numba.core.errors.NumbaError as error:
+                raise TypeError(_cannot_compile(loss, step, error)) from None
+            if status == compiled.NEEDS_EIGENPAIR:
+                self._project()
+            elif status == compiled.NEEDS_INVERSE:
+                self._build_inverse()
+            elif status == compiled.NEEDS_BOUND:
+                self._raise_bound()
+            elif status == NOT_FINITE:
+                excess[position] = np.nan
+                raise FloatingPointError(
+                    f"{type(step).__name__} of {type(loss).__name__} asks for a move that is not finite or beyond "
+                    f"1e100 at answer {numbers[position]}; use a smaller rate, or PassiveAggressive()."
+                )
+
+    def _project(self) -> None:
+        K, P, memory = self._state.K, self._state.P, self._state.memory
+        with lapack.one_thread(len(K)):
+            value, vector = lapack.smallest_eigenpair(K)
+        memory["bound"] = max(0.0, value)
+        if value < 0.0:
+            memory["n_projections"] += 1
+            K -= value * np.outer(vector, vector)
+        if len(P):
+            self._build_inverse()
+
+    def _raise_bound(self) -> None:
+        memory = self._state.memory
+        memory["bound"] = max(0.0, _smallest_eigenvalue(self._state.K))
+        memory["n_eigenpairs"] += 1
+        memory["quiet"] = 0
+
+    def _build_inverse(self) -> None:
+        K, P, memory = self._state.K, self._state.P, self._state.memory
+        memory["least_sigma"] = 1e-6 * max(np.diag(K).max(), 1e-200)
+        if memory["projections"] > len(K) // 2:
+            memory["sigma"] = np.maximum(memory["least_sigma"], memory["depth"] / memory["projections"])
+        memory["updates"] = memory["projections"] = 0
+        memory["depth"] = 0.0
+        with lapack.one_thread(len(K)):
+            inverse = lapack.inverse(K, memory["sigma"][0])
+            if inverse is None:
+                warnings.warn(
+                    "The kernel had left the positive semidefinite cone by more than its tolerance and was projected "
+                    "back; pass a smaller tol to ERKLE if you see this again.",
+                    RuntimeWarning,
+                    stacklevel=6,
+                )
+                K[:] = lapack.projected(lapack.symmetric(K))
+                inverse = lapack.inverse(K, memory["sigma"][0])
+        P[:] = inverse
+
+
+def check_initial_kernel(K: Any, n_objects: int) -> NDArray[np.float64]:
+    """K as an array of floats if it is a kernel of so many objects, else a `ValueError` that says why not."""
+    K = np.asarray(K, dtype=np.float64)
+    if K.shape != (n_objects, n_objects):
+        raise ValueError(f"The initial kernel has shape {K.shape}; pass one of shape ({n_objects}, {n_objects}).")
+    if not np.isfinite(K).all():
+        raise ValueError("The initial kernel has entries that are not finite; pass numbers only.")
+    scale = max(np.abs(K).max(), np.finfo(float).tiny)
+    if np.abs(K - K.T).max() > 1e-8 * scale:
+        raise ValueError("The initial kernel is not symmetric; pass (K + K.T) / 2.")
+    smallest = _smallest_eigenvalue(K)
+    if smallest < -1e-8 * scale:
+        raise ValueError(
+            f"The initial kernel has the eigenvalue {smallest:.3g}, but a kernel has none below 0; "
+            "project it onto the positive semidefinite cone first."
+        )
+    return lapack.projected(0.5 * (K + K.T))
+
+
+def _smallest_eigenvalue(K: NDArray[np.float64]) -> float:
+    if np.array_equal(K, np.diag(np.diag(K))):
+        return float(np.diag(K).min())
+    with lapack.one_thread(len(K)):
+        return lapack.smallest_eigenpair(K)[0]
+
+
+def _bordered(A: NDArray[np.float64], n_new: int, diagonal: float) -> NDArray[np.float64]:
+    n = len(A)
+    larger = np.zeros((n + n_new, n + n_new))
+    larger[:n, :n] = A
+    larger.flat[n * (n + n_new + 1) :: n + n_new + 1] = diagonal
+    return larger
+
+
+def _cannot_compile(loss: Loss, step: Step, error: Exception) -> str:
+    reason = " ".join(str(error).split())[:300]
+    return (
+        f"{type(loss).__name__}.slopes or {type(step).__name__}.magnitude could not be compiled; use arithmetic, "
+        f"comparisons and the math module only. The compiler says: {reason}"
+    )

@@ -1,0 +1,63 @@
+"""The few dense factorisations Python does for the compiled loop, on matrices kept as lower triangles."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+from numpy.typing import NDArray
+from scipy.linalg import lapack
+from threadpoolctl import ThreadpoolController
+
+__all__ = ["inverse", "one_thread", "projected", "smallest_eigenpair", "symmetric"]
+
+Matrix = NDArray[np.float64]
+
+
+@contextmanager
+def one_thread(n: int) -> Iterator[None]:
+    """One BLAS thread for small problems: two make the eigensolver ten times slower at n = 1000."""
+    if n >= 2000:
+        yield
+        return
+    with _controller().limit(limits=1, user_api="blas"):
+        yield
+
+
+@cache
+def _controller() -> Any:
+    return ThreadpoolController()
+
+
+def symmetric(lower: Matrix) -> Matrix:
+    """The whole matrix of which the lower triangle is given."""
+    return np.asarray(np.tril(lower) + np.tril(lower, -1).T)
+
+
+def inverse(lower: Matrix, shift: float) -> Matrix | None:
+    """(A + shift I)^-1 as a lower triangle, by Cholesky; None if A + shift I is not positive definite."""
+    shifted = lower.copy()
+    shifted.flat[:: len(lower) + 1] += shift
+    # LAPACK reads columns: the lower triangle of our rows is its upper triangle, without a copy.
+    factor, trouble = lapack.dpotrf(shifted.T, lower=0, clean=0, overwrite_a=1)
+    if trouble == 0:
+        factor, trouble = lapack.dpotri(factor, lower=0, overwrite_c=1)
+    return None if trouble else np.ascontiguousarray(factor.T)
+
+
+def smallest_eigenpair(lower: Matrix) -> tuple[float, NDArray[np.float64]]:
+    """Smallest eigenvalue and its eigenvector."""
+    values, vectors = scipy.linalg.eigh(lower, lower=True, subset_by_index=[0, 0], check_finite=False)
+    return float(values[0]), vectors[:, 0]
+
+
+def projected(A: Matrix) -> Matrix:
+    """The nearest positive semidefinite matrix; A itself if it is one to rounding."""
+    values, vectors = scipy.linalg.eigh(A, check_finite=False)
+    if values[0] >= -len(A) * np.finfo(float).eps * max(values[-1], 0.0):
+        return A
+    kept = values > 0.0
+    half = vectors[:, kept] * np.sqrt(values[kept])
+    return np.asarray(half @ half.T)

@@ -1,0 +1,119 @@
+"""Losses of one answered triplet, as functions of its two squared distances.
+
+A loss never falls as ``d_near`` grows and never rises as ``d_far`` grows. That is all the learner needs:
+a step then makes at most one eigenvalue of the kernel negative.
+
+A loss is a `NamedTuple` of positive numbers with two methods, ``value(d_near, d_far)`` and
+``slopes(d_near, d_far)``, the two partial derivatives. A loss of your own is a class of the same form; its
+``slopes`` is compiled, so it uses arithmetic and the `math` module only.
+
+>>> from erkle import STE
+>>> STE().slopes(2.0, 2.0)
+(0.5, -0.5)
+"""
+
+import math
+from typing import NamedTuple, Protocol, runtime_checkable
+
+from erkle.parts import check_part
+
+__all__ = ["CKL", "GNMDS", "LOSSES", "STE", "TSTE", "Loss", "check_loss"]
+
+
+@runtime_checkable
+class Loss(Protocol):
+    """What the learners ask of a loss."""
+
+    def value(self, d_near: float, d_far: float) -> float:
+        """The loss itself, never negative."""
+
+    def slopes(self, d_near: float, d_far: float) -> tuple[float, float]:
+        """Derivatives by ``d_near`` (never negative) and by ``d_far`` (never positive)."""
+
+
+class STE(NamedTuple):
+    """log(1 + exp(d_near - d_far)), the loss of Stochastic Triplet Embedding."""
+
+    def value(self, d_near: float, d_far: float) -> float:
+        """The loss itself, never negative."""
+        x = d_near - d_far
+        return max(0.0, x) + math.log1p(math.exp(-abs(x)))
+
+    def slopes(self, d_near: float, d_far: float) -> tuple[float, float]:
+        """1 - p and p - 1, p the probability of the answer."""
+        # exp of a negative number only: it can underflow to 0 but never overflow.
+        tail = math.exp(-abs(d_near - d_far))
+        wrong = 1.0 / (1.0 + tail) if d_near > d_far else tail / (1.0 + tail)
+        return wrong, -wrong
+
+
+class GNMDS(NamedTuple):
+    """max(0, margin + d_near - d_far), the hinge of Generalised Non-metric Multidimensional Scaling."""
+
+    margin: float = 1.0
+
+    def value(self, d_near: float, d_far: float) -> float:
+        """The loss itself, never negative."""
+        return max(0.0, self.margin + d_near - d_far)
+
+    def slopes(self, d_near: float, d_far: float) -> tuple[float, float]:
+        """1 and -1 where the margin is violated, else 0 and 0."""
+        violated = 1.0 if self.margin + d_near - d_far > 0.0 else 0.0
+        return violated, -violated
+
+
+class CKL(NamedTuple):
+    """log((d_near + d_far + 2 mu) / (d_far + mu)), the scale-invariant loss of Crowd Kernel Learning."""
+
+    mu: float = 0.05
+
+    def value(self, d_near: float, d_far: float) -> float:
+        """The loss itself, never negative."""
+        return math.log1p((d_near + self.mu) / (d_far + self.mu))
+
+    def slopes(self, d_near: float, d_far: float) -> tuple[float, float]:
+        """Derivatives by ``d_near`` and by ``d_far``; unlike the others' they differ in size."""
+        both = 1.0 / (d_near + d_far + 2.0 * self.mu)
+        return both, -both * (d_near + self.mu) / (d_far + self.mu)
+
+
+class TSTE(NamedTuple):
+    """-log of the ratio k(d_near) / (k(d_near) + k(d_far)), k(d) = (1 + d/alpha)^(-(alpha+1)/2): t-STE."""
+
+    alpha: float = 1.0
+
+    def value(self, d_near: float, d_far: float) -> float:
+        """The loss itself, never negative."""
+        x = 0.5 * (self.alpha + 1.0) * (math.log1p(d_near / self.alpha) - math.log1p(d_far / self.alpha))
+        return max(0.0, x) + math.log1p(math.exp(-abs(x)))
+
+    def slopes(self, d_near: float, d_far: float) -> tuple[float, float]:
+        """Derivatives by ``d_near`` and by ``d_far``; heavy tails make them fall with the distances."""
+        half = 0.5 * (self.alpha + 1.0)
+        x = half * (math.log1p(d_near / self.alpha) - math.log1p(d_far / self.alpha))
+        tail = math.exp(-abs(x))
+        wrong = 1.0 / (1.0 + tail) if x > 0.0 else tail / (1.0 + tail)
+        return wrong * half / (self.alpha + d_near), -wrong * half / (self.alpha + d_far)
+
+
+LOSSES: dict[str, type[Loss]] = {"ste": STE, "gnmds": GNMDS, "ckl": CKL, "tste": TSTE}
+
+_PROBES = (0.0, 1e-3, 0.3, 1.0, 2.0, 7.0, 100.0)
+
+
+def check_loss(loss: Loss) -> Loss:
+    """The loss with its fields as floats, or a `ValueError` that names the law it breaks.
+
+    >>> check_loss(GNMDS(2))
+    GNMDS(margin=2.0)
+    """
+    loss = check_part(loss, "loss", ("value", "slopes"))
+    for d_near in _PROBES:
+        for d_far in _PROBES:
+            near, far = loss.slopes(d_near, d_far)
+            if not (0.0 <= near < math.inf and -math.inf < far <= 0.0):
+                raise ValueError(
+                    f"{type(loss).__name__}.slopes({d_near}, {d_far}) gives ({near}, {far}), but a loss must not "
+                    "fall with d_near nor rise with d_far; return a slope >= 0 and a slope <= 0."
+                )
+    return loss

@@ -1,0 +1,249 @@
+"""How well a kernel explains answers, and how like another kernel it is.
+
+A triplet (a, b, c) is satisfied when d²(a,b) < d²(a,c), strictly: a kernel that cannot tell b from c has not
+answered, so the identity has error 1. A kernel and its positive multiples share error, rank and alignment.
+"""
+
+import numpy as np
+import numpy.typing as npt
+import scipy.linalg
+import scipy.spatial
+
+from erkle import triplets
+
+__all__ = [
+    "alignment",
+    "decision_values",
+    "prequential_error",
+    "procrustes_disparity",
+    "rank",
+    "triplet_error",
+]
+
+Floats = npt.NDArray[np.float64]
+
+# What single precision leaves of a symmetric matrix.
+SYMMETRY = 1e-6
+
+
+def decision_values(K: npt.ArrayLike, T: npt.ArrayLike) -> Floats:
+    """d²(a,c) − d²(a,b) for each triplet, positive where the kernel agrees with the answer.
+
+    Parameters
+    ----------
+    K : array of shape (n_objects, n_objects)
+        The kernel, symmetric and finite.
+    T : integer array of shape (n_triplets, 3)
+        Rows of anchor, near, far.
+
+    Returns
+    -------
+    array of shape (n_triplets,)
+
+    Examples
+    --------
+    >>> decision_values([[0, 0, 0], [0, 1, 0], [0, 0, 4]], [[0, 1, 2], [2, 0, 1]])
+    array([3., 1.])
+    """
+    K = _checked_kernel(K)
+    a, b, c = triplets.check(T, len(K)).T
+    # K_aa stands in both distances; leaving it out also leaves out its rounding.
+    return np.asarray((K[c, c] - 2 * K[a, c]) - (K[b, b] - 2 * K[a, b]), dtype=np.float64)
+
+
+def triplet_error(K: npt.ArrayLike, T: npt.ArrayLike) -> float:
+    """Share of triplets the kernel does not satisfy; a tie is not satisfied.
+
+    Parameters
+    ----------
+    K : array of shape (n_objects, n_objects)
+        The kernel, symmetric and finite.
+    T : integer array of shape (n_triplets, 3)
+        Rows of anchor, near, far, at least one.
+
+    Examples
+    --------
+    >>> triplet_error([[0, 0, 0], [0, 1, 0], [0, 0, 4]], [[0, 1, 2], [0, 2, 1]])
+    0.5
+    >>> triplet_error([[1, 0, 0], [0, 1, 0], [0, 0, 1]], [[0, 1, 2]])
+    1.0
+    """
+    values = decision_values(K, T)
+    if not len(values):
+        raise ValueError("Got no triplets, but an error needs at least one; pass the answers to measure.")
+    return float(np.mean(values <= 0))
+
+
+def prequential_error(decisions: npt.ArrayLike, window: int | None = None) -> Floats:
+    """Running error of a learner that is asked about each answer before it learns it.
+
+    Parameters
+    ----------
+    decisions : array of shape (n_triplets,)
+        The decision value each answer had before it was learned; zero, negative and NaN count as wrong.
+    window : int, optional
+        Average over this many last answers (over fewer at the beginning) instead of over all so far.
+
+    Returns
+    -------
+    array of shape (n_triplets,)
+
+    Examples
+    --------
+    >>> prequential_error([-1, 2, 0, 3])
+    array([1. , 0.5 , 0.66666667, 0.5 ])
+    >>> prequential_error([-1, 2, 0, 3], window=2)
+    array([1. , 0.5, 0.5, 0.5])
+    """
+    decisions = np.asarray(decisions, dtype=np.float64)
+    if decisions.ndim != 1:
+        raise ValueError(
+            f"Got decisions of shape {decisions.shape}, wanted one number for each answer; pass a flat array."
+        )
+    if window is not None and window < 1:
+        raise ValueError(f"Got window={window}, wanted at least 1; pass None to average over all answers.")
+    wrong = np.cumsum(~(decisions > 0), dtype=np.int64)
+    seen = np.arange(1, len(wrong) + 1)
+    if window is not None:
+        wrong[window:] -= wrong[:-window].copy()
+        seen = np.minimum(seen, window)
+    return np.asarray(wrong / seen, dtype=np.float64)
+
+
+def rank(K: npt.ArrayLike, tol: float | None = None) -> int:
+    """Number of eigenvalues above ``tol`` times the largest one.
+
+    Parameters
+    ----------
+    K : array of shape (n_objects, n_objects)
+        The kernel, symmetric and finite.
+    tol : float, optional
+        By default n_objects times the machine epsilon, as in `numpy.linalg.matrix_rank`.
+
+    Examples
+    --------
+    >>> rank([[1, 1, 0], [1, 1, 0], [0, 0, 2]])
+    2
+    """
+    K = _checked_kernel(K)
+    if tol is None:
+        tol = len(K) * float(np.finfo(np.float64).eps)
+    if not 0 <= tol < 1:
+        raise ValueError(
+            f"Got tol={tol}, wanted a share of the largest eigenvalue, at least 0 and below 1; "
+            "pass None to leave out rounding."
+        )
+    eigenvalues = scipy.linalg.eigvalsh(K)
+    return int(np.sum(eigenvalues > tol * max(eigenvalues[-1], 0.0)))
+
+
+def alignment(K: npt.ArrayLike, L: npt.ArrayLike, center: bool = True) -> float:
+    """⟨K, L⟩ / (‖K‖ ‖L‖), the kernel alignment; centred, that of Cortes, Mohri and Rostamizadeh.
+
+    Parameters
+    ----------
+    K, L : arrays of shape (n_objects, n_objects)
+        Two kernels of the same objects, symmetric and finite.
+    center : bool
+        Move the mean of the objects to the origin first, so that only distances count.
+
+    Returns
+    -------
+    float
+        1 where the kernels are equal up to scale.
+
+    Examples
+    --------
+    >>> alignment([[1, 0], [0, 1]], [[2, -2], [-2, 2]])
+    1.0
+    """
+    K, L = _checked_kernel(K), _checked_kernel(L, "L")
+    if K.shape != L.shape:
+        raise ValueError(
+            f"Got kernels of {len(K)} and {len(L)} objects, wanted the same objects in both; "
+            "cut both to the objects they share."
+        )
+    cosine = np.vdot(_direction(K, "K", center), _direction(L, "L", center))
+    return float(np.clip(cosine, -1.0, 1.0))
+
+
+def procrustes_disparity(X: npt.ArrayLike, Y: npt.ArrayLike) -> float:
+    """Squared difference of two maps after the best shift, scale, rotation and reflection.
+
+    Parameters
+    ----------
+    X, Y : arrays of shape (n_objects, n_components)
+        Coordinates of the same objects; the narrower gets columns of zeros.
+
+    Returns
+    -------
+    float
+        From 0 (the same shape) to 1, as `scipy.spatial.procrustes` has it.
+
+    Examples
+    --------
+    >>> round(procrustes_disparity([[0], [1], [3]], [[0, 0], [0, -2], [0, -6]]), 12)
+    0.0
+    """
+    X, Y = _checked_map(X, "X"), _checked_map(Y, "Y")
+    if len(X) != len(Y):
+        raise ValueError(
+            f"Got maps of {len(X)} and {len(Y)} objects, wanted the same objects in both; "
+            "cut both to the objects they share."
+        )
+    width = max(X.shape[1], Y.shape[1])
+    padded = [np.pad(Z, ((0, 0), (0, width - Z.shape[1]))) for Z in (X, Y)]
+    return float(scipy.spatial.procrustes(*padded)[2])
+
+
+def _direction(K: Floats, name: str, center: bool) -> Floats:
+    """K / ‖K‖, centred if wanted."""
+    largest = np.abs(K).max()
+    K = K / (largest or 1.0)
+    floor = len(K) * np.finfo(np.float64).eps * np.linalg.norm(K)
+    if center:
+        K = K - K.mean(axis=0) - K.mean(axis=1, keepdims=True) + K.mean()
+    norm = np.linalg.norm(K)
+    if norm <= floor:
+        raise ValueError(
+            f"Got a kernel {name} in which all objects {'coincide' if center else 'are zero'}, "
+            "wanted some that differ; learn from answers before comparing."
+        )
+    return np.asarray(K / norm, dtype=np.float64)
+
+
+def _checked_kernel(K: npt.ArrayLike, name: str = "K") -> Floats:
+    K = _checked_numbers(K, name)
+    if K.ndim != 2 or K.shape[0] != K.shape[1] or not len(K):
+        raise ValueError(
+            f"Got {name} of shape {K.shape}, wanted (n_objects, n_objects); pass a kernel, not coordinates."
+        )
+    if np.abs(K - K.T).max() > SYMMETRY * np.abs(K).max():
+        raise ValueError(
+            f"Got {name} that is not symmetric, wanted a kernel; "
+            f"pass ({name} + {name}.T) / 2 if that is what you mean."
+        )
+    return K
+
+
+def _checked_map(X: npt.ArrayLike, name: str) -> Floats:
+    X = _checked_numbers(X, name)
+    if X.ndim != 2:
+        raise ValueError(
+            f"Got {name} of shape {X.shape}, wanted (n_objects, n_components); pass one row for each object."
+        )
+    if not len(X) or not np.ptp(X, axis=0).any():
+        raise ValueError(
+            f"Got a map {name} in which all objects coincide, wanted some that differ; "
+            "learn from answers before comparing."
+        )
+    return X
+
+
+def _checked_numbers(A: npt.ArrayLike, name: str) -> Floats:
+    A = np.asarray(A)
+    if A.dtype.kind not in "buif" or not np.isfinite(A).all():
+        raise ValueError(
+            f"Got {name} with entries that are not finite numbers; remove NaN, infinity and text from it."
+        )
+    return A.astype(np.float64, copy=False)

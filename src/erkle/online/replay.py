@@ -1,0 +1,66 @@
+"""Multi-pass replay: after 2 beta answers, each new one is followed by beta - 1 drawn from all seen so far.
+
+The draws are made row by row from one generator, so any split of a stream into calls gives the same ones.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Replay", "Schedule"]
+
+
+class Schedule(NamedTuple):
+    """Rows to learn in order, the number each one counts as, and where the new answers stand among them."""
+
+    rows: NDArray[np.int64]
+    numbers: NDArray[np.int64]
+    new: NDArray[np.int64]
+
+
+class Replay:
+    """All answers seen so far, and the generator that draws from them. One pass keeps nothing."""
+
+    def __init__(self, passes: int, rng: np.random.Generator) -> None:
+        self.passes = passes
+        self.rng = rng
+        self.seen = 0
+        self._history = np.empty((0, 3), np.int32)
+
+    @property
+    def history(self) -> NDArray[np.int32]:
+        """The answers kept for replay, in the order in which they came."""
+        return self._history[: self.seen if self.passes > 1 else 0]
+
+    def restore(self, seen: int, history: NDArray[np.int32]) -> None:
+        """Stand where another replay stood."""
+        self.seen = seen
+        self._history = np.array(history, np.int32)
+
+    def schedule(self, T: NDArray[np.int64]) -> Schedule:
+        """What to learn for the new answers T."""
+        first = self.seen + 1
+        numbers = np.arange(first, first + len(T))
+        if self.passes == 1:
+            self.seen += len(T)
+            return Schedule(T, numbers, np.arange(len(T)))
+        self._remember(T)
+        draws = self.rng.random((len(T), self.passes - 1))
+        drawn = (draws * numbers[:, None]).astype(np.int64)
+        rows = np.concatenate([T[:, None], self._history[drawn]], axis=1)
+        counted = numbers[:, None] + np.arange(self.passes)
+        # The first 2 beta answers are learned once; their draws are made all the same, so that rows and draws match.
+        wanted = np.broadcast_to(numbers[:, None] > 2 * self.passes, counted.shape).copy()
+        wanted[:, 0] = True
+        new = np.cumsum(wanted.sum(axis=1)) - wanted.sum(axis=1)
+        return Schedule(np.ascontiguousarray(rows[wanted]), counted[wanted], new)
+
+    def _remember(self, T: NDArray[np.int64]) -> None:
+        needed = self.seen + len(T)
+        if needed > len(self._history):
+            room = np.empty((max(needed, 2 * len(self._history)), 3), np.int32)
+            room[: self.seen] = self._history[: self.seen]
+            self._history = room
+        self._history[self.seen : needed] = T
+        self.seen = needed

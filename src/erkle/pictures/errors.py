@@ -1,0 +1,206 @@
+"""The error of a learner against the number of answers it has learned.
+
+Every curve has its name and its last value beside its end; there is no legend to look up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import cycle
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from erkle.pictures.look import (
+    COLOURS,
+    FAINT,
+    INK,
+    POINTS_PER_INCH,
+    SOFT,
+    look,
+    new_figure,
+    plain,
+    text_width,
+)
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+Floats = npt.NDArray[np.float64]
+
+# Sizes of the picture and its parts in points; the right edge is as wide as the longest label.
+WIDTH, HEIGHT = 620.0, 330.0
+LEFT, BOTTOM, TOP, TITLE_ROOM = 50.0, 42.0, 34.0, 16.0
+LABEL_SIZE, LABEL_GAP, LABEL_STEP = 9.0, 9.0, 13.0
+
+LONGEST_NAME = 36
+
+# Per cent that guessing gets wrong.
+CHANCE = 50.0
+
+# A curve of few points shows them all. Of a longer one the first share of the answers is left out, for an
+# average over a handful is noise, and no more points are drawn than a screen has columns.
+FEW, MANY, EARLY = 40, 2000, 0.005
+
+
+class Curve(NamedTuple):
+    """A name, numbers of answers and the per cent wrong at each."""
+
+    name: str
+    x: Floats
+    y: Floats
+
+
+class Label(NamedTuple):
+    """Words to write at a height, in per cent."""
+
+    text: str
+    height: float
+    colour: str
+
+
+def errors_figure(
+    n_answers: npt.ArrayLike, curves: Mapping[str, npt.ArrayLike], title: str | None = None
+) -> Figure:
+    """Curves of error, in per cent, over the number of answers learned.
+
+    Parameters
+    ----------
+    n_answers : array of shape (n_points,)
+        Rising numbers of answers.
+    curves : mapping from names to arrays of shape (n_points,)
+        Shares of wrong answers from 0 to 1, NaN where none was measured; a line joins those that were.
+    title : str, optional
+
+    Examples
+    --------
+    >>> figure = errors_figure([10, 20, 30], {"held out": [0.4, 0.3, 0.25]})
+    >>> [text.get_text() for text in figure.axes[0].texts]
+    ['held out 25.0 %']
+    """
+    x = _checked_counts(n_answers)
+    measured = [_curve(name, x, _checked_errors(name, y, len(x))) for name, y in curves.items()]
+    shown = [curve for curve in measured if len(curve.x)]
+    ceiling = _ceiling(shown)
+    labels = [_label(curve, colour) for curve, colour in zip(shown, cycle(COLOURS), strict=False)]
+    if ceiling > CHANCE:
+        labels.append(Label("guessing", CHANCE, SOFT))
+    with look():
+        figure = new_figure(WIDTH, HEIGHT + (TITLE_ROOM if title else 0.0))
+        axes = _axes(figure, labels, title)
+        _furnish(axes, x[-1], ceiling)
+        for curve, colour in zip(shown, cycle(COLOURS), strict=False):
+            _draw(axes, curve, colour)
+        _write(axes, labels, ceiling)
+    return figure
+
+
+def _curve(name: str, x: Floats, y: Floats) -> Curve:
+    """What is drawn of a curve; the last point always is."""
+    there = np.isfinite(y)
+    x, y = x[there], 100 * y[there]
+    if len(x) > FEW:
+        late = np.searchsorted(x, x[0] + EARLY * (x[-1] - x[0]))
+        kept = np.unique(np.linspace(late, len(x) - 1, MANY).astype(int))
+        x, y = x[kept], y[kept]
+    return Curve(plain(name, LONGEST_NAME), x, y)
+
+
+def _label(curve: Curve, colour: str) -> Label:
+    return Label(f"{curve.name} {curve.y[-1]:.1f} %".lstrip(), float(curve.y[-1]), colour)
+
+
+def _ceiling(curves: list[Curve]) -> float:
+    """The top of the picture: a round number above all curves."""
+    highest = max((float(curve.y.max()) for curve in curves), default=CHANCE)
+    step = 10.0 if highest > 25 else 5.0
+    return float(min(100.0, step * np.ceil((1.05 * highest + 0.5) / step)))
+
+
+def _axes(figure: Figure, labels: list[Label], title: str | None) -> Axes:
+    """The title, and axes that leave room for it and for the labels."""
+    width, height = figure.get_size_inches() * POINTS_PER_INCH
+    right = 2 * LABEL_GAP + max((text_width(label.text, LABEL_SIZE, "bold") for label in labels), default=0.0)
+    if title:
+        place = (LABEL_GAP / width, 1 - LABEL_GAP / height)
+        figure.text(*place, plain(title), fontsize=12, fontweight="bold", color=INK, va="top")
+    room = (width - LEFT - right, HEIGHT - BOTTOM - TOP)
+    return figure.add_axes((LEFT / width, BOTTOM / height, room[0] / width, room[1] / height))
+
+
+def _furnish(axes: Axes, most: float, ceiling: float) -> None:
+    """Limits, grid, ticks and the line of guessing."""
+    from matplotlib.ticker import MaxNLocator, StrMethodFormatter
+
+    axes.set(xlim=(0, max(1.0, most)), ylim=(0, ceiling))
+    axes.spines[["left", "right", "top"]].set_visible(False)
+    axes.tick_params(length=0, pad=6, labelsize=8.5)
+    axes.xaxis.set_major_locator(MaxNLocator(6, integer=True, steps=[1, 2, 2.5, 5, 10]))
+    axes.xaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
+    axes.yaxis.set_major_locator(MaxNLocator(5, steps=[1, 2, 5, 10]))
+    axes.yaxis.set_major_formatter(StrMethodFormatter("{x:g} %"))
+    axes.grid(axis="y", color=FAINT, linewidth=0.8)
+    axes.set_axisbelow(True)
+    axes.set_xlabel("answers", loc="right")
+    axes.set_title("error", loc="left", fontsize=9, color=SOFT, pad=10)
+    if ceiling > CHANCE:
+        axes.axhline(CHANCE, color=SOFT, linewidth=0.9, linestyle=(0, (1, 3)))
+
+
+def _draw(axes: Axes, curve: Curve, colour: str) -> None:
+    """A line, a dot at its end, and small ones where it was measured if those places are few."""
+    axes.plot(curve.x, curve.y, color=colour, linewidth=1.7, solid_capstyle="round", clip_on=False)
+    axes.plot(curve.x[-1:], curve.y[-1:], "o", color=colour, markersize=5.0, clip_on=False)
+    if len(curve.x) <= FEW:
+        axes.plot(curve.x, curve.y, "o", color=colour, markersize=3.2, clip_on=False)
+
+
+def _write(axes: Axes, labels: list[Label], ceiling: float) -> None:
+    """Labels at the right edge, as near their heights as they can be without touching."""
+    from scipy.optimize import isotonic_regression
+
+    if not labels:
+        return
+    tall = HEIGHT - BOTTOM - TOP
+    labels = sorted(labels, key=lambda label: label.height)
+    steps = LABEL_STEP * np.arange(len(labels))
+    wanted = np.array([label.height for label in labels]) / ceiling * tall
+    heights = np.clip(isotonic_regression(wanted - steps).x, 0.0, max(0.0, tall - steps[-1])) + steps
+    for label, height in zip(labels, heights / tall, strict=True):
+        axes.annotate(
+            label.text,
+            (1.0, height),
+            (LABEL_GAP, 0.0),
+            "axes fraction",
+            "offset points",
+            va="center",
+            fontsize=LABEL_SIZE,
+            fontweight="normal" if label.colour == SOFT else "bold",
+            color=label.colour,
+        )
+
+
+def _checked_counts(n_answers: npt.ArrayLike) -> Floats:
+    x = np.asarray(n_answers, dtype=np.float64)
+    if x.ndim != 1 or not len(x) or not np.isfinite(x).all() or x[0] < 0 or np.any(np.diff(x) <= 0):
+        raise ValueError(
+            f"Got n_answers of shape {x.shape} that is not a rising row of counts; "
+            "pass the number of answers at each point of the curves."
+        )
+    return x
+
+
+def _checked_errors(name: str, y: npt.ArrayLike, n_points: int) -> Floats:
+    y = np.asarray(y, dtype=np.float64)
+    if y.shape != (n_points,):
+        raise ValueError(
+            f"Got curve {name!r} of shape {y.shape}, wanted ({n_points},) as n_answers has; "
+            "put NaN where a curve has no point."
+        )
+    if np.any((y < 0) | (y > 1)):
+        raise ValueError(
+            f"Got curve {name!r} with values outside 0 to 1, wanted shares; divide per cent by 100."
+        )
+    return y

@@ -1,0 +1,197 @@
+"""Maps of objects: one alone, or the learned one beside the true one.
+
+A map has no ticks, for only distances mean something in it: an inch across is an inch up, and the same in
+both maps of a pair.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from erkle.pictures import labels
+from erkle.pictures.colours import place_colours
+from erkle.pictures.look import COLOURS, FAINT, INK, POINTS_PER_INCH, look, new_figure, plain, text_width
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+Floats = npt.NDArray[np.float64]
+
+LONGEST_NAME = 24
+
+# Names tried, evenly over the map: more never fit.
+MOST_NAMES = 300
+
+NOTE = "Colour shows the true place of each object; a thin line leads to it."
+
+# All in points. EDGE keeps the outermost dots away from the frame, where their names go.
+MARGIN, TITLE_ROOM, NOTE_ROOM = 14.0, 18.0, 12.0
+SHORTEST = np.array([320.0, 160.0])
+EDGE = np.array([44.0, 22.0])
+
+
+class Page(NamedTuple):
+    """place = (X − centre) · scale + middle: a panel in points and the part of the plane it shows."""
+
+    width: float
+    height: float
+    centre: Floats
+    scale: float
+
+    def places(self, X: Floats) -> Floats:
+        """Points from the lower left corner of the panel."""
+        return np.asarray((X - self.centre) * self.scale + [self.width / 2, self.height / 2])
+
+    def coordinates(self, places: Floats) -> Floats:
+        """The inverse of `places`."""
+        return np.asarray((places - [self.width / 2, self.height / 2]) / self.scale + self.centre)
+
+
+def map_figure(X: npt.ArrayLike, names: Sequence[str] | None = None, title: str | None = None) -> Figure:
+    """A map of objects with as many names as fit.
+
+    Parameters
+    ----------
+    X : array of shape (n_objects, n_components)
+        Coordinates; the first two columns are drawn, one alone as a line.
+    names : sequence of n_objects strings, optional
+    title : str, optional
+
+    Examples
+    --------
+    >>> figure = map_figure([[0, 0], [3, 1], [1, 2]], names=["plum", "pear", "fig"])
+    >>> [text.get_text() for text in figure.axes[0].texts]
+    ['plum', 'pear', 'fig']
+    """
+    X = _checked_map(X, "X")
+    _check_names(names, len(X))
+    page = _page(X, side=float(np.interp(len(X), [10, 60, 400], [420.0, 560.0, 840.0])))
+    top = TITLE_ROOM if title else 0.0
+    with look():
+        figure = new_figure(page.width + 2 * MARGIN, page.height + top + 2 * MARGIN)
+        axes = _panel(figure, page, MARGIN, MARGIN, title)
+        _draw(axes, page, X, COLOURS[0], names)
+    return figure
+
+
+def maps_figure(
+    learned: npt.ArrayLike,
+    truth: npt.ArrayLike,
+    names: Sequence[str] | None = None,
+    titles: tuple[str, str] = ("learned", "true"),
+) -> Figure:
+    """The learned map beside the true one, each object in the colour of its true place.
+
+    Parameters
+    ----------
+    learned, truth : arrays of shape (n_objects, n_components)
+        Coordinates in the same units; turn the learned ones onto the true ones first, by
+        `erkle.embedding.align` with ``scale=True``. Thin lines in the learned map lead to the true places.
+    names : sequence of n_objects strings, optional
+    titles : two strings
+        What to write above the learned and the true map.
+
+    Examples
+    --------
+    >>> figure = maps_figure([[0, 0], [3, 1], [1, 2]], [[0, 0], [3, 0], [1, 3]], ["plum", "pear", "fig"])
+    >>> [axes.get_title(loc="left") for axes in figure.axes]
+    ['learned', 'true']
+    """
+    X, Y = _checked_map(learned, "learned"), _checked_map(truth, "truth")
+    if len(X) != len(Y):
+        raise ValueError(
+            f"Got a learned map of {len(X)} objects and a true one of {len(Y)}, wanted the same objects; "
+            "cut both to those they share."
+        )
+    _check_names(names, len(X))
+    page = _page(np.vstack([X, Y]), side=440.0)
+    colours = place_colours(Y)
+    with look():
+        figure = new_figure(2 * page.width + 3 * MARGIN, page.height + TITLE_ROOM + NOTE_ROOM + 2 * MARGIN)
+        left = _panel(figure, page, MARGIN, MARGIN + NOTE_ROOM, titles[0])
+        right = _panel(figure, page, page.width + 2 * MARGIN, MARGIN + NOTE_ROOM, titles[1])
+        left.set_xlabel(NOTE, loc="left", fontsize=8, labelpad=6)
+        _lead(left, X, Y, colours)
+        _draw(left, page, X, colours, names)
+        _draw(right, page, Y, colours, names)
+    return figure
+
+
+def _draw(axes: Axes, page: Page, X: Floats, colours: str | Floats, names: Sequence[str] | None) -> None:
+    """Dots and names, smaller the less room each has."""
+    room = np.sqrt(page.width * page.height / len(X))
+    radius = float(np.clip(room / 14, 1.0, 4.2))
+    area = (2 * radius) ** 2
+    axes.scatter(X[:, 0], X[:, 1], s=area, c=colours, linewidths=0.6, edgecolors="white", zorder=3)
+    if names is not None:
+        _write_names(axes, page, X, names, radius, size=float(np.clip(room / 7, 6.5, 8.5)))
+
+
+def _write_names(axes: Axes, page: Page, X: Floats, names: Sequence[str], radius: float, size: float) -> None:
+    from matplotlib.patheffects import withStroke
+
+    places = page.places(X)
+    named = labels.spread(places, MOST_NAMES)
+    shown = [plain(names[i], LONGEST_NAME) for i in named]
+    sizes = np.array([(text_width(name, size), 1.05 * size) for name in shown])
+    corners = labels.place(places, named, sizes, (page.width, page.height), radius + 1.5)
+    baselines = page.coordinates(corners + np.array([0.0, 0.25 * size]))
+    halo = [withStroke(linewidth=2.0, foreground="white")]
+    for name, (x, y) in zip(shown, baselines, strict=True):
+        if name and np.isfinite(x):
+            axes.text(x, y, name, fontsize=size, color=INK, zorder=4, path_effects=halo)
+
+
+def _lead(axes: Axes, X: Floats, Y: Floats, colours: Floats) -> None:
+    """Thin lines from where the objects are to where they should be."""
+    from matplotlib.collections import LineCollection
+
+    axes.add_collection(
+        LineCollection(list(np.stack([X, Y], axis=1)), colors=colours, linewidths=0.8, alpha=0.45)
+    )
+
+
+def _panel(figure: Figure, page: Page, left: float, bottom: float, title: str | None) -> Axes:
+    """Axes without ticks that show the page, placed in the figure in points."""
+    width, height = figure.get_size_inches() * POINTS_PER_INCH
+    axes = figure.add_axes((left / width, bottom / height, page.width / width, page.height / height))
+    (x0, y0), (x1, y1) = page.coordinates(np.array([[0.0, 0.0], [page.width, page.height]]))
+    axes.set(xlim=(x0, x1), ylim=(y0, y1), xticks=[], yticks=[], aspect="equal")
+    axes.spines[:].set_color(FAINT)
+    axes.set_autoscale_on(False)
+    if title:
+        axes.set_title(plain(title), loc="left", fontsize=12, fontweight="bold", color=INK, pad=8)
+    return axes
+
+
+def _page(X: Floats, side: float) -> Page:
+    """A page at most so wide and high on which all of X is seen, with room for names at the edges."""
+    low, high = X.min(axis=0), X.max(axis=0)
+    extent = high - low
+    wide = extent > 1e-9 * np.abs(X).max()
+    scale = float(np.min((side - 2 * EDGE)[wide] / extent[wide])) if wide.any() else 1.0
+    width, height = np.maximum(SHORTEST, extent * scale + 2 * EDGE)
+    return Page(float(width), float(height), (low + high) / 2, scale)
+
+
+def _checked_map(X: npt.ArrayLike, name: str) -> Floats:
+    X = np.asarray(X, dtype=np.float64)
+    if X.ndim != 2 or not X.size:
+        raise ValueError(
+            f"Got {name} of shape {X.shape}, wanted (n_objects, n_components); pass one row for each object."
+        )
+    if not np.isfinite(X).all():
+        raise ValueError(f"Got {name} with NaN or infinite coordinates; leave those objects out of the map.")
+    return np.pad(X[:, :2], ((0, 0), (0, max(0, 2 - X.shape[1]))))
+
+
+def _check_names(names: Sequence[str] | None, n_objects: int) -> None:
+    if names is not None and len(names) != n_objects:
+        raise ValueError(
+            f"Got {len(names)} names for {n_objects} objects, wanted one for each; pass them in order."
+        )

@@ -1,0 +1,38 @@
+"""The data: answers to "is A more like B or like C?" as rows (anchor, near, far) of ids.
+
+An array of answers has shape (m, 3), type int64, ids from 0 up and three different objects in each row;
+`check` is the boundary where that becomes certain, and every other function here may be given anything
+`check` accepts. Names become ids with `Labels`, files become both with `read` and `Reader`.
+
+The same two candidates put to the same anchor are one *question*, whichever way it was answered. Splits go
+by questions, so that a repeated or contradicted answer never sits on both sides.
+"""
+
+from .checking import check, orient
+from .labels import Labels
+from .lines import ReadError
+from .objects import read_objects
+from .reading import Answers, Chunk, Reader, read
+from .repeats import conflicts, duplicates, floor, question_keys, questions
+from .sampling import sample
+from .splitting import held_out, split
+
+__all__ = [
+    "Answers",
+    "Chunk",
+    "Labels",
+    "ReadError",
+    "Reader",
+    "check",
+    "conflicts",
+    "duplicates",
+    "floor",
+    "held_out",
+    "orient",
+    "question_keys",
+    "questions",
+    "read",
+    "read_objects",
+    "sample",
+    "split",
+]

@@ -1,0 +1,207 @@
+"""Forms in which a line can hold an answer: cells between separators, or a JSON object.
+
+A format takes the three names out of a line (`row`), or out of a block of lines at once (`cells`), which
+gives either what `row` gives line by line or None, where a line needs a closer look.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from .labels import PARTS, shown
+from .lines import BadLine
+
+SCHEMES = (PARTS, ("head", "winner", "loser"), ("a", "b", "c"))
+SEPARATORS = {".csv": ",;\t", ".tsv": "\t;,", ".tab": "\t;,"}
+# The order in which separators are least likely to be part of a name.
+ANY_SEPARATOR = "\t;,"
+
+_JSON_SUFFIXES = (".jsonl", ".ndjson")
+_HEADER_WORDS = frozenset(("anchor", "winner", "loser"))
+_ACCEPTED = " or ".join(", ".join(scheme) for scheme in SCHEMES)
+
+
+class Delimited(NamedTuple):
+    """Cells between separators; ``columns`` says which of ``width`` are anchor, near and far."""
+
+    separator: str
+    width: int
+    columns: tuple[int, int, int]
+
+    def row(self, line: str) -> list[str]:
+        """The three names of a line; `BadLine` when it has too few or too many cells."""
+        cells = split_cells(line, self.separator)
+        if len(cells) != self.width:
+            raise BadLine(
+                f"has {_columns(len(cells))} where {self.width} are wanted; complete or drop that line."
+            )
+        return [cells[i] for i in self.columns]
+
+    def cells(self, block: bytes) -> list[str] | None:
+        """The names of all lines, end to end; None unless all lines are plain and alike."""
+        if b"\r" in block:
+            block = block.replace(b"\r\n", b"\n")
+        if b'"' in block or b"\0" in block or b"\r" in block:
+            return None
+        if not block.endswith(b"\n"):
+            block += b"\n"
+        separator = self.separator.encode()
+        marks = block.translate(None, delete=_OTHERS[self.separator])
+        if marks != (separator * (self.width - 1) + b"\n") * (len(marks) // self.width):
+            return None
+        try:
+            text = block.decode()
+        except UnicodeDecodeError:
+            return None
+        cells = text.replace("\n", self.separator).split(self.separator)
+        cells.pop()
+        return self._chosen(list(map(str.strip, cells)) if " " in text else cells)
+
+    def _chosen(self, cells: list[str]) -> list[str]:
+        if (self.width, self.columns) == (3, (0, 1, 2)):
+            return cells
+        chosen = [""] * (len(cells) // self.width * 3)
+        for i, column in enumerate(self.columns):
+            chosen[i::3] = cells[column :: self.width]
+        return chosen
+
+
+class JsonLines(NamedTuple):
+    """A JSON object a line; ``keys`` are those of anchor, near and far."""
+
+    keys: tuple[str, str, str]
+
+    def row(self, line: str) -> list[str]:
+        """The three names of a line; `BadLine` when it is not an object with the keys."""
+        found = _json_object(line)
+        try:
+            return [_json_name(found[key], key) for key in self.keys]
+        except KeyError as missing:
+            raise BadLine(
+                f"has no key {missing}; give every answer the keys {', '.join(self.keys)}."
+            ) from None
+
+    def cells(self, block: bytes) -> list[str] | None:
+        """None: every line needs a closer look."""
+        return None
+
+
+Format = Delimited | JsonLines
+
+
+def detect(line: str, suffix: str) -> tuple[Format, bool]:
+    """The format of a file whose first line with anything in it is this one, and whether it is a header."""
+    suffix = suffix.lower()
+    if suffix in _JSON_SUFFIXES or (suffix not in SEPARATORS and line.lstrip().startswith("{")):
+        return _detect_json(line), False
+    tables = possible_tables(line, suffix)
+    for separator, cells in tables:
+        if columns := _scheme(cells):
+            return Delimited(separator, len(cells), columns), True
+    for separator, cells in tables:
+        # A header in words unknown to us must not become the first answer.
+        if len(cells) == 3 and not _HEADER_WORDS & {cell.lower() for cell in cells}:
+            return Delimited(separator, 3, (0, 1, 2)), False
+    widest = max((cells for _, cells in tables), key=len)
+    raise BadLine(
+        f"has {_listed(widest, 'column')} and no known header;"
+        f" give three columns, or a header with {_ACCEPTED}."
+    )
+
+
+def possible_tables(line: str, suffix: str) -> list[tuple[str, list[str]]]:
+    """Each separator under which the line can be read, with its cells, the likeliest first."""
+    tables = []
+    trouble = None
+    for separator in SEPARATORS.get(suffix.lower(), ANY_SEPARATOR):
+        try:
+            tables.append((separator, split_cells(line, separator)))
+        except BadLine as error:
+            trouble = error
+    if trouble and not tables:
+        raise trouble
+    return tables
+
+
+def split_cells(line: str, separator: str) -> list[str]:
+    """Cells of a line, stripped, quotes understood."""
+    if '"' not in line:
+        return [cell.strip() for cell in line.split(separator)]
+    try:
+        cells = next(csv.reader([line], delimiter=separator, skipinitialspace=True, strict=True))
+    except csv.Error:
+        raise BadLine(
+            "has a quoted cell that does not end on its line; put every answer on one line."
+        ) from None
+    return [cell.strip() for cell in cells]
+
+
+def _scheme(names: Sequence[str]) -> tuple[int, int, int] | None:
+    """Places of anchor, near and far among the names of columns, if one of the schemes is there in full."""
+    lowered = [name.strip().lower() for name in names]
+    for scheme in SCHEMES:
+        if set(scheme) <= set(lowered):
+            for word in scheme:
+                if lowered.count(word) > 1:
+                    raise BadLine(f"names the column {word} more than once; rename or remove the others.")
+            a, b, c = map(lowered.index, scheme)
+            return a, b, c
+    return None
+
+
+def _detect_json(line: str) -> JsonLines:
+    keys = list(_json_object(line))
+    places = _scheme(keys)
+    if places is None:
+        raise BadLine(f"has {_listed(keys, 'key')}, which are not known; name them {_ACCEPTED}.")
+    a, b, c = places
+    return JsonLines((keys[a], keys[b], keys[c]))
+
+
+def _json_object(line: str) -> dict[str, object]:
+    try:
+        found = json.loads(line)
+    except json.JSONDecodeError as error:
+        raise BadLine(
+            f"is not JSON ({error.msg} at column {error.colno}); put one object on each line."
+        ) from None
+    except (ValueError, RecursionError):
+        raise BadLine(
+            "is JSON too deep or with a number too long to read; put one plain object on it."
+        ) from None
+    if not isinstance(found, dict):
+        raise BadLine(
+            f"is JSON but not an object; write it as {{{', '.join(map(_quoted, PARTS))}}} with names."
+        )
+    return found
+
+
+def _json_name(value: object, key: str) -> str:
+    """The text of a name; missing values come back as the words `Labels` refuses."""
+    if isinstance(value, str):
+        return value.strip()
+    if isinstance(value, int) and not isinstance(value, bool):
+        return str(value)
+    if value is None or value != value:
+        return "null"
+    raise BadLine(f"has {shown(str(value))} under {key}; name objects by text or whole numbers.")
+
+
+def _listed(names: Iterable[str], noun: str) -> str:
+    names = list(names)
+    first = ", ".join(shown(name, 20) for name in names[:6]) + (", ..." if len(names) > 6 else "")
+    return f"{len(names)} {noun}{'s' * (len(names) != 1)} ({first})"
+
+
+def _columns(count: int) -> str:
+    return f"{count} column{'s' * (count != 1)}"
+
+
+def _quoted(name: str) -> str:
+    return f'"{name}": ...'
+
+
+_OTHERS = {s: bytes(set(range(256)) - {ord(s), ord("\n")}) for s in ANY_SEPARATOR}

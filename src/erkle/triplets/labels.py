@@ -1,0 +1,229 @@
+"""Names of objects and their ids.
+
+Ids are given in order of first appearance, reading each row as anchor, near, far. So the same stream of
+answers gives the same ids however it is cut into pieces. A call that fails adds no names.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterable, Sequence
+from itertools import chain, repeat
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .checking import repeated
+
+PARTS = ("anchor", "near", "far")
+
+_MISSING = frozenset(("", "nan", "na", "null", "none"))
+_NEGATIVE = re.compile(r"-\d+")
+# Control characters and halves of surrogate pairs cannot be written to a text file, one name a line.
+_NOT_TEXT = re.compile("[\x00-\x1f\x7f\ud800-\udfff]")
+# Above this, looking for a similar name takes longer than a person wants to wait for an error.
+_MOST_COMPARED = 20_000
+
+
+class Labels:
+    """A list of names and its inverse: ``ids[names[i]] == i``.
+
+    Parameters
+    ----------
+    names : iterable of str
+        Names of the ids 0, 1, 2 and so on. A name declared here may be "NA" or "-1"; one that is first met
+        in answers may not read as a missing value or a negative number.
+
+    Attributes
+    ----------
+    names : list of str
+        Name of each id.
+    ids : dict of str to int
+        Id of each name.
+
+    Examples
+    --------
+    >>> labels = Labels()
+    >>> labels.encode([["cat", "dog", "bus"], ["bus", "tram", "cat"]])
+    array([[0, 1, 2],
+           [2, 3, 0]])
+    >>> labels.names
+    ['cat', 'dog', 'bus', 'tram']
+    >>> labels.decode([[3, 2, 0]]).tolist()
+    [['tram', 'bus', 'cat']]
+    """
+
+    def __init__(self, names: Iterable[str] = ()) -> None:
+        self.names: list[str] = []
+        self.ids: dict[str, int] = {}
+        for name in names:
+            self._declare(name)
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def __repr__(self) -> str:
+        return f"Labels({len(self)} names)"
+
+    def encode(self, rows: Iterable[Sequence[str]] | NDArray[Any], frozen: bool = False) -> NDArray[np.int64]:
+        """Ids of rows of names (anchor, near, far).
+
+        Parameters
+        ----------
+        rows : iterable of m rows of three names
+        frozen : bool
+            Refuse unknown names instead of adding them.
+
+        Returns
+        -------
+        ndarray of shape (m, 3), int64
+
+        Raises
+        ------
+        ValueError
+            When a row is not three different names, or a name cannot be used; no name is added then.
+        """
+        cells = _flatten(rows)
+        try:
+            return self.encode_cells(cells, frozen)
+        except ValueError:
+            row, trouble = self.first_trouble(cells, frozen)
+            raise ValueError(f"Row {row}: {trouble}") from None
+
+    def encode_cells(self, cells: list[str], frozen: bool = False) -> NDArray[np.int64]:
+        """`encode` of rows laid end to end; its error does not say which row is wrong."""
+        n_names = len(self.names)
+        found = np.fromiter(map(self.ids.get, cells, repeat(-1)), dtype=np.int64, count=len(cells))
+        unknown = np.flatnonzero(found < 0)
+        if len(unknown):
+            if frozen:
+                raise ValueError("unknown name")
+            new = [cells[i] for i in unknown.tolist()]
+            self._grow(new)
+            found[unknown] = [self.ids[name] for name in new]
+        T = found.reshape(-1, 3)
+        if repeated(T).any():
+            self._shrink(n_names)
+            raise ValueError("repeated name")
+        return T
+
+    def decode(self, T: ArrayLike) -> NDArray[np.object_]:
+        """Names of ids, as an array of str objects of the same shape.
+
+        Parameters
+        ----------
+        T : array-like of int
+            Ids, in any shape.
+
+        Returns
+        -------
+        ndarray of object
+        """
+        ids: NDArray[Any] = np.asarray(T)
+        if ids.size == 0:
+            return np.empty(ids.shape, dtype=np.object_)
+        if ids.dtype.kind not in "iu" or ids.min() < 0 or ids.max() >= len(self):
+            raise ValueError(
+                f"Ids run from {ids.min()} to {ids.max()}, but there are {len(self)} names;"
+                f" pass whole numbers from 0 to {len(self) - 1}."
+            )
+        names = self.names
+        return np.array([names[i] for i in ids.ravel().tolist()], dtype=np.object_).reshape(ids.shape)
+
+    def first_trouble(self, cells: Sequence[str], frozen: bool = False) -> tuple[int, str]:
+        """First row that `encode_cells` refuses, and why."""
+        for row in range(len(cells) // 3):
+            trouble = self._trouble(cells[3 * row : 3 * row + 3], frozen)
+            if trouble:
+                return row, trouble
+        raise AssertionError("Every row can be encoded.")
+
+    def _grow(self, names: list[str]) -> None:
+        new = [str(name) for name in dict.fromkeys(names)]
+        if any(map(_flaw, new)):
+            raise ValueError("unusable name")
+        self.ids.update(zip(new, range(len(self.names), len(self.names) + len(new)), strict=True))
+        self.names.extend(new)
+
+    def _shrink(self, n_names: int) -> None:
+        for name in self.names[n_names:]:
+            del self.ids[name]
+        del self.names[n_names:]
+
+    def _declare(self, name: str) -> None:
+        flaw = declared_flaw(name) if isinstance(name, str) else f"is {shown(name)}; pass names as text."
+        if flaw:
+            raise ValueError(f"Name {len(self)} {flaw}")
+        if name in self.ids:
+            raise ValueError(
+                f"Names {self.ids[name]} and {len(self)} are both {shown(name)};"
+                " give each object its own name."
+            )
+        self.ids[str(name)] = len(self.names)
+        self.names.append(str(name))
+
+    def _trouble(self, row: Sequence[str], frozen: bool) -> str | None:
+        for part, name in zip(PARTS, row, strict=True):
+            if name in self.ids:
+                continue
+            flaw = _flaw(name) or (self._unknown(name) if frozen else None)
+            if flaw:
+                return f"the {part} object {flaw}"
+        for i, j in ((0, 1), (0, 2), (1, 2)):
+            if row[i] == row[j]:
+                return (
+                    f"the {PARTS[i]} and the {PARTS[j]} object are both {shown(row[i])};"
+                    " an answer compares three different objects."
+                )
+        return None
+
+    def _unknown(self, name: str) -> str:
+        unknown = f"{shown(name)} is not one of the {len(self)} objects"
+        if len(name) <= 100 and len(self) <= _MOST_COMPARED:
+            for similar in difflib.get_close_matches(name, self.names, n=1):
+                return f"{unknown}; did you mean {shown(similar)}?"
+        return f"{unknown}; correct it or add it to the list of objects."
+
+
+def shown(name: object, most: int = 60) -> str:
+    """A name between quotes, cut short where it would drown the sentence around it."""
+    if isinstance(name, str) and len(name) > most:
+        name = name[: most - 3] + "..."
+    return repr(str(name) if isinstance(name, str) else name)
+
+
+def declared_flaw(name: str) -> str | None:
+    """Why a name cannot be used, even in a list of objects."""
+    if not name.strip():
+        return f"is missing ({shown(name)}); every object needs a name."
+    if _NOT_TEXT.search(name):
+        return f"has a character that is not text ({shown(name)}); remove it from the name."
+    if name != name.strip():
+        return f"has blanks around it ({shown(name)}); strip them."
+    return None
+
+
+def _flaw(name: str) -> str | None:
+    """Why a name met in answers, and not declared before, cannot be used."""
+    if name.lower() in _MISSING:
+        return f"is missing ({shown(name)}); every answer needs three named objects."
+    if _NEGATIVE.fullmatch(name):
+        return f"is a negative number ({shown(name)}); name objects by words or by numbers from 0 up."
+    return declared_flaw(name)
+
+
+def _flatten(rows: Iterable[Sequence[str]] | NDArray[Any]) -> list[str]:
+    listed = rows.tolist() if isinstance(rows, np.ndarray) else list(rows)
+    for i, row in enumerate(listed):
+        if isinstance(row, str) or not hasattr(row, "__len__") or len(row) != 3:
+            raise ValueError(f"Row {i}: got {shown(row)}, but a row is three names (anchor, near, far).")
+    cells = list(chain.from_iterable(listed))
+    if not all(issubclass(kind, str) for kind in set(map(type, cells))):
+        i = next(i for i, cell in enumerate(cells) if not isinstance(cell, str))
+        raise ValueError(
+            f"Row {i // 3}: the {PARTS[i % 3]} object is {shown(cells[i])},"
+            " but names are text; pass it as a str, or pass ids straight to the learner."
+        )
+    return cells

@@ -1,0 +1,123 @@
+"""Bytes in, whole lines of text out, in bounded memory and as soon as they arrive.
+
+A complaint about a file is a `ReadError` and one sentence that begins with the file's name and the line.
+Nothing here depends on how the bytes were cut into pieces on their way.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import stat
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import BinaryIO
+
+# The cells of a block stay in the cache: with blocks of a megabyte reading takes four times as long.
+BLOCK = 1 << 18
+LONGEST_LINE = 1 << 20
+BOM = b"\xef\xbb\xbf"
+
+Source = str | os.PathLike[str] | BinaryIO
+
+
+class ReadError(ValueError):
+    """A file that cannot be understood; the text says where, why and what to do.
+
+    Examples
+    --------
+    >>> raise ReadError("answers.csv, line 17: has 2 columns where line 1 has 3; complete or drop that line.")
+    Traceback (most recent call last):
+    erkle.triplets.lines.ReadError: answers.csv, line 17: has 2 columns where ...
+    """
+
+
+class BadLine(ValueError):
+    """What is wrong with a line, said by someone who does not know where the line stands."""
+
+
+def complaint(name: str, line: int, trouble: object) -> ReadError:
+    """The error about one line of a file."""
+    return ReadError(f"{name}, line {line}: {trouble}")
+
+
+def open_binary(path: str | os.PathLike[str]) -> BinaryIO:
+    """Open a file for reading, or say in one sentence why not."""
+    place = Path(path)
+    try:
+        return place.open("rb")
+    except FileNotFoundError:
+        raise ReadError(
+            f"{place.name}: there is no such file in {place.absolute().parent}; check the path."
+        ) from None
+    except IsADirectoryError:
+        raise ReadError(f"{place.name}: is a folder, not a file; give the path of a file in it.") from None
+    except (OSError, ValueError) as error:
+        raise unreadable(str(path), error) from error
+
+
+def unreadable(name: str, error: Exception) -> ReadError:
+    """The error about a file the system will not give us."""
+    reason = getattr(error, "strerror", None) or error
+    return ReadError(f"{name!r}: cannot be read ({reason}); check the path, its permissions and the disk.")
+
+
+def size_of(stream: BinaryIO) -> int | None:
+    """Bytes in a regular file; None for a pipe, a terminal or a stream in memory."""
+    try:
+        status = os.fstat(stream.fileno())
+    except (AttributeError, OSError):
+        return None
+    return status.st_size if stat.S_ISREG(status.st_mode) else None
+
+
+def blocks(stream: BinaryIO, name: str) -> Iterator[bytes]:
+    """Yield runs of whole lines; only the last may lack its line end.
+
+    A line longer than `LONGEST_LINE` is yielded unfinished, for `text_of` to refuse.
+    """
+    read = _arriving(stream)
+    held: list[bytes] = []
+    while data := _fetch(read, name):
+        cut = data.rfind(b"\n") + 1
+        if cut:
+            yield b"".join((*held, data[:cut]))
+            held = []
+        held.append(data[cut:])
+        if sum(map(len, held)) > LONGEST_LINE:
+            yield b"".join(held)
+            held = []
+    if rest := b"".join(held):
+        yield rest
+
+
+def text_of(line: bytes) -> str:
+    """Decode one line, without its line end; `BadLine` when it is not text."""
+    line = line.removesuffix(b"\n")
+    if len(line) > LONGEST_LINE:
+        raise BadLine("is longer than a million bytes; put every answer on a line of its own.")
+    if b"\0" in line:
+        raise BadLine("does not look like text (it has a NUL byte); save the file as UTF-8 text.")
+    line = line.removesuffix(b"\r")
+    if b"\r" in line:
+        raise BadLine("has a carriage return inside; save the file with ordinary line ends.")
+    try:
+        return line.decode()
+    except UnicodeDecodeError:
+        raise BadLine("does not look like text (it is not UTF-8); save the file as UTF-8 text.") from None
+
+
+def _arriving(stream: BinaryIO) -> Callable[[int], bytes]:
+    # A buffered stream's read waits until the block is full, its read1 returns what a pipe has.
+    found: Callable[[int], bytes] = getattr(stream, "read1", None) or stream.read
+    return found
+
+
+def _fetch(read: Callable[[int], bytes], name: str) -> bytes:
+    try:
+        data = read(BLOCK)
+    except (OSError, io.UnsupportedOperation) as error:
+        raise unreadable(name, error) from error
+    if isinstance(data, str):
+        raise ReadError(f"{name}: is open as text, but bytes are wanted; open it in mode 'rb'.")
+    return data

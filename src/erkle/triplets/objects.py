@@ -1,0 +1,119 @@
+"""Lists of objects: one name a line, or a table with a column of names.
+
+The order of the file is the order of the ids, so no line between two names is blank and no name comes twice.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+from collections.abc import Iterator
+from pathlib import PurePath
+from typing import NamedTuple
+
+from .formats import ANY_SEPARATOR, possible_tables, split_cells
+from .labels import declared_flaw, shown
+from .lines import BOM, BadLine, ReadError, blocks, complaint, open_binary, text_of
+
+_COLUMNS = ("name", "label", "object")
+
+
+def read_objects(path: str | os.PathLike[str]) -> list[str]:
+    r"""Read the names of the objects, in the order of their ids.
+
+    Parameters
+    ----------
+    path : path
+        One name a line, or columns between commas, tabs or semicolons with a header that has a column
+        ``name``, ``label`` or ``object``. A name with a separator in it stands between quotes.
+
+    Returns
+    -------
+    list of str
+
+    Raises
+    ------
+    ReadError
+        For a file that cannot be read, a blank line, or a name that is missing or there twice.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder, "objects.csv")
+    ...     _ = path.write_text("id,name\n0,cat\n1,dog\n")
+    ...     read_objects(path)
+    ['cat', 'dog']
+    """
+    file = PurePath(path)
+    lines = list(_lines(path, file.name))
+    while lines and not lines[-1].strip():
+        lines.pop()
+    if not lines:
+        raise ReadError(f"{file.name}: is empty; put the name of one object on each line.")
+    number = 1
+    try:
+        table, n_header = _detect(lines[0], file.suffix)
+        found: dict[str, int] = {}
+        for number, line in enumerate(lines[n_header:], 1 + n_header):
+            name = table.name(line)
+            if name in found:
+                raise BadLine(
+                    f"{shown(name)} is on line {found[name]} already; give each object its own name."
+                )
+            found[name] = number
+    except BadLine as trouble:
+        raise complaint(file.name, number, trouble) from None
+    if not found:
+        raise ReadError(f"{file.name}: has a header but no objects; add a line for each object.")
+    return list(found)
+
+
+class _Table(NamedTuple):
+    """Where the name stands; under every one of the separators a line has ``width`` cells."""
+
+    separators: str
+    width: int
+    column: int
+
+    def name(self, line: str) -> str:
+        for separator in self.separators:
+            cells = split_cells(line, separator)
+            if len(cells) != self.width:
+                raise BadLine(
+                    f"has {len(cells)} columns where {self.width} are wanted;"
+                    " put quotes around a name that has a separator in it."
+                )
+        flaw = declared_flaw(cells[self.column])
+        if flaw:
+            raise BadLine(f"the name {flaw}")
+        return cells[self.column]
+
+
+def _detect(line: str, suffix: str) -> tuple[_Table, int]:
+    """The table a first line belongs to, and whether (1 or 0) it is the header."""
+    tables = possible_tables(line, suffix)
+    for separator, cells in tables:
+        lowered = [cell.lower() for cell in cells]
+        for word in _COLUMNS:
+            if word in lowered:
+                return _Table(separator, len(cells), lowered.index(word)), 1
+    width = max(len(cells) for _, cells in tables)
+    if width > 1:
+        raise BadLine(
+            f"has {width} columns but no header with name, label or object;"
+            " add one, or put one name (between quotes, if it has a separator in it) on each line."
+        )
+    return _Table(ANY_SEPARATOR, 1, 0), 0
+
+
+def _lines(path: str | os.PathLike[str], name: str) -> Iterator[str]:
+    number = 0
+    with open_binary(path) as stream:
+        for block in blocks(stream, name):
+            for line in io.BytesIO(block):
+                number += 1
+                try:
+                    yield text_of(line.removeprefix(BOM) if number == 1 else line)
+                except BadLine as trouble:
+                    raise complaint(name, number, trouble) from None

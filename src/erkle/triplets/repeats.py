@@ -1,0 +1,149 @@
+"""Which answers are about the same question, and what follows from that.
+
+Two rows are the same question when they have the same anchor and the same two candidates, in either order;
+they are the same answer when the order agrees too.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .checking import check
+
+# Three ids of 21 bits fill one 64-bit key.
+_BITS = 21
+_WIDE = np.dtype([("anchor", np.int64), ("low", np.int64), ("high", np.int64)])
+
+
+def question_keys(T: ArrayLike, n_objects: int | None = None) -> NDArray[Any]:
+    """One key a row, equal exactly where anchor and pair of candidates are equal.
+
+    Parameters
+    ----------
+    T : array-like of shape (m, 3)
+    n_objects : int, optional
+        Number of objects, by default one more than the largest id in T. Pass it when keys of several arrays
+        are compared: it decides the type of the key.
+
+    Returns
+    -------
+    ndarray of shape (m,)
+        uint64 up to 2**21 objects; above that a structured type (anchor, low, high), which sorts slowly.
+
+    Examples
+    --------
+    >>> question_keys([[0, 1, 2], [0, 2, 1], [1, 0, 2]]).tolist()
+    [2097154, 2097154, 4398046511106]
+    """
+    T = check(T, n_objects)
+    low, high = np.minimum(T[:, 1], T[:, 2]), np.maximum(T[:, 1], T[:, 2])
+    return _pack(T[:, 0], low, high, n_objects)
+
+
+def questions(T: ArrayLike) -> NDArray[np.int64]:
+    """Number of the question of each row, from 0 up: the ``groups`` of scikit-learn's splitters.
+
+    Parameters
+    ----------
+    T : array-like of shape (m, 3)
+
+    Returns
+    -------
+    ndarray of shape (m,), int64
+
+    Examples
+    --------
+    >>> questions([[0, 1, 2], [5, 1, 2], [0, 2, 1]])
+    array([0, 1, 0])
+    """
+    groups: NDArray[np.int64] = np.unique(question_keys(T), return_inverse=True)[1].astype(np.int64)
+    return groups
+
+
+def duplicates(T: ArrayLike) -> NDArray[np.bool_]:
+    """Mask of the rows that repeat an earlier identical row.
+
+    Parameters
+    ----------
+    T : array-like of shape (m, 3)
+
+    Returns
+    -------
+    ndarray of shape (m,), bool
+
+    Examples
+    --------
+    >>> duplicates([[0, 1, 2], [0, 1, 2], [0, 2, 1]])
+    array([False,  True, False])
+    """
+    T = check(T)
+    repeats = np.ones(len(T), dtype=np.bool_)
+    repeats[np.unique(_pack(*T.T), return_index=True)[1]] = False
+    return repeats
+
+
+def conflicts(T: ArrayLike) -> NDArray[np.bool_]:
+    """Mask of the rows whose question was answered both ways somewhere in T.
+
+    Parameters
+    ----------
+    T : array-like of shape (m, 3)
+
+    Returns
+    -------
+    ndarray of shape (m,), bool
+
+    Examples
+    --------
+    >>> conflicts([[0, 1, 2], [0, 2, 1], [1, 0, 2]])
+    array([ True,  True, False])
+    """
+    groups, minority = _minority(check(T))
+    return minority[groups] > 0
+
+
+def floor(T: ArrayLike) -> float:
+    """Least share of rows any kernel leaves unsatisfied, because a question was answered both ways.
+
+    Of each question's answers no kernel satisfies more than the majority. Contradictions that run over
+    several questions can raise the true least share above this one.
+
+    Parameters
+    ----------
+    T : array-like of shape (m, 3)
+
+    Returns
+    -------
+    float
+        Sum over questions of the smaller number of answers, divided by m; 0.0 without answers.
+
+    Examples
+    --------
+    >>> floor([[0, 1, 2], [0, 1, 2], [0, 2, 1], [1, 0, 2]])
+    0.25
+    """
+    T = check(T)
+    return int(_minority(T)[1].sum()) / max(1, len(T))
+
+
+def _pack(
+    anchor: NDArray[np.int64], b: NDArray[np.int64], c: NDArray[np.int64], n_objects: int | None = None
+) -> NDArray[Any]:
+    if n_objects is None:
+        n_objects = 1 + max(int(ids.max(initial=0)) for ids in (anchor, b, c))
+    if n_objects <= 1 << _BITS:
+        return ((anchor << (2 * _BITS)) | (b << _BITS) | c).astype(np.uint64)
+    keys = np.empty(len(anchor), dtype=_WIDE)
+    keys["anchor"], keys["low"], keys["high"] = anchor, b, c
+    return keys
+
+
+def _minority(T: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Question of each row, and for each question how many rows gave its rarer answer."""
+    groups = questions(T)
+    total = np.bincount(groups)
+    one_way = np.bincount(groups[T[:, 1] < T[:, 2]], minlength=len(total))
+    return groups, np.minimum(one_way, total - one_way)

@@ -1,0 +1,47 @@
+"""Random triples of objects.
+
+Every ordered triple of distinct objects is equally likely, and each costs three draws: no draw is rejected.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+def sample(
+    n_objects: int, size: int, random_state: int | np.random.Generator | None = None
+) -> NDArray[np.int64]:
+    """Draw triples uniformly, with replacement, from all ordered triples of distinct objects.
+
+    Parameters
+    ----------
+    n_objects : int
+        At least 3.
+    size : int
+        Number of triples.
+    random_state : int, Generator or None
+        A seed, a generator to draw from, or None for a different draw each time.
+
+    Returns
+    -------
+    ndarray of shape (size, 3), int64
+
+    Examples
+    --------
+    >>> sample(3, 2, random_state=0)
+    array([[2, 1, 0],
+           [1, 0, 2]])
+    """
+    if n_objects < 3:
+        raise ValueError(f"There are {n_objects} objects, but a question needs three; give at least 3.")
+    if size < 0:
+        raise ValueError(f"The size is {size}, but a number of triples is wanted; give 0 or more.")
+    rng = np.random.default_rng(random_state)
+    a = rng.integers(n_objects, size=size)
+    b = rng.integers(n_objects - 1, size=size)
+    c = rng.integers(n_objects - 2, size=size)
+    b += b >= a
+    c += c >= np.minimum(a, b)
+    c += c >= np.maximum(a, b)
+    return np.stack((a, b, c), axis=1)

@@ -1,0 +1,71 @@
+"""The paper's algorithm in a few obvious NumPy lines: a full eigendecomposition at every move.
+
+Slow, and right by inspection. Everything compiled is compared with it.
+"""
+
+import numpy as np
+
+
+def distance(K, a, b):
+    return K[a, a] + K[b, b] - 2 * K[a, b]
+
+
+def direction(n, a, b, c, near, far, name):
+    """D of the step K - gamma D; the slopes matter only in the gradient's direction."""
+    D = np.zeros((n, n))
+    if name == "canonical":
+        D[np.ix_([a, b, c], [a, b, c])] = [[0, -2, 2], [-2, 1, 0], [2, 0, -1]]
+        return D
+    mean = (near - far) / 2
+    near, far = (near / mean, far / mean) if mean > 0 else (1, -1)
+    u, v = np.zeros(n), np.zeros(n)
+    u[[a, b]] = 1, -1
+    v[[a, c]] = 1, -1
+    return near * np.outer(u, u) + far * np.outer(v, v)
+
+
+def project(K):
+    values, vectors = np.linalg.eigh(K)
+    return (vectors * np.maximum(values, 0)) @ vectors.T, values[0]
+
+
+def step_once(K, triplet, number, loss, step, name):
+    a, b, c = triplet
+    d_near, d_far = distance(K, a, b), distance(K, a, c)
+    near, far = loss.slopes(max(0, d_near), max(0, d_far))
+    gamma = step.magnitude(number, d_near - d_far, (near - far) / 2, 10 if name == "canonical" else 6)
+    if gamma == 0:
+        return K, False
+    return project(K - gamma * direction(len(K), a, b, c, near, far, name))[0], True
+
+
+def erkle(T, K, loss, step, name="canonical", passes=1, seed=None):
+    """The kernel after the stream T, and how many moves were made."""
+    rng = np.random.default_rng(seed)
+    active = 0
+    for j, triplet in enumerate(T, start=1):
+        K, moved = step_once(K, triplet, j, loss, step, name)
+        active += moved
+        draws = rng.random(passes - 1) if passes > 1 else []
+        if j > 2 * passes:
+            for k, draw in enumerate(draws, start=1):
+                K, moved = step_once(K, T[int(draw * j)], j + k, loss, step, name)
+                active += moved
+    return K, active
+
+
+def skip_rule(T, K, loss, step):
+    """Eigenpairs computed and projections made under the paper's skip rule, direction canonical, one pass."""
+    bound, eigenpairs, projections = np.linalg.eigvalsh(K)[0], 0, 0
+    for j, (a, b, c) in enumerate(T, start=1):
+        d_near, d_far = distance(K, a, b), distance(K, a, c)
+        near, far = loss.slopes(max(0, d_near), max(0, d_far))
+        gamma = step.magnitude(j, d_near - d_far, (near - far) / 2, 10)
+        K = K - gamma * direction(len(K), a, b, c, near, far, "canonical")
+        bound -= 3 * gamma
+        if bound < 0:
+            K, smallest = project(K)
+            bound = max(0, smallest)
+            eigenpairs += 1
+            projections += smallest < 0
+    return eigenpairs, projections
