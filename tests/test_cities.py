@@ -21,9 +21,7 @@ KNOWN_KM = {
 def haversine_km(cities):
     radians = np.radians(cities.coordinates)
     latitude, longitude = radians[:, :1], radians[:, 1:]
-    unit = np.hstack(
-        [np.cos(latitude) * np.cos(longitude), np.cos(latitude) * np.sin(longitude), np.sin(latitude)]
-    )
+    unit = np.hstack([np.cos(latitude) * np.cos(longitude), np.cos(latitude) * np.sin(longitude), np.sin(latitude)])
     return 6371.0088 * np.arccos(np.clip(unit @ unit.T, -1, 1))
 
 

@@ -59,8 +59,7 @@ def test_no_answers_have_no_decision_values():
 def test_prequential_error_is_the_mean_of_what_was_wrong(decisions, window):
     wrong = [not d > 0 for d in decisions]
     expected = [
-        np.mean(wrong[: i + 1] if window is None else wrong[max(0, i + 1 - window) : i + 1])
-        for i in range(len(wrong))
+        np.mean(wrong[: i + 1] if window is None else wrong[max(0, i + 1 - window) : i + 1]) for i in range(len(wrong))
     ]
     np.testing.assert_allclose(metrics.prequential_error(decisions, window), expected)
 

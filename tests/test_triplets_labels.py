@@ -95,9 +95,7 @@ def test_a_refused_row_is_named_and_adds_no_names(row, words):
 def test_frozen_labels_do_not_grow_and_suggest_the_nearest_name():
     labels = Labels(["cat", "dog", "bus"])
     assert labels.encode([["bus", "cat", "dog"]], frozen=True).tolist() == [[2, 0, 1]]
-    with pytest.raises(
-        ValueError, match=r"^Row 0: the near object 'catt' .* 3 objects; did you mean 'cat'\?$"
-    ):
+    with pytest.raises(ValueError, match=r"^Row 0: the near object 'catt' .* 3 objects; did you mean 'cat'\?$"):
         labels.encode([["bus", "catt", "dog"]], frozen=True)
     with pytest.raises(ValueError, match="'zebra' is not one of the 3 objects; correct it or add it"):
         labels.encode([["zebra", "cat", "dog"]], frozen=True)
@@ -124,7 +122,13 @@ def test_lists_of_names_that_cannot_be_told_apart_are_refused(names, words):
         Labels(names)
 
 
-@pytest.mark.parametrize("ids", [[2], [-1], [0.5], [[0, 1, 99]]])
+@pytest.mark.parametrize("ids", [[0.5], ["cat"], [None], [True]])
+def test_ids_that_are_not_integers_are_refused(ids):
+    with pytest.raises(ValueError, match="but ids are whole numbers; pass integers"):
+        Labels(["cat", "dog"]).decode(ids)
+
+
+@pytest.mark.parametrize("ids", [[2], [-1], [[0, 1, 99]]])
 def test_ids_without_a_name_are_refused(ids):
     with pytest.raises(ValueError, match="there are 2 names; pass whole numbers from 0 to 1"):
         Labels(["cat", "dog"]).decode(ids)

@@ -117,13 +117,9 @@ def _signs(V: Floats) -> Floats:
 def _checked_kernel(K: npt.ArrayLike) -> Floats:
     K = _checked_numbers(K, "K")
     if K.ndim != 2 or K.shape[0] != K.shape[1] or not len(K):
-        raise ValueError(
-            f"Got K of shape {K.shape}, wanted (n_objects, n_objects); pass a kernel, not coordinates."
-        )
+        raise ValueError(f"Got K of shape {K.shape}, wanted (n_objects, n_objects); pass a kernel, not coordinates.")
     if np.abs(K - K.T).max() > SYMMETRY * np.abs(K).max():
-        raise ValueError(
-            "Got K that is not symmetric, wanted a kernel; pass (K + K.T) / 2 if that is what you mean."
-        )
+        raise ValueError("Got K that is not symmetric, wanted a kernel; pass (K + K.T) / 2 if that is what you mean.")
     return K
 
 
@@ -139,7 +135,5 @@ def _checked_map(X: npt.ArrayLike, name: str) -> Floats:
 def _checked_numbers(A: npt.ArrayLike, name: str) -> Floats:
     A = np.asarray(A)
     if A.dtype.kind not in "buif" or not np.isfinite(A).all():
-        raise ValueError(
-            f"Got {name} with entries that are not finite numbers; remove NaN, infinity and text from it."
-        )
+        raise ValueError(f"Got {name} with entries that are not finite numbers; remove NaN, infinity and text from it.")
     return A.astype(np.float64, copy=False)

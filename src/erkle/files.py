@@ -145,9 +145,7 @@ def save_npz(path: Pathlike, arrays: Mapping[str, ArrayLike], meta: Mapping[str,
     members = {name: np.asanyarray(array) for name, array in arrays.items()}
     for name, array in members.items():
         if array.dtype.hasobject:
-            raise FileError(
-                f"{Path(path).name}: array {name} holds Python objects; turn it into numbers or text."
-            )
+            raise FileError(f"{Path(path).name}: array {name} holds Python objects; turn it into numbers or text.")
     with write_atomically(path) as file, zipfile.ZipFile(file, "w") as archive:
         for name, array in {"meta": np.array(description), **members}.items():
             # A ZipInfo without a date: otherwise the bytes would depend on the clock.
@@ -199,9 +197,7 @@ def load_npz(
     except PermissionError as error:
         raise OSError(error.errno, f"{name}: may not be read by you; change its permissions.") from error
     except MemoryError:
-        raise FileError(
-            f"{name}: is damaged or needs more memory than there is; use a larger machine."
-        ) from None
+        raise FileError(f"{name}: is damaged or needs more memory than there is; use a larger machine.") from None
     # Damage shows as BadZipFile, EOFError, OSError, KeyError, ValueError, struct.error and more.
     except Exception as error:
         raise FileError(f"{name}: is cut short or damaged; restore it from a copy.") from error
@@ -222,9 +218,7 @@ def _load(file: BinaryIO, format: str, version: int) -> tuple[dict[str, NDArray[
         if not isinstance(meta, dict) or meta.get("format") != format:
             raise _NotOurs(f"is not of the format {format}; give a file that was saved as such.")
         if not isinstance(meta.get("version"), int) or meta["version"] > version:
-            raise _NotOurs(
-                f"has version {meta.get('version')}, but {version} is the newest known; update erkle."
-            )
+            raise _NotOurs(f"has version {meta.get('version')}, but {version} is the newest known; update erkle.")
         return {key: _member(archive, key) for key in archive.files if key != "meta"}, meta
 
 

@@ -220,8 +220,7 @@ def _checked_kernel(K: npt.ArrayLike, name: str = "K") -> Floats:
         )
     if np.abs(K - K.T).max() > SYMMETRY * np.abs(K).max():
         raise ValueError(
-            f"Got {name} that is not symmetric, wanted a kernel; "
-            f"pass ({name} + {name}.T) / 2 if that is what you mean."
+            f"Got {name} that is not symmetric, wanted a kernel; pass ({name} + {name}.T) / 2 if that is what you mean."
         )
     return K
 
@@ -243,7 +242,5 @@ def _checked_map(X: npt.ArrayLike, name: str) -> Floats:
 def _checked_numbers(A: npt.ArrayLike, name: str) -> Floats:
     A = np.asarray(A)
     if A.dtype.kind not in "buif" or not np.isfinite(A).all():
-        raise ValueError(
-            f"Got {name} with entries that are not finite numbers; remove NaN, infinity and text from it."
-        )
+        raise ValueError(f"Got {name} with entries that are not finite numbers; remove NaN, infinity and text from it.")
     return A.astype(np.float64, copy=False)

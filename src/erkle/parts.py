@@ -23,7 +23,5 @@ def check_part(part: Part, kind: str, methods: tuple[str, ...]) -> Part:
     for name, field in zip(part._fields, part, strict=True):
         number = isinstance(field, int | float) and not isinstance(field, bool)
         if not (number and 0.0 < field < math.inf):
-            raise ValueError(
-                f"{type(part).__name__} has {name}={field!r}; pass a positive, finite number."
-            )
+            raise ValueError(f"{type(part).__name__} has {name}={field!r}; pass a positive, finite number.")
     return cast(Part, type(part)(*map(float, part)))

@@ -22,7 +22,7 @@ __all__ = ["compiled", "compiled_in_memory", "when_compiling"]
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 # Sums may be reordered and fused so that loops vectorise; NaN and infinity keep their meaning.
-_OPTIONS = {"fastmath": {"reassoc", "contract", "nsz", "arcp"}, "error_model": "numpy", "nogil": True}
+_OPTIONS: dict[str, Any] = {"fastmath": {"reassoc", "contract", "nsz", "arcp"}, "error_model": "numpy", "nogil": True}
 
 
 def compiled(function: Function) -> Function:
@@ -40,7 +40,7 @@ def compiled_in_memory(function: Function) -> Function:
 def when_compiling(announce: Callable[[], None]) -> Iterator[None]:
     """Call ``announce`` once if anything really has to be compiled inside the block."""
 
-    class Once(event.Listener):  # type: ignore[misc]
+    class Once(event.Listener):
         said = False
 
         def on_start(self, event: Any) -> None:
@@ -57,12 +57,13 @@ def when_compiling(announce: Callable[[], None]) -> Iterator[None]:
 
 @contextmanager
 def _cache_folder() -> Iterator[None]:
-    before = numba.config.CACHE_DIR
-    numba.config.CACHE_DIR = str(_folder())
+    config: Any = numba.config
+    before = config.CACHE_DIR
+    config.CACHE_DIR = str(_folder())
     try:
         yield
     finally:
-        numba.config.CACHE_DIR = before
+        config.CACHE_DIR = before
 
 
 @cache

@@ -45,7 +45,10 @@ memory_dtype = np.dtype(
         ("n_projections", np.int64),
         ("updates", np.int64),  # of P since it was last built
         ("projections", np.int64),  # since then
-        ("quiet", np.int64),  # moves in a row that needed no projection, since LAPACK was last asked for the bound
+        (
+            "quiet",
+            np.int64,
+        ),  # moves in a row that needed no projection, since LAPACK was last asked for the bound
         ("depth", np.float64),  # sum of the eigenvalues taken away since then, as positive numbers
     ]
 )
@@ -191,7 +194,11 @@ def _project(state: DenseState, weight: float, a2: float, ratio: float, size: in
         ui, zi = u[i], z[i]
         u[i] = cosine * ui + sine * zi
         z[i] = cosine * zi - sine * ui
-    state.weights[0], state.weights[1], state.weights[2] = weight, -1.0 / (mean + radius), -1.0 / (mean - radius)
+    state.weights[0], state.weights[1], state.weights[2] = (
+        weight,
+        -1.0 / (mean + radius),
+        -1.0 / (mean - radius),
+    )
     add_three_outer(state.P, state.weights, state.vectors)
     memory.updates += 1
     memory.projections += 1
@@ -241,4 +248,4 @@ def _shift_is_far_off(memory: Any, n: int) -> bool:
     if memory.projections < n // 2 + 20:
         return False
     usual = max(memory.least_sigma, memory.depth / memory.projections)
-    return memory.sigma > 4.0 * usual or 4.0 * memory.sigma < usual
+    return bool(memory.sigma > 4.0 * usual or 4.0 * memory.sigma < usual)

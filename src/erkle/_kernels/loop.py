@@ -32,7 +32,14 @@ def move_along(gamma: float, near: float, far: float, canonical: bool) -> Move:
 
 
 def _learn(
-    state: DenseState, loss: Loss, step: Step, canonical: bool, rows: Array, numbers: Array, start: int, excess: Array
+    state: DenseState,
+    loss: Loss,
+    step: Step,
+    canonical: bool,
+    rows: Array,
+    numbers: Array,
+    start: int,
+    excess: Array,
 ) -> tuple[int, int]:
     """Learn rows[start:], the j-th answer of the stream where numbers says j; write each one's excess before it.
 

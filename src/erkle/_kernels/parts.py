@@ -19,13 +19,13 @@ def magnitude(step: Step, j: int, excess: float, slope: float, fall: float) -> f
 
 
 # Numba compares the signatures of the two functions below and of what they return, annotations included.
-@overload(slopes)  # type: ignore[untyped-decorator]
+@overload(slopes)
 def _compiled_slopes(loss, d_near, d_far):  # type: ignore[no-untyped-def]
     method = register_jitable(loss.instance_class.slopes)
     return lambda loss, d_near, d_far: method(loss, d_near, d_far)
 
 
-@overload(magnitude)  # type: ignore[untyped-decorator]
+@overload(magnitude)
 def _compiled_magnitude(step, j, excess, slope, fall):  # type: ignore[no-untyped-def]
     method = register_jitable(step.instance_class.magnitude)
     return lambda step, j, excess, slope, fall: method(step, j, excess, slope, fall)

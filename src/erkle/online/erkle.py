@@ -4,6 +4,7 @@ Law: any split of a stream into `partial_fit` and `learn_one` calls, saved and l
 gives the same kernel to the last bit.
 """
 
+from collections.abc import Sequence
 from os import PathLike
 from typing import Any, Literal, Self
 
@@ -17,7 +18,7 @@ from erkle.kernels.dense import DenseKernel, Projection
 from erkle.kernels.lapack import one_thread, projected
 from erkle.losses import GNMDS, Loss
 from erkle.online import saving
-from erkle.online.replay import Replay
+from erkle.online.replay import Replay, generator
 from erkle.online.settings import check_settings
 from erkle.steps import PassiveAggressive, Step
 
@@ -107,9 +108,9 @@ class ERKLE(BaseEstimator):  # type: ignore[misc]
         self.prequential(X, y)
         return self
 
-    def learn_one(self, triplet: ArrayLike, answer: bool = True) -> None:
+    def learn_one(self, triplet: Sequence[int] | NDArray[np.integer[Any]], answer: bool = True) -> None:
         """Learn one answer: of the three objects the first is nearer to the second (or to the third, if False)."""
-        self.prequential([triplet], None if answer else [False])
+        self.prequential(_one_row(triplet), None if answer else [False])
 
     def prequential(self, X: ArrayLike, y: ArrayLike | None = None) -> NDArray[np.float64]:
         """Learn X in order, and return the decision value each answer had just before it was learned.
@@ -149,10 +150,10 @@ class ERKLE(BaseEstimator):  # type: ignore[misc]
         """Whether a is nearer to b than to c, for each row (a, b, c); a tie is False."""
         return self.decision_function(X) > 0.0
 
-    def predict_one(self, triplet: ArrayLike) -> bool:
+    def predict_one(self, triplet: Sequence[int] | NDArray[np.integer[Any]]) -> bool:
         """Whether the first object is nearer to the second than to the third. Before any answer: False, a tie."""
         self._start()
-        return bool(self.predict([triplet])[0])
+        return bool(self.predict(_one_row(triplet))[0])
 
     def score(self, X: ArrayLike, y: ArrayLike | None = None) -> float:
         """Share of answers the kernel satisfies, strictly: 1 - triplet error."""
@@ -253,7 +254,7 @@ class ERKLE(BaseEstimator):  # type: ignore[misc]
     def _reset(self) -> None:
         settings = check_settings(self)
         self._kernel = DenseKernel(settings.initial_kernel, settings.tol, self.projection)
-        self._replay = Replay(settings.passes, np.random.default_rng(self.random_state))
+        self._replay = Replay(settings.passes, generator(self.random_state))
         self._kernel_cache = None
         self._given: tuple[Any, ...] = (None, None, None)
         self.n_mistakes_ = 0
@@ -270,3 +271,10 @@ class ERKLE(BaseEstimator):  # type: ignore[misc]
     def _answers(self, X: ArrayLike, y: ArrayLike | None) -> NDArray[np.int64]:
         T = triplets.check(X, self.n_objects_)
         return T if y is None else triplets.orient(T, y)
+
+
+def _one_row(triplet: Sequence[int] | NDArray[np.integer[Any]]) -> NDArray[Any]:
+    row = np.asarray(triplet)
+    if row.shape != (3,):
+        raise ValueError(f"A triplet of shape {row.shape} was given; pass three ids, (anchor, near, far).")
+    return row[None]

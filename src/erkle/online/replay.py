@@ -8,7 +8,20 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Replay", "Schedule"]
+__all__ = ["Replay", "Schedule", "generator"]
+
+
+def generator(random_state: int | np.random.Generator | np.random.RandomState | None) -> np.random.Generator:
+    """A generator of the learner's own, always of the same kind, so that its state can be saved.
+
+    >>> generator(7).random() == generator(7).random()
+    True
+    """
+    if isinstance(random_state, np.random.Generator):
+        return np.random.Generator(np.random.PCG64(int(random_state.integers(2**63))))
+    if isinstance(random_state, np.random.RandomState):
+        return np.random.Generator(np.random.PCG64(random_state.randint(2**31)))
+    return np.random.Generator(np.random.PCG64(random_state))
 
 
 class Schedule(NamedTuple):

@@ -1,2 +1,128 @@
-def save(*a): ...
-def load(*a): ...
+"""A learner as a file: plain arrays and a line of JSON, no code, nothing that could run when it is read.
+
+Law: a loaded learner goes on exactly where the saved one would have, to the last bit.
+"""
+
+from os import PathLike, fspath
+from typing import Any, TypeVar, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from erkle._kernels.dense import memory_dtype
+from erkle.files import FileError, load_npz, save_npz
+from erkle.kernels.dense import DenseKernel
+from erkle.losses import LOSSES, Loss
+from erkle.online.replay import Replay
+from erkle.steps import STEPS, Step
+
+__all__ = ["load", "pack", "save", "unpack"]
+
+Learner = TypeVar("Learner")
+
+_PLAIN = ("n_objects", "direction", "passes", "tol", "projection")
+
+
+def save(learner: Any, path: str | PathLike[str], labels: list[str] | None) -> None:
+    """Write a fitted learner, the kernel as it is given to users and, optionally, the names of its objects."""
+    if labels is not None and len(labels) != learner.n_objects_:
+        raise ValueError(f"There are {len(labels)} labels for {learner.n_objects_} objects; pass one for each.")
+    arrays, meta = pack(learner)
+    arrays["kernel"] = learner.kernel_
+    if labels is not None:
+        arrays["labels"] = np.array(labels, dtype=np.str_)
+    save_npz(path, arrays, meta)
+
+
+def load(kind: type[Learner], path: str | PathLike[str], loss: Loss | None, step: Step | None) -> Learner:
+    """Read what `save` wrote."""
+    return unpack(kind, *load_npz(path), fspath(path), loss, step)
+
+
+def pack(learner: Any) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+    """All of a fitted learner, as arrays and as what JSON can hold."""
+    replay, seed = learner._replay, learner.random_state
+    arrays = {"history": replay.history, **learner._kernel.arrays()}
+    if learner.initial_kernel is not None:
+        arrays["initial_kernel"] = np.asarray(learner.initial_kernel, dtype=np.float64)
+    return arrays, {
+        "kind": "ERKLE",
+        "parameters": {name: _plain(getattr(learner, name)) for name in _PLAIN},
+        "loss": _description(learner.loss),
+        "step": _description(learner.step),
+        "random_state": _plain(seed) if isinstance(seed, int | np.integer) else None,
+        "generator": replay.rng.bit_generator.state,
+        "n_triplets_seen": replay.seen,
+        "n_mistakes": learner.n_mistakes_,
+    }
+
+
+def unpack(
+    kind: type[Learner],
+    arrays: dict[str, NDArray[Any]],
+    meta: dict[str, Any],
+    name: str,
+    loss: Loss | None = None,
+    step: Step | None = None,
+) -> Learner:
+    """The learner that was packed; errors call the file it comes from by its name."""
+    if meta.get("kind") != "ERKLE":
+        raise FileError(f"{name}: holds no learner; pass a file that ERKLE.save or `erkle learn` wrote.")
+    try:
+        _check(arrays, meta)
+        learner: Learner = cast(Any, kind)(
+            loss=loss if loss is not None else _part(meta["loss"], LOSSES, "loss", name),
+            step=step if step is not None else _part(meta["step"], STEPS, "step", name),
+            random_state=meta["random_state"],
+            initial_kernel=arrays.get("initial_kernel"),
+            **meta["parameters"],
+        )
+        _restore(learner, arrays, meta)
+    except FileError:
+        raise
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError) as error:
+        raise FileError(f"{name}: is not a whole learner ({error}); restore it from a copy.") from error
+    return learner
+
+
+def _restore(learner: Any, arrays: dict[str, NDArray[Any]], meta: dict[str, Any]) -> None:
+    learner._reset()
+    learner._kernel = DenseKernel.from_arrays(arrays)
+    rng = np.random.default_rng()
+    rng.bit_generator.state = meta["generator"]
+    learner._replay = Replay(learner.passes, rng)
+    learner._replay.restore(int(meta["n_triplets_seen"]), arrays["history"])
+    learner.n_mistakes_ = int(meta["n_mistakes"])
+
+
+def _check(arrays: dict[str, NDArray[Any]], meta: dict[str, Any]) -> None:
+    K, P, memory, history = arrays["K"], arrays["P"], arrays["memory"], arrays["history"]
+    n = len(K)
+    sound = {
+        "K is no square matrix of numbers": K.shape == (n, n) and K.dtype == np.float64 and bool(np.isfinite(K).all()),
+        "P does not fit K": P.shape in ((n, n), (0, 0)) and P.dtype == np.float64,
+        "memory has another length": memory.shape == (len(memory_dtype.names or ()),),
+        "history is no list of triplets": history.ndim == 2 and history.shape[1] == 3 and history.dtype == np.int32,
+        "history names unknown objects": bool(((history >= 0) & (history < n)).all()),
+        "history has another length": len(history)
+        == (meta["n_triplets_seen"] if meta["parameters"]["passes"] > 1 else 0),
+    }
+    for complaint, holds in sound.items():
+        if not holds:
+            raise ValueError(complaint)
+
+
+def _description(part: Any) -> list[Any]:
+    return [type(part).__name__, *map(float, part)]
+
+
+def _part(description: list[Any], known: dict[str, type[Any]], kind: str, path: str) -> Any:
+    name, *fields = description
+    for part in known.values():
+        if part.__name__ == name:
+            return part(*fields)
+    raise FileError(f"{path}: was learned with the {kind} {name}, which is your own; pass {kind}={name}(...) to load.")
+
+
+def _plain(value: Any) -> Any:
+    return value.item() if isinstance(value, np.generic) else value

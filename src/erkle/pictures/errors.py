@@ -61,9 +61,7 @@ class Label(NamedTuple):
     colour: str
 
 
-def errors_figure(
-    n_answers: npt.ArrayLike, curves: Mapping[str, npt.ArrayLike], title: str | None = None
-) -> Figure:
+def errors_figure(n_answers: npt.ArrayLike, curves: Mapping[str, npt.ArrayLike], title: str | None = None) -> Figure:
     """Curves of error, in per cent, over the number of answers learned.
 
     Parameters
@@ -200,7 +198,5 @@ def _checked_errors(name: str, y: npt.ArrayLike, n_points: int) -> Floats:
             "put NaN where a curve has no point."
         )
     if np.any((y < 0) | (y > 1)):
-        raise ValueError(
-            f"Got curve {name!r} with values outside 0 to 1, wanted shares; divide per cent by 100."
-        )
+        raise ValueError(f"Got curve {name!r} with values outside 0 to 1, wanted shares; divide per cent by 100.")
     return y

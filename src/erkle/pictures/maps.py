@@ -151,9 +151,7 @@ def _lead(axes: Axes, X: Floats, Y: Floats, colours: Floats) -> None:
     """Thin lines from where the objects are to where they should be."""
     from matplotlib.collections import LineCollection
 
-    axes.add_collection(
-        LineCollection(list(np.stack([X, Y], axis=1)), colors=colours, linewidths=0.8, alpha=0.45)
-    )
+    axes.add_collection(LineCollection(list(np.stack([X, Y], axis=1)), colors=colours, linewidths=0.8, alpha=0.45))
 
 
 def _panel(figure: Figure, page: Page, left: float, bottom: float, title: str | None) -> Axes:
@@ -192,6 +190,4 @@ def _checked_map(X: npt.ArrayLike, name: str) -> Floats:
 
 def _check_names(names: Sequence[str] | None, n_objects: int) -> None:
     if names is not None and len(names) != n_objects:
-        raise ValueError(
-            f"Got {len(names)} names for {n_objects} objects, wanted one for each; pass them in order."
-        )
+        raise ValueError(f"Got {len(names)} names for {n_objects} objects, wanted one for each; pass them in order.")

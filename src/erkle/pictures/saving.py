@@ -29,9 +29,7 @@ def save(figure: Figure, path: str | os.PathLike[str]) -> Path:
     path = Path(path)
     ending = path.suffix.lower().removeprefix(".")
     if ending not in figure.canvas.get_supported_filetypes():
-        raise ValueError(
-            f"Got the file name {path.name!r}, wanted the ending of a picture; use .png, .pdf or .svg."
-        )
+        raise ValueError(f"Got the file name {path.name!r}, wanted the ending of a picture; use .png, .pdf or .svg.")
     with look(), write_atomically(path) as file:
         figure.savefig(file, format=ending)
     return path

@@ -114,8 +114,7 @@ def _convert(T: ArrayLike) -> NDArray[np.int64]:
         )
     if A.ndim != 2 or A.shape[1] != 3:
         raise ValueError(
-            f"Triplets have shape {A.shape}, but an answer is a row (anchor, near, far);"
-            " pass an array of shape (m, 3)."
+            f"Triplets have shape {A.shape}, but an answer is a row (anchor, near, far); pass an array of shape (m, 3)."
         )
     wrong = ~_fits(A)
     if wrong.any():
@@ -147,9 +146,7 @@ def _complaint(T: NDArray[np.int64], n_objects: int | None) -> str:
     row = int(np.argmax(wrong))
     a, b, c = T[row].tolist()
     if min(a, b, c) < 0:
-        return (
-            f"Triplets name object {min(a, b, c)} (row {row}), but ids start at 0; correct or drop that row."
-        )
+        return f"Triplets name object {min(a, b, c)} (row {row}), but ids start at 0; correct or drop that row."
     if max(a, b, c) >= limit:
         found = max(a, b, c)
         return (

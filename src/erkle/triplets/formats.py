@@ -35,9 +35,7 @@ class Delimited(NamedTuple):
         """The three names of a line; `BadLine` when it has too few or too many cells."""
         cells = split_cells(line, self.separator)
         if len(cells) != self.width:
-            raise BadLine(
-                f"has {_columns(len(cells))} where {self.width} are wanted; complete or drop that line."
-            )
+            raise BadLine(f"has {_columns(len(cells))} where {self.width} are wanted; complete or drop that line.")
         return [cells[i] for i in self.columns]
 
     def cells(self, block: bytes) -> list[str] | None:
@@ -80,9 +78,7 @@ class JsonLines(NamedTuple):
         try:
             return [_json_name(found[key], key) for key in self.keys]
         except KeyError as missing:
-            raise BadLine(
-                f"has no key {missing}; give every answer the keys {', '.join(self.keys)}."
-            ) from None
+            raise BadLine(f"has no key {missing}; give every answer the keys {', '.join(self.keys)}.") from None
 
     def cells(self, block: bytes) -> list[str] | None:
         """None: every line needs a closer look."""
@@ -107,8 +103,7 @@ def detect(line: str, suffix: str) -> tuple[Format, bool]:
             return Delimited(separator, 3, (0, 1, 2)), False
     widest = max((cells for _, cells in tables), key=len)
     raise BadLine(
-        f"has {_listed(widest, 'column')} and no known header;"
-        f" give three columns, or a header with {_ACCEPTED}."
+        f"has {_listed(widest, 'column')} and no known header; give three columns, or a header with {_ACCEPTED}."
     )
 
 
@@ -133,9 +128,7 @@ def split_cells(line: str, separator: str) -> list[str]:
     try:
         cells = next(csv.reader([line], delimiter=separator, skipinitialspace=True, strict=True))
     except csv.Error:
-        raise BadLine(
-            "has a quoted cell that does not end on its line; put every answer on one line."
-        ) from None
+        raise BadLine("has a quoted cell that does not end on its line; put every answer on one line.") from None
     return [cell.strip() for cell in cells]
 
 
@@ -165,17 +158,11 @@ def _json_object(line: str) -> dict[str, object]:
     try:
         found = json.loads(line)
     except json.JSONDecodeError as error:
-        raise BadLine(
-            f"is not JSON ({error.msg} at column {error.colno}); put one object on each line."
-        ) from None
+        raise BadLine(f"is not JSON ({error.msg} at column {error.colno}); put one object on each line.") from None
     except (ValueError, RecursionError):
-        raise BadLine(
-            "is JSON too deep or with a number too long to read; put one plain object on it."
-        ) from None
+        raise BadLine("is JSON too deep or with a number too long to read; put one plain object on it.") from None
     if not isinstance(found, dict):
-        raise BadLine(
-            f"is JSON but not an object; write it as {{{', '.join(map(_quoted, PARTS))}}} with names."
-        )
+        raise BadLine(f"is JSON but not an object; write it as {{{', '.join(map(_quoted, PARTS))}}} with names.")
     return found
 
 

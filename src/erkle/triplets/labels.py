@@ -124,7 +124,9 @@ class Labels:
         ids: NDArray[Any] = np.asarray(T)
         if ids.size == 0:
             return np.empty(ids.shape, dtype=np.object_)
-        if ids.dtype.kind not in "iu" or ids.min() < 0 or ids.max() >= len(self):
+        if ids.dtype.kind not in "iu":
+            raise ValueError(f"Ids are of type {ids.dtype}, but ids are whole numbers; pass integers.")
+        if ids.min() < 0 or ids.max() >= len(self):
             raise ValueError(
                 f"Ids run from {ids.min()} to {ids.max()}, but there are {len(self)} names;"
                 f" pass whole numbers from 0 to {len(self) - 1}."
@@ -158,8 +160,7 @@ class Labels:
             raise ValueError(f"Name {len(self)} {flaw}")
         if name in self.ids:
             raise ValueError(
-                f"Names {self.ids[name]} and {len(self)} are both {shown(name)};"
-                " give each object its own name."
+                f"Names {self.ids[name]} and {len(self)} are both {shown(name)}; give each object its own name."
             )
         self.ids[str(name)] = len(self.names)
         self.names.append(str(name))

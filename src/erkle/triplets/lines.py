@@ -47,9 +47,7 @@ def open_binary(path: str | os.PathLike[str]) -> BinaryIO:
     try:
         return place.open("rb")
     except FileNotFoundError:
-        raise ReadError(
-            f"{place.name}: there is no such file in {place.absolute().parent}; check the path."
-        ) from None
+        raise ReadError(f"{place.name}: there is no such file in {place.absolute().parent}; check the path.") from None
     except IsADirectoryError:
         raise ReadError(f"{place.name}: is a folder, not a file; give the path of a file in it.") from None
     except (OSError, ValueError) as error:

@@ -58,9 +58,7 @@ def read_objects(path: str | os.PathLike[str]) -> list[str]:
         for number, line in enumerate(lines[n_header:], 1 + n_header):
             name = table.name(line)
             if name in found:
-                raise BadLine(
-                    f"{shown(name)} is on line {found[name]} already; give each object its own name."
-                )
+                raise BadLine(f"{shown(name)} is on line {found[name]} already; give each object its own name.")
             found[name] = number
     except BadLine as trouble:
         raise complaint(file.name, number, trouble) from None

@@ -9,9 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 
-def sample(
-    n_objects: int, size: int, random_state: int | np.random.Generator | None = None
-) -> NDArray[np.int64]:
+def sample(n_objects: int, size: int, random_state: int | np.random.Generator | None = None) -> NDArray[np.int64]:
     """Draw triples uniformly, with replacement, from all ordered triples of distinct objects.
 
     Parameters

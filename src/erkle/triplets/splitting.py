@@ -46,9 +46,7 @@ def held_out(T: ArrayLike, share: float, seed: int = 0) -> NDArray[np.bool_]:
     array([ True,  True, False])
     """
     if not 0 <= share <= 1:
-        raise ValueError(
-            f"The share held out is {share}, but a share lies from 0 to 1; pass 0.2 for a fifth."
-        )
+        raise ValueError(f"The share held out is {share}, but a share lies from 0 to 1; pass 0.2 for a fifth.")
     T = check(T)
     key = np.array([operator.index(seed) % 2**64], dtype=np.uint64)
     for ids in (T[:, 0], np.minimum(T[:, 1], T[:, 2]), np.maximum(T[:, 1], T[:, 2])):
@@ -57,9 +55,7 @@ def held_out(T: ArrayLike, share: float, seed: int = 0) -> NDArray[np.bool_]:
     return (_mix(key) >> np.uint64(11)) * 2.0**-53 < share
 
 
-def split(
-    T: ArrayLike, test_share: float = 0.2, seed: int = 0
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def split(T: ArrayLike, test_share: float = 0.2, seed: int = 0) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Training and test answers, no question on both sides.
 
     The share holds in expectation; see `held_out`, which decides.

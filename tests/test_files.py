@@ -1,0 +1,233 @@
+"""Laws of files: the old one or the new one, whole, and a sentence for everything that is neither."""
+
+import errno
+import os
+import pickle
+import subprocess
+import sys
+import zipfile
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from erkle.files import FileError, load_npz, save_npz, write_atomically, write_text
+
+ARRAYS = {
+    "K": np.eye(3),
+    "T": np.arange(6).reshape(2, 3),
+    "names": np.array(["cat", "Zoë"]),
+    "file": np.array(True),
+    "empty": np.empty((0, 3)),
+}
+
+
+def test_a_file_is_replaced_when_the_block_ends(tmp_path):
+    path = tmp_path / "model"
+    path.write_text("old")
+    with write_atomically(path) as file:
+        file.write(b"new")
+        file.flush()
+        assert path.read_text() == "old"
+    assert path.read_text() == "new"
+    assert os.listdir(tmp_path) == ["model"]
+
+
+@pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt, FileNotFoundError])
+def test_any_error_leaves_the_old_file_and_nothing_else(error, tmp_path):
+    (tmp_path / "model").write_text("old")
+    with pytest.raises(error), write_atomically(tmp_path / "model") as file:
+        file.write(b"new")
+        raise error
+    assert (tmp_path / "model").read_text() == "old"
+    assert os.listdir(tmp_path) == ["model"]
+
+
+def test_a_full_disk_is_a_sentence_and_leaves_the_old_file(tmp_path, monkeypatch):
+    def fsync(handle):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    write_text(tmp_path / "model", "old")
+    monkeypatch.setattr(os, "fsync", fsync)
+    with pytest.raises(OSError, match=r"model: cannot be written \(No space left on device\); free") as caught:
+        write_text(tmp_path / "model", "new")
+    assert caught.value.errno == errno.ENOSPC
+    assert caught.value.strerror.endswith("free some space.")
+    assert (tmp_path / "model").read_text() == "old"
+    assert os.listdir(tmp_path) == ["model"]
+
+
+LIMITED = """
+import resource, sys
+import numpy as np
+from erkle.files import save_npz
+resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
+try:
+    save_npz(sys.argv[1], {"K": np.zeros((500, 500))}, {})
+except OSError as error:
+    print(error.strerror)
+"""
+
+
+def test_a_disk_that_fills_up_while_an_array_is_written_leaves_the_old_file(tmp_path):
+    path = tmp_path / "model.npz"
+    save_npz(path, ARRAYS, {})
+    old = path.read_bytes()
+    run = subprocess.run([sys.executable, "-c", LIMITED, path], capture_output=True, text=True, check=True)
+    assert run.stdout == f"{path}: cannot be written (File too large); allow larger files.\n"
+    assert run.stderr == ""
+    assert path.read_bytes() == old
+    assert os.listdir(tmp_path) == ["model.npz"]
+
+
+def test_places_where_no_file_can_be_are_refused_in_a_sentence(tmp_path):
+    with pytest.raises(FileNotFoundError, match="create the folder first") as caught:
+        write_text(tmp_path / "nowhere" / "model", "new")
+    assert caught.value.strerror.endswith(".")
+    with pytest.raises(IsADirectoryError, match="give the path of a file in it"):
+        write_text(tmp_path, "new")
+    with pytest.raises(OSError, match="Not a regular file"):
+        write_text("/dev/null", "new")
+    with pytest.raises(OSError, match="choose a shorter name"):
+        write_text(tmp_path / ("x" * 300), "new")
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may write anywhere")
+def test_a_folder_without_permission_is_refused_in_a_sentence(tmp_path):
+    tmp_path.chmod(0o500)
+    with pytest.raises(PermissionError, match="choose a place you may write to"):
+        write_text(tmp_path / "model", "new")
+
+
+def test_errors_about_other_files_keep_their_words(tmp_path):
+    with pytest.raises(FileNotFoundError, match="elsewhere"), write_atomically(tmp_path / "model"):
+        (tmp_path / "elsewhere").open()
+
+
+def test_permissions_and_links_survive(tmp_path):
+    write_text(tmp_path / "model", "old")
+    fresh = (tmp_path / "model").stat().st_mode
+    assert fresh & 0o777 == 0o666 & ~current_umask()
+    (tmp_path / "model").chmod(0o640)
+    (tmp_path / "link").symlink_to("model")
+    write_text(tmp_path / "link", "new\r\n")
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "model").read_bytes() == b"new\r\n"
+    assert (tmp_path / "model").stat().st_mode & 0o777 == 0o640
+
+
+def current_umask():
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def test_arrays_and_description_come_back_as_they_were(tmp_path):
+    save_npz(tmp_path / "model.npz", ARRAYS, {"loss": "STE", "n": [1, None, 0.5]})
+    arrays, meta = load_npz(tmp_path / "model.npz")
+    assert meta == {"format": "erkle", "version": 1, "loss": "STE", "n": [1, None, 0.5]}
+    assert list(arrays) == list(ARRAYS)
+    for name, array in ARRAYS.items():
+        assert arrays[name].dtype == array.dtype
+        assert np.array_equal(arrays[name], array)
+
+
+def test_numpy_alone_can_read_the_file(tmp_path):
+    save_npz(tmp_path / "model.npz", ARRAYS, {})
+    with np.load(tmp_path / "model.npz") as archive:
+        assert np.array_equal(archive["K"], ARRAYS["K"])
+        assert str(archive["meta"]) == '{"format": "erkle", "version": 1}'
+
+
+def test_the_same_model_gives_the_same_bytes(tmp_path, monkeypatch):
+    save_npz(tmp_path / "one.npz", ARRAYS, {})
+    monkeypatch.setattr("time.time", lambda: 2e9)
+    monkeypatch.setattr("time.localtime", lambda *_: (2030, 1, 1, 0, 0, 0, 0, 0, 0))
+    save_npz(tmp_path / "two.npz", ARRAYS, {})
+    assert (tmp_path / "one.npz").read_bytes() == (tmp_path / "two.npz").read_bytes()
+
+
+def test_a_format_of_another_name_and_version_can_be_kept(tmp_path):
+    save_npz(tmp_path / "model.npz", {}, {"format": "erkle checkpoint", "version": 3})
+    assert load_npz(tmp_path / "model.npz", "erkle checkpoint", 4)[1]["version"] == 3
+    with pytest.raises(FileError, match="has version 3, but 2 is the newest known; update erkle"):
+        load_npz(tmp_path / "model.npz", "erkle checkpoint", 2)
+    with pytest.raises(FileError, match="is not of the format erkle;"):
+        load_npz(tmp_path / "model.npz")
+
+
+@pytest.mark.parametrize("arrays", [{"meta": [1]}, {"K": [None]}])
+def test_arrays_that_could_not_be_read_back_are_not_written(arrays, tmp_path):
+    with pytest.raises(FileError, match=r"^model.npz: .*; .*\.$"):
+        save_npz(tmp_path / "model.npz", arrays, {})
+    assert os.listdir(tmp_path) == []
+
+
+def npy(path):
+    with path.open("wb") as file:
+        np.save(file, np.eye(3))
+
+
+def not_arrays(path):
+    save_npz(path, {}, {})
+    with zipfile.ZipFile(path, "a") as archive:
+        archive.writestr("K.npy", b"not an array")
+
+
+def nothing(path):
+    pass
+
+
+STRANGERS = {
+    "there is no such file": nothing,
+    "is a folder, not a file": os.mkdir,
+    "is not an npz file": npy,
+    "is not an npz file;": lambda path: path.write_bytes(b""),
+    "is not an npz file; give": lambda path: path.write_bytes(pickle.dumps([1])),
+    "has no description": lambda path: np.savez(path, K=np.eye(3)),
+    "is not of the format erkle": lambda path: np.savez(path, meta=np.array("{}")),
+    "is not of the format erkle;": lambda path: np.savez(path, meta=np.array("[]")),
+    "is cut short or damaged": lambda path: np.savez(path, meta=np.array("{")),
+    "has version None": lambda path: save_npz(path, {}, {"version": None}),
+    "has version 2, but 1 is the newest known": lambda path: save_npz(path, {}, {"version": 2}),
+    "holds Python objects": lambda path: np.savez(
+        path, meta=np.array('{"format": "erkle", "version": 1}'), K=np.array([None])
+    ),
+    "holds Python objects .meta": lambda path: np.savez(path, meta=np.array([None])),
+    "holds something that is not an array": not_arrays,
+}
+
+
+@pytest.mark.parametrize("words", STRANGERS)
+def test_a_file_that_is_not_ours_is_refused_in_a_sentence(words, tmp_path):
+    STRANGERS[words](tmp_path / "model.npz")
+    with pytest.raises(FileError, match=rf"^model.npz: {words}.*\.$"):
+        load_npz(tmp_path / "model.npz")
+
+
+@pytest.mark.parametrize("keep", [0.1, 0.5, 0.9, 0.999])
+def test_a_file_cut_short_is_refused(keep, tmp_path):
+    path = tmp_path / "model.npz"
+    save_npz(path, ARRAYS, {})
+    content = path.read_bytes()
+    path.write_bytes(content[: int(keep * len(content))])
+    with pytest.raises(FileError, match="is cut short or damaged; restore it from a copy"):
+        load_npz(path)
+
+
+@given(st.integers(0, 10_000), st.binary(min_size=1, max_size=8))
+@settings(max_examples=300)
+def test_damage_is_explained_or_harmless(tmp_path_factory, place, patch):
+    path = tmp_path_factory.getbasetemp() / "damaged.npz"
+    save_npz(path, ARRAYS, {})
+    content = path.read_bytes()
+    place %= len(content)
+    path.write_bytes(content[:place] + patch + content[place + len(patch) :])
+    try:
+        arrays, _ = load_npz(path)
+    except FileError as error:
+        assert str(error).startswith("damaged.npz: ")  # noqa: PT017
+    else:
+        for name in arrays.keys() & ARRAYS.keys():
+            assert np.array_equal(arrays[name], ARRAYS[name])
