@@ -6,6 +6,8 @@ from hypothesis import strategies as st
 
 from erkle.triplets import Labels, ReadError, read_objects
 
+seeded = settings(deadline=None, derandomize=True)
+
 NAMES = ["cat", "Paris, France", "Zoë", "NA"]
 FORMS = {
     "one a line": 'cat\n"Paris, France"\nZoë\nNA\n',
@@ -35,8 +37,8 @@ TROUBLE = [
     ("cat\n\ndog\n", 2, r"the name is missing \(''\)"),
     ("id,name\n0,cat\n1, \n2,dog\n", 3, r"the name is missing \(''\)"),
     ("cat\ndog\ncat\n", 3, "'cat' is on line 1 already; give each object its own name"),
-    ("cat\nParis, France\n", 2, "has 2 columns where 1 are wanted; put quotes around a name"),
-    ("id,name\n0,cat,x\n", 2, "has 3 columns where 2 are wanted"),
+    ("cat\nParis, France\n", 2, "has 2 columns instead of 1; put quotes around a name"),
+    ("id,name\n0,cat,x\n", 2, "has 3 columns instead of 2"),
     ("cat\nd\0g\n", 2, "does not look like text"),
     (b"cat\nd\xffg\n", 2, "does not look like text"),
     ("cat\nd\x07g\n", 2, "the name has a character that is not text"),
@@ -48,7 +50,7 @@ TROUBLE = [
 def test_everything_wrong_gets_a_sentence_with_file_and_line(text, line, words, tmp_path):
     (tmp_path / "objects.csv").write_bytes(text if isinstance(text, bytes) else text.encode())
     place = "objects.csv: " if line is None else f"objects.csv, line {line}: "
-    with pytest.raises(ReadError, match=rf"^{place}{words}.*; .*\.$"):
+    with pytest.raises(ReadError, match=rf"^{place}{words}.*\.$"):
         read_objects(tmp_path / "objects.csv")
 
 
@@ -60,7 +62,7 @@ def test_missing_files_and_folders_are_named(tmp_path):
 
 
 @given(st.binary(max_size=30) | st.text('ab,;\t"\n\r -', max_size=20).map(str.encode))
-@settings(max_examples=200)
+@settings(seeded, max_examples=200)
 def test_what_is_read_can_be_labels_and_everything_else_is_explained(tmp_path_factory, content):
     path = tmp_path_factory.getbasetemp() / "objects.txt"
     path.write_bytes(content)

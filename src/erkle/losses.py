@@ -110,10 +110,21 @@ def check_loss(loss: Loss) -> Loss:
     loss = check_part(loss, "loss", ("value", "slopes"))
     for d_near in _PROBES:
         for d_far in _PROBES:
-            near, far = loss.slopes(d_near, d_far)
-            if not (0.0 <= near < math.inf and -math.inf < far <= 0.0):
-                raise ValueError(
-                    f"{type(loss).__name__}.slopes({d_near}, {d_far}) gives ({near}, {far}), but a loss must not "
-                    "fall with d_near nor rise with d_far; return a slope >= 0 and a slope <= 0."
-                )
+            _check_slopes(loss, d_near, d_far)
     return loss
+
+
+def _check_slopes(loss: Loss, d_near: float, d_far: float) -> None:
+    call = f"{type(loss).__name__}.slopes({d_near}, {d_far})"
+    try:
+        near, far = map(float, loss.slopes(d_near, d_far))
+    except Exception as error:
+        raise ValueError(
+            f"{call} fails ({type(error).__name__}: {error}), but a loss needs its two slopes at all distances "
+            "from 0 up; return a pair of finite numbers."
+        ) from error
+    if not (0.0 <= near < math.inf and -math.inf < far <= 0.0):
+        raise ValueError(
+            f"{call} gives ({near}, {far}), but a loss must not fall with d_near nor rise with d_far; "
+            "return a slope >= 0 and a slope <= 0."
+        )

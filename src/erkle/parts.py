@@ -5,7 +5,8 @@ without Python.
 """
 
 import math
-from typing import TypeVar, cast
+from numbers import Real
+from typing import Any, TypeVar, cast
 
 __all__ = ["check_part"]
 
@@ -18,10 +19,10 @@ def check_part(part: Part, kind: str, methods: tuple[str, ...]) -> Part:
         raise TypeError(f"The {kind} is the class {part.__name__}; pass a value, {part.__name__}().")
     missing = [name for name in methods if not callable(getattr(part, name, None))]
     if not (isinstance(part, tuple) and hasattr(part, "_fields")) or missing:
-        wanted = " and ".join(methods)
-        raise TypeError(f"The {kind} is {part!r}; pass a NamedTuple with the methods {wanted}.")
+        wanted = f"method{'s' * (len(methods) > 1)} {' and '.join(methods)}"
+        raise TypeError(f"The {kind} is {part!r}; pass a NamedTuple with the {wanted}.")
     for name, field in zip(part._fields, part, strict=True):
-        number = isinstance(field, int | float) and not isinstance(field, bool)
+        number = isinstance(field, Real) and not isinstance(field, bool)
         if not (number and 0.0 < field < math.inf):
             raise ValueError(f"{type(part).__name__} has {name}={field!r}; pass a positive, finite number.")
-    return cast(Part, type(part)(*map(float, part)))
+    return cast(Part, cast(Any, type(part))(*map(float, part)))

@@ -229,7 +229,7 @@ def _ritz_vector_and_image(krylov: Krylov, size: int, v: Array, image: Array) ->
 
 @compiled
 def _what_is_due(state: DenseState, a: int, b: int) -> int:
-    """Whether P is due to be built anew: after 4 n updates, or once its column a no longer inverts rows a and b of K."""
+    """Whether P is due to be built anew: after 4 n updates, or once column a no longer inverts rows a and b of K."""
     memory = state.memory[0]
     if memory.updates >= 4 * state.K.shape[0] + 100 or _shift_is_far_off(memory, state.K.shape[0]):
         return NEEDS_INVERSE

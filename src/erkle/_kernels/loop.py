@@ -53,10 +53,12 @@ def _learn(
         excess[i] = d_near - d_far
         # Rounding can leave a squared distance a hair below zero, where some losses are not defined.
         near, far = slopes(loss, max(0.0, d_near), max(0.0, d_far))
-        gamma = magnitude(step, numbers[i], excess[i], 0.5 * (near - far), fall)
+        slope = 0.5 * (near - far)
+        gamma = magnitude(step, numbers[i], excess[i], slope, fall)
         if gamma == 0.0:
             continue
-        if not 0.0 < gamma < 1e100:
+        # The slope by itself too: not every step looks at it, but it decides the gradient's direction.
+        if not (0.0 < gamma < 1e100 and slope < math.inf):
             return i, NOT_FINITE
         status = move(state, triplet, move_along(gamma, near, far, canonical))
         if status != DONE:

@@ -105,6 +105,9 @@ class DenseKernel:
         """Learn rows in order, each the ``numbers``-th answer; fill ``excess`` with what it was before each."""
         ours = type(loss) in LOSSES.values() and type(step) in STEPS.values()
         loop = learn if ours else learn_with_own_parts
+        if self._state.memory["bound"][0] < 0.0:
+            # The loop had asked for an eigenpair, and an interruption came in between.
+            self._project()
         position = 0
         while position < len(rows):
             try:
@@ -120,20 +123,21 @@ class DenseKernel:
             elif status == NOT_FINITE:
                 excess[position] = np.nan
                 raise FloatingPointError(
-                    f"{type(step).__name__} of {type(loss).__name__} asks for a move that is not finite or beyond "
-                    f"1e100 at answer {numbers[position]}; use a smaller rate, or PassiveAggressive()."
+                    f"{type(step).__name__} of {type(loss).__name__} asks for a move that is negative, not finite or "
+                    f"beyond 1e100 at answer {numbers[position]}; use a smaller rate, or PassiveAggressive()."
                 )
 
     def _project(self) -> None:
         K, P, memory = self._state.K, self._state.P, self._state.memory
         with lapack.one_thread(len(K)):
             value, vector = lapack.smallest_eigenpair(K)
-        memory["bound"] = max(0.0, value)
         if value < 0.0:
             memory["n_projections"] += 1
             K -= value * np.outer(vector, vector)
         if len(P):
             self._build_inverse()
+        # Last: until then the bound is negative, which says that this is still to be done.
+        memory["bound"] = max(0.0, value)
 
     def _raise_bound(self) -> None:
         memory = self._state.memory
@@ -143,13 +147,12 @@ class DenseKernel:
 
     def _build_inverse(self) -> None:
         K, P, memory = self._state.K, self._state.P, self._state.memory
-        memory["least_sigma"] = 1e-6 * max(np.diag(K).max(), 1e-200)
+        least_sigma = 1e-6 * max(np.diag(K).max(), 1e-200)
+        sigma = memory["sigma"][0]
         if memory["projections"] > len(K) // 2:
-            memory["sigma"] = np.maximum(memory["least_sigma"], memory["depth"] / memory["projections"])
-        memory["updates"] = memory["projections"] = 0
-        memory["depth"] = 0.0
+            sigma = max(least_sigma, memory["depth"][0] / memory["projections"][0])
         with lapack.one_thread(len(K)):
-            inverse = lapack.inverse(K, memory["sigma"][0])
+            inverse = lapack.inverse(K, sigma)
             if inverse is None:
                 warnings.warn(
                     "The kernel had left the positive semidefinite cone by more than its tolerance and was projected "
@@ -158,8 +161,12 @@ class DenseKernel:
                     stacklevel=6,
                 )
                 K[:] = lapack.projected(lapack.symmetric(K))
-                inverse = lapack.inverse(K, memory["sigma"][0])
+                inverse = lapack.inverse(K, sigma)
+        # All at once, so that an interruption above leaves P and sigma as they belong together.
         P[:] = inverse
+        memory["least_sigma"], memory["sigma"] = least_sigma, sigma
+        memory["updates"] = memory["projections"] = 0
+        memory["depth"] = 0.0
 
 
 def check_initial_kernel(K: Any, n_objects: int) -> NDArray[np.float64]:

@@ -19,7 +19,7 @@ from erkle.kernels.lapack import one_thread, projected
 from erkle.losses import GNMDS, Loss
 from erkle.online import saving
 from erkle.online.replay import Replay, generator
-from erkle.online.settings import check_settings
+from erkle.online.settings import Settings, check_settings
 from erkle.steps import PassiveAggressive, Step
 
 __all__ = ["ERKLE"]
@@ -100,8 +100,10 @@ class ERKLE(BaseEstimator):  # type: ignore[misc]
         y : (m,) array of booleans, of 0 and 1 or of -1 and 1, optional
             True where the anchor is nearer to b.
         """
-        self._reset()
-        return self.partial_fit(X, y)
+        settings = check_settings(self)
+        T = _answers(X, y, len(settings.initial_kernel))
+        self._reset(settings)
+        return self.partial_fit(T)
 
     def partial_fit(self, X: ArrayLike, y: ArrayLike | None = None) -> Self:
         """Learn X in order, on top of what is known. Same parameters as `fit`."""
@@ -119,7 +121,7 @@ class ERKLE(BaseEstimator):  # type: ignore[misc]
         them into a running error.
         """
         self._start()
-        T = self._answers(X, y)
+        T = _answers(X, y, self.n_objects_)
         decisions = np.full(len(T), np.nan)
         block = max(1, _BLOCK // self._replay.passes)
         for start in range(0, len(T), block):
@@ -127,18 +129,16 @@ class ERKLE(BaseEstimator):  # type: ignore[misc]
         return decisions
 
     def _learn(self, T: NDArray[np.int64], decisions: NDArray[np.float64]) -> None:
-        seen = self._replay.seen
+        loss, step, canonical = self._settings()
         rows, numbers, new = self._replay.schedule(T)
         excess = np.full(len(rows), np.nan)
-        loss, step, canonical = self._settings()
         self._kernel_cache: NDArray[np.float64] | None = None
         try:
             self._kernel.learn(loss, step, canonical, rows, numbers, excess)
         finally:
             # Also after an interruption or an overflow: what has been learned is counted, and nothing else.
             decisions[:] = -excess[new]
-            learned = int(np.count_nonzero(~np.isnan(decisions)))
-            self._replay.seen = seen + learned
+            self._replay.forget(int(np.count_nonzero(np.isnan(decisions))))
             self.n_mistakes_ += int(np.count_nonzero(decisions <= 0.0))
 
     def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
@@ -158,14 +158,14 @@ class ERKLE(BaseEstimator):  # type: ignore[misc]
     def score(self, X: ArrayLike, y: ArrayLike | None = None) -> float:
         """Share of answers the kernel satisfies, strictly: 1 - triplet error."""
         self._check_fitted()
-        T = self._answers(X, y)
+        T = _answers(X, y, self.n_objects_)
         if not len(T):
             raise ValueError("There are no triplets to score; pass at least one.")
         return float(np.mean(self.predict(T)))
 
     def add_objects(self, n_new: int = 1) -> Self:
         """Make room for new objects; their ids follow the old ones, and they are like nothing else yet."""
-        if not isinstance(n_new, int | np.integer) or n_new < 0:
+        if isinstance(n_new, bool) or not isinstance(n_new, int | np.integer) or n_new < 0:
             raise ValueError(f"The number of new objects is {n_new!r}; pass an integer of at least 0.")
         self._start()
         self._kernel.grow(int(n_new))
@@ -249,15 +249,16 @@ class ERKLE(BaseEstimator):  # type: ignore[misc]
 
     def _start(self) -> None:
         if not hasattr(self, "_kernel"):
-            self._reset()
+            self._reset(check_settings(self))
 
-    def _reset(self) -> None:
-        settings = check_settings(self)
-        self._kernel = DenseKernel(settings.initial_kernel, settings.tol, self.projection)
-        self._replay = Replay(settings.passes, generator(self.random_state))
+    def _reset(self, settings: Settings) -> None:
+        kernel = DenseKernel(settings.initial_kernel, settings.tol, self.projection)
+        self._begin(kernel, Replay(settings.passes, generator(self.random_state)))
+
+    def _begin(self, kernel: DenseKernel, replay: Replay, n_mistakes: int = 0) -> None:
+        self._kernel, self._replay, self.n_mistakes_ = kernel, replay, n_mistakes
         self._kernel_cache = None
         self._given: tuple[Any, ...] = (None, None, None)
-        self.n_mistakes_ = 0
         self.n_features_in_ = 3
 
     def _settings(self) -> tuple[Loss, Step, bool]:
@@ -268,9 +269,10 @@ class ERKLE(BaseEstimator):  # type: ignore[misc]
             self._given, self._parts = given, (settings.loss, settings.step, self.direction == "canonical")
         return self._parts
 
-    def _answers(self, X: ArrayLike, y: ArrayLike | None) -> NDArray[np.int64]:
-        T = triplets.check(X, self.n_objects_)
-        return T if y is None else triplets.orient(T, y)
+
+def _answers(X: ArrayLike, y: ArrayLike | None, n_objects: int) -> NDArray[np.int64]:
+    T = triplets.check(X, n_objects)
+    return T if y is None else triplets.orient(T, y)
 
 
 def _one_row(triplet: Sequence[int] | NDArray[np.integer[Any]]) -> NDArray[Any]:

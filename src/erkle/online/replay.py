@@ -3,7 +3,7 @@
 The draws are made row by row from one generator, so any split of a stream into calls gives the same ones.
 """
 
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -68,6 +68,12 @@ class Replay:
         wanted[:, 0] = True
         new = np.cumsum(wanted.sum(axis=1)) - wanted.sum(axis=1)
         return Schedule(np.ascontiguousarray(rows[wanted]), counted[wanted], new)
+
+    def forget(self, n_triplets: int) -> None:
+        """Undo the scheduling of the last answers, which were not learned; their draws will be made again."""
+        self.seen -= n_triplets
+        bits = cast(np.random.PCG64, self.rng.bit_generator)
+        bits.advance(-n_triplets * (self.passes - 1) % 2**128)
 
     def _remember(self, T: NDArray[np.int64]) -> None:
         needed = self.seen + len(T)

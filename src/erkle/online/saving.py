@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 from erkle._kernels.dense import memory_dtype
 from erkle.files import FileError, load_npz, save_npz
 from erkle.kernels.dense import DenseKernel
-from erkle.losses import LOSSES, Loss
+from erkle.losses import LOSSES, Loss, check_loss
 from erkle.online.replay import Replay
-from erkle.steps import STEPS, Step
+from erkle.online.settings import check_settings
+from erkle.steps import STEPS, Step, check_step
 
 __all__ = ["load", "pack", "save", "unpack"]
 
@@ -41,6 +42,8 @@ def load(kind: type[Learner], path: str | PathLike[str], loss: Loss | None, step
 
 def pack(learner: Any) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
     """All of a fitted learner, as arrays and as what JSON can hold."""
+    # Parameters set anew since the last answer: better refused now than when the file is read.
+    check_settings(learner)
     replay, seed = learner._replay, learner.random_state
     arrays = {"history": replay.history, **learner._kernel.arrays()}
     if learner.initial_kernel is not None:
@@ -52,6 +55,7 @@ def pack(learner: Any) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         "step": _description(learner.step),
         "random_state": _plain(seed) if isinstance(seed, int | np.integer) else None,
         "generator": replay.rng.bit_generator.state,
+        "replay_passes": replay.passes,
         "n_triplets_seen": replay.seen,
         "n_mistakes": learner.n_mistakes_,
     }
@@ -66,6 +70,8 @@ def unpack(
     step: Step | None = None,
 ) -> Learner:
     """The learner that was packed; errors call the file it comes from by its name."""
+    loss = None if loss is None else check_loss(loss)
+    step = None if step is None else check_step(step)
     if meta.get("kind") != "ERKLE":
         raise FileError(f"{name}: holds no learner; pass a file that ERKLE.save or `erkle learn` wrote.")
     try:
@@ -80,36 +86,49 @@ def unpack(
         _restore(learner, arrays, meta)
     except FileError:
         raise
-    except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError) as error:
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError, MemoryError) as error:
         raise FileError(f"{name}: is not a whole learner ({error}); restore it from a copy.") from error
     return learner
 
 
 def _restore(learner: Any, arrays: dict[str, NDArray[Any]], meta: dict[str, Any]) -> None:
-    learner._reset()
-    learner._kernel = DenseKernel.from_arrays(arrays)
+    check_settings(learner)
     rng = np.random.default_rng()
     rng.bit_generator.state = meta["generator"]
-    learner._replay = Replay(learner.passes, rng)
-    learner._replay.restore(int(meta["n_triplets_seen"]), arrays["history"])
-    learner.n_mistakes_ = int(meta["n_mistakes"])
+    replay = Replay(meta["replay_passes"], rng)
+    replay.restore(meta["n_triplets_seen"], arrays["history"])
+    learner._begin(DenseKernel.from_arrays(arrays), replay, meta["n_mistakes"])
 
 
 def _check(arrays: dict[str, NDArray[Any]], meta: dict[str, Any]) -> None:
     K, P, memory, history = arrays["K"], arrays["P"], arrays["memory"], arrays["history"]
     n = len(K)
+    passes, seen, mistakes = (_count(meta, name) for name in ("replay_passes", "n_triplets_seen", "n_mistakes"))
     sound = {
-        "K is no square matrix of numbers": K.shape == (n, n) and K.dtype == np.float64 and bool(np.isfinite(K).all()),
-        "P does not fit K": P.shape in ((n, n), (0, 0)) and P.dtype == np.float64,
-        "memory has another length": memory.shape == (len(memory_dtype.names or ()),),
+        "K is no square matrix of numbers": n >= 3
+        and K.shape == (n, n)
+        and K.dtype == np.float64
+        and bool(np.isfinite(K).all()),
+        "P does not fit K": P.shape in ((n, n), (0, 0)) and P.dtype == np.float64 and bool(np.isfinite(P).all()),
+        "memory is no list of so many numbers": memory.shape == (len(memory_dtype.names or ()),)
+        and memory.dtype == np.float64
+        and bool(np.isfinite(memory).all()),
         "history is no list of triplets": history.ndim == 2 and history.shape[1] == 3 and history.dtype == np.int32,
         "history names unknown objects": bool(((history >= 0) & (history < n)).all()),
-        "history has another length": len(history)
-        == (meta["n_triplets_seen"] if meta["parameters"]["passes"] > 1 else 0),
+        "history has another length": len(history) == (seen if passes > 1 else 0),
+        "replay_passes is 0": passes >= 1,
+        "there are more mistakes than answers": mistakes <= seen,
     }
     for complaint, holds in sound.items():
         if not holds:
             raise ValueError(complaint)
+
+
+def _count(meta: dict[str, Any], name: str) -> int:
+    value = meta[name]
+    if type(value) is not int or value < 0:
+        raise ValueError(f"{name} is {value!r}")
+    return value
 
 
 def _description(part: Any) -> list[Any]:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from typing import NamedTuple
 
 from .labels import PARTS, shown
@@ -19,7 +20,7 @@ SEPARATORS = {".csv": ",;\t", ".tsv": "\t;,", ".tab": "\t;,"}
 # The order in which separators are least likely to be part of a name.
 ANY_SEPARATOR = "\t;,"
 
-_JSON_SUFFIXES = (".jsonl", ".ndjson")
+_JSON_SUFFIXES = (".jsonl", ".ndjson", ".json")
 _HEADER_WORDS = frozenset(("anchor", "winner", "loser"))
 _ACCEPTED = " or ".join(", ".join(scheme) for scheme in SCHEMES)
 
@@ -35,28 +36,40 @@ class Delimited(NamedTuple):
         """The three names of a line; `BadLine` when it has too few or too many cells."""
         cells = split_cells(line, self.separator)
         if len(cells) != self.width:
-            raise BadLine(f"has {_columns(len(cells))} where {self.width} are wanted; complete or drop that line.")
+            raise BadLine(f"has {_columns(len(cells))} instead of {self.width}; complete or drop that line.")
         return [cells[i] for i in self.columns]
 
     def cells(self, block: bytes) -> list[str] | None:
         """The names of all lines, end to end; None unless all lines are plain and alike."""
         if b"\r" in block:
             block = block.replace(b"\r\n", b"\n")
-        if b'"' in block or b"\0" in block or b"\r" in block:
-            return None
-        if not block.endswith(b"\n"):
-            block += b"\n"
-        separator = self.separator.encode()
-        marks = block.translate(None, delete=_OTHERS[self.separator])
-        if marks != (separator * (self.width - 1) + b"\n") * (len(marks) // self.width):
+        if b"\0" in block or b"\r" in block:
             return None
         try:
-            text = block.decode()
+            text = block.removesuffix(b"\n").decode()
         except UnicodeDecodeError:
             return None
+        cells = self._quoted(text) if '"' in text else self._plain(text)
+        return cells if cells is None else self._chosen(cells)
+
+    def _plain(self, text: str) -> list[str] | None:
+        marks = f"{text}\n".encode().translate(None, delete=_OTHERS[self.separator])
+        line = self.separator.encode() * (self.width - 1) + b"\n"
+        if marks != line * (len(marks) // self.width):
+            return None
         cells = text.replace("\n", self.separator).split(self.separator)
-        cells.pop()
-        return self._chosen(list(map(str.strip, cells)) if " " in text else cells)
+        return list(map(str.strip, cells)) if " " in text else cells
+
+    def _quoted(self, text: str) -> list[str] | None:
+        lines = text.split("\n")
+        try:
+            rows = list(_table(lines, self.separator))
+        except csv.Error:
+            return None
+        # There are fewer rows than lines where a quoted cell runs over the end of its line.
+        if len(rows) != len(lines) or set(map(len, rows)) != {self.width}:
+            return None
+        return list(map(str.strip, chain.from_iterable(rows)))
 
     def _chosen(self, cells: list[str]) -> list[str]:
         if (self.width, self.columns) == (3, (0, 1, 2)):
@@ -126,15 +139,22 @@ def split_cells(line: str, separator: str) -> list[str]:
     if '"' not in line:
         return [cell.strip() for cell in line.split(separator)]
     try:
-        cells = next(csv.reader([line], delimiter=separator, skipinitialspace=True, strict=True))
+        cells = next(_table([line], separator))
     except csv.Error:
-        raise BadLine("has a quoted cell that does not end on its line; put every answer on one line.") from None
+        raise BadLine(
+            "has a quoted cell that does not end on its line or goes on behind its quotes;"
+            " close the quotes just before the next separator."
+        ) from None
     return [cell.strip() for cell in cells]
+
+
+def _table(lines: list[str], separator: str) -> Iterator[list[str]]:
+    return csv.reader(lines, delimiter=separator, skipinitialspace=True, strict=True)
 
 
 def _scheme(names: Sequence[str]) -> tuple[int, int, int] | None:
     """Places of anchor, near and far among the names of columns, if one of the schemes is there in full."""
-    lowered = [name.strip().lower() for name in names]
+    lowered = [name.lower() for name in names]
     for scheme in SCHEMES:
         if set(scheme) <= set(lowered):
             for word in scheme:

@@ -6,7 +6,6 @@ Nothing here depends on how the bytes were cut into pieces on their way.
 
 from __future__ import annotations
 
-import io
 import os
 import stat
 from collections.abc import Callable, Iterator
@@ -26,9 +25,9 @@ class ReadError(ValueError):
 
     Examples
     --------
-    >>> raise ReadError("answers.csv, line 17: has 2 columns where line 1 has 3; complete or drop that line.")
+    >>> raise ReadError("answers.csv, line 17: has 2 columns instead of 3; complete or drop that line.")
     Traceback (most recent call last):
-    erkle.triplets.lines.ReadError: answers.csv, line 17: has 2 columns where ...
+    erkle.triplets.lines.ReadError: answers.csv, line 17: has 2 columns instead of 3; ...
     """
 
 
@@ -41,30 +40,37 @@ def complaint(name: str, line: int, trouble: object) -> ReadError:
     return ReadError(f"{name}, line {line}: {trouble}")
 
 
+def file_name(path: str | os.PathLike[str]) -> str:
+    """What errors call a file; a name that cannot be printed is shown escaped."""
+    name = Path(path).name
+    return name if name.isprintable() else ascii(name)
+
+
 def open_binary(path: str | os.PathLike[str]) -> BinaryIO:
     """Open a file for reading, or say in one sentence why not."""
-    place = Path(path)
+    place, name = Path(path), file_name(path)
     try:
         return place.open("rb")
     except FileNotFoundError:
-        raise ReadError(f"{place.name}: there is no such file in {place.absolute().parent}; check the path.") from None
+        folder = place.absolute().parent
+        raise ReadError(f"{name}: there is no such file in {folder}; check the path.") from None
     except IsADirectoryError:
-        raise ReadError(f"{place.name}: is a folder, not a file; give the path of a file in it.") from None
+        raise ReadError(f"{name}: is a folder, not a file; give the path of a file in it.") from None
     except (OSError, ValueError) as error:
-        raise unreadable(str(path), error) from error
+        raise unreadable(name, error) from error
 
 
 def unreadable(name: str, error: Exception) -> ReadError:
     """The error about a file the system will not give us."""
     reason = getattr(error, "strerror", None) or error
-    return ReadError(f"{name!r}: cannot be read ({reason}); check the path, its permissions and the disk.")
+    return ReadError(f"{name}: cannot be read ({reason}); check the path, its permissions and the disk.")
 
 
 def size_of(stream: BinaryIO) -> int | None:
     """Bytes in a regular file; None for a pipe, a terminal or a stream in memory."""
     try:
         status = os.fstat(stream.fileno())
-    except (AttributeError, OSError):
+    except (AttributeError, OSError, ValueError):
         return None
     return status.st_size if stat.S_ISREG(status.st_mode) else None
 
@@ -74,19 +80,23 @@ def blocks(stream: BinaryIO, name: str) -> Iterator[bytes]:
 
     A line longer than `LONGEST_LINE` is yielded unfinished, for `text_of` to refuse.
     """
-    read = _arriving(stream)
+    _refuse_nonblocking(stream, name)
+    # A buffered stream's read waits until the block is full; its read1 returns what a pipe has.
+    read: Callable[[int], bytes] = getattr(stream, "read1", None) or stream.read
     held: list[bytes] = []
+    n_held = 0
     while data := _fetch(read, name):
         cut = data.rfind(b"\n") + 1
         if cut:
             yield b"".join((*held, data[:cut]))
-            held = []
+            held, n_held = [], 0
         held.append(data[cut:])
-        if sum(map(len, held)) > LONGEST_LINE:
+        n_held += len(data) - cut
+        if n_held > LONGEST_LINE:
             yield b"".join(held)
-            held = []
-    if rest := b"".join(held):
-        yield rest
+            held, n_held = [], 0
+    if n_held:
+        yield b"".join(held)
 
 
 def text_of(line: bytes) -> str:
@@ -105,16 +115,20 @@ def text_of(line: bytes) -> str:
         raise BadLine("does not look like text (it is not UTF-8); save the file as UTF-8 text.") from None
 
 
-def _arriving(stream: BinaryIO) -> Callable[[int], bytes]:
-    # A buffered stream's read waits until the block is full, its read1 returns what a pipe has.
-    found: Callable[[int], bytes] = getattr(stream, "read1", None) or stream.read
-    return found
+def _refuse_nonblocking(stream: BinaryIO, name: str) -> None:
+    try:
+        is_blocking = os.get_blocking(stream.fileno())
+    except (AttributeError, OSError, ValueError):
+        return
+    if not is_blocking:
+        # Its read1 returns nothing both when nothing has come yet and when all has come.
+        raise ReadError(f"{name}: is open in non-blocking mode; open it so that reading waits for answers.")
 
 
 def _fetch(read: Callable[[int], bytes], name: str) -> bytes:
     try:
         data = read(BLOCK)
-    except (OSError, io.UnsupportedOperation) as error:
+    except (OSError, ValueError) as error:
         raise unreadable(name, error) from error
     if isinstance(data, str):
         raise ReadError(f"{name}: is open as text, but bytes are wanted; open it in mode 'rb'.")

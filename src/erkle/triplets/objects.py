@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from .formats import ANY_SEPARATOR, possible_tables, split_cells
 from .labels import declared_flaw, shown
-from .lines import BOM, BadLine, ReadError, blocks, complaint, open_binary, text_of
+from .lines import BOM, BadLine, ReadError, blocks, complaint, file_name, open_binary, text_of
 
 _COLUMNS = ("name", "label", "object")
 
@@ -45,15 +45,15 @@ def read_objects(path: str | os.PathLike[str]) -> list[str]:
     ...     read_objects(path)
     ['cat', 'dog']
     """
-    file = PurePath(path)
-    lines = list(_lines(path, file.name))
+    file = file_name(path)
+    lines = list(_lines(path, file))
     while lines and not lines[-1].strip():
         lines.pop()
     if not lines:
-        raise ReadError(f"{file.name}: is empty; put the name of one object on each line.")
+        raise ReadError(f"{file}: is empty; put the name of one object on each line.")
     number = 1
     try:
-        table, n_header = _detect(lines[0], file.suffix)
+        table, n_header = _detect(lines[0], PurePath(path).suffix)
         found: dict[str, int] = {}
         for number, line in enumerate(lines[n_header:], 1 + n_header):
             name = table.name(line)
@@ -61,9 +61,9 @@ def read_objects(path: str | os.PathLike[str]) -> list[str]:
                 raise BadLine(f"{shown(name)} is on line {found[name]} already; give each object its own name.")
             found[name] = number
     except BadLine as trouble:
-        raise complaint(file.name, number, trouble) from None
+        raise complaint(file, number, trouble) from None
     if not found:
-        raise ReadError(f"{file.name}: has a header but no objects; add a line for each object.")
+        raise ReadError(f"{file}: has a header but no objects; add a line for each object.")
     return list(found)
 
 
@@ -79,7 +79,7 @@ class _Table(NamedTuple):
             cells = split_cells(line, separator)
             if len(cells) != self.width:
                 raise BadLine(
-                    f"has {len(cells)} columns where {self.width} are wanted;"
+                    f"has {len(cells)} columns instead of {self.width};"
                     " put quotes around a name that has a separator in it."
                 )
         flaw = declared_flaw(cells[self.column])

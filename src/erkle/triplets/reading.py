@@ -27,6 +27,7 @@ from .lines import (
     Source,
     blocks,
     complaint,
+    file_name,
     open_binary,
     size_of,
     text_of,
@@ -123,10 +124,12 @@ class Reader:
         self.frozen = frozen
         self._is_owner = isinstance(source, str | os.PathLike)
         self._stream = open_binary(source) if isinstance(source, str | os.PathLike) else source
-        path = PurePath(str(source if self._is_owner else getattr(source, "name", "answers")))
-        self.name = name or path.name
+        path = source if self._is_owner else getattr(source, "name", None)
+        # The name of a pipe's stream may be a number.
+        file = PurePath(path if isinstance(path, str | os.PathLike) else "answers")
+        self.name = name or file_name(file)
         self.size = size_of(self._stream)
-        self._suffix = path.suffix
+        self._suffix = file.suffix
         self._origin = 0 if self.size is None else self._stream.tell()
         self._blocks = blocks(self._stream, self.name)
         self._begun = b""  # what came with the header's block

@@ -1,0 +1,109 @@
+"""The commands and their options; what they do is in the other files of this folder."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+app = typer.Typer(
+    help="Learn the similarity of things from answers to one question: is A more like B or like C?",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+
+Out = Annotated[Path, typer.Option(help="Folder for the results.")]
+
+
+@app.command()
+def learn(
+    answers: Annotated[str, typer.Argument(help="CSV, TSV or JSONL file of answers, or - for standard input.")],
+    objects: Annotated[Path | None, typer.Option(help="File of the objects' names; others are refused.")] = None,
+    loss: Annotated[
+        str, typer.Option(help="ste, gnmds, ckl or tste; with settings as in [b]ckl:mu=0.1[/b].")
+    ] = "gnmds",
+    step: Annotated[
+        str,
+        typer.Option(
+            help="pa, pa1, pa2 (passive-aggressive), constant, inverse or inverse-sqrt; with settings as in "
+            "[b]pa1:C=0.1[/b], [b]pa:probability=0.9[/b] or [b]constant:rate=0.5[/b]."
+        ),
+    ] = "pa",
+    direction: Annotated[str, typer.Option(help="canonical (the paper's) or gradient.")] = "canonical",
+    passes: Annotated[int, typer.Option(help="Learn each answer once, and replay so many minus one old ones.")] = 1,
+    tol: Annotated[float, typer.Option(help="Relative residual of the eigenpair of a projection.")] = 1e-2,
+    seed: Annotated[int, typer.Option(help="Decides which answers are replayed and held out.")] = 0,
+    test: Annotated[Path | None, typer.Option(help="File of answers to measure the error on.")] = None,
+    holdout: Annotated[float, typer.Option(help="Share of the questions kept from learning for that instead.")] = 0.0,
+    shuffle: Annotated[bool, typer.Option("--shuffle", help="Learn in a random order, not the file's.")] = False,
+    dimensions: Annotated[int, typer.Option(help="Number of coordinates in embedding.csv.")] = 2,
+    out: Out = Path("erkle-out"),
+    checkpoint_every: Annotated[int, typer.Option(help="Answers between two checkpoints; 0 for none.")] = 20_000,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on from the checkpoint in --out.")] = False,
+) -> None:
+    """Learn a kernel, a map and an error curve from answers, one at a time."""
+    from erkle.cli.learning import learn_file, learn_stream
+    from erkle.cli.parts import loss_from_text, step_from_text
+    from erkle.cli.settings import Settings
+
+    settings = Settings(
+        loss=loss_from_text(loss),
+        step=step_from_text(step),
+        direction=direction,
+        passes=passes,
+        tol=tol,
+        seed=seed,
+        objects=objects,
+        test=test,
+        holdout=holdout,
+        shuffle=shuffle,
+        dimensions=dimensions,
+        out=out,
+        checkpoint_every=checkpoint_every,
+        resume=resume,
+    )
+    if answers == "-" and shuffle:
+        raise ValueError("--shuffle needs all answers at once, but - is a stream; pass a file.")
+    finished = learn_stream(settings) if answers == "-" else learn_file(Path(answers), settings)
+    if not finished:
+        raise typer.Exit(130)
+
+
+@app.command()
+def demo(
+    answers: Annotated[int, typer.Option(help="Number of simulated answers.")] = 30_000,
+    wrong: Annotated[float, typer.Option(help="Share of them that are wrong.")] = 0.1,
+    seed: Annotated[int, typer.Option(help="Decides the questions and the wrong answers.")] = 0,
+    out: Out = Path("erkle-demo"),
+) -> None:
+    """Learn a map of Europe from answers to "is Paris nearer to Lyon or to Madrid?", a tenth of them wrong."""
+    from erkle.cli.demo import run_demo
+
+    run_demo(answers, wrong, seed, out)
+
+
+@app.command()
+def info(
+    file: Annotated[Path, typer.Argument(help="A file of answers, or a kernel.npz.")],
+) -> None:
+    """Describe a file of answers (objects, duplicates, conflicts) or a saved kernel."""
+    from erkle.cli.info import describe
+
+    describe(file)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        from erkle import __version__
+
+        typer.echo(f"erkle {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+) -> None:
+    pass

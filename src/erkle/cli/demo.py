@@ -1,0 +1,61 @@
+"""`erkle demo`: a map of Europe from answers about which city is nearer, a tenth of them wrong."""
+
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from erkle import metrics
+from erkle.cli.curve import ErrorCurve
+from erkle.cli.screen import LearningBar, announcing_compilation, console, per_cent
+from erkle.datasets import Cities, city_answers, load_cities
+from erkle.embedding import align
+from erkle.online import ERKLE
+from erkle.pictures import maps_figure, save
+from erkle.steps import PassiveAggressiveI
+
+__all__ = ["run_demo"]
+
+_PIECE = 100
+_N_TRUE = 20_000
+
+
+def run_demo(n_answers: int, wrong: float, seed: int, out: Path) -> None:
+    """Simulate, learn, compare with the truth, and leave kernel.npz and map.png behind."""
+    cities = load_cities()
+    T = city_answers(n_answers, wrong, seed)
+    out.mkdir(parents=True, exist_ok=True)
+    # Wrong answers are why steps are bounded, and why each answer comes up again.
+    learner = ERKLE(len(cities.names), step=PassiveAggressiveI(C=0.02), passes=3, random_state=seed)
+    with announcing_compilation():
+        ERKLE(3, step=learner.step).learn_one((0, 1, 2))
+    if n_answers:
+        anchor, b, c = (cities.names[i] for i in T[0])
+        console.print(f"Is {anchor} nearer to {b} or to {c}? ", style="bold", end="")
+    console.print(f"{n_answers:,} such questions about {len(cities.names)} cities, {per_cent(wrong)} answered wrongly.")
+    curve = _learn(learner, T)
+    _show(learner, curve, cities, seed, out)
+
+
+def _learn(learner: ERKLE, T: NDArray[np.int64]) -> ErrorCurve:
+    curve = ErrorCurve()
+    learner.partial_fit([])
+    with LearningBar(len(T)) as bar:
+        for start in range(0, len(T), _PIECE):
+            curve.add(learner.prequential(T[start : start + _PIECE]))
+            bar.show(curve)
+    return curve
+
+
+def _show(learner: ERKLE, curve: ErrorCurve, cities: Cities, seed: int, out: Path) -> None:
+    learner.save(out / "kernel.npz", labels=list(cities.names))
+    learned = align(learner.embedding(2), cities.positions, scale=True)
+    titles = (f"learned from {curve.n_answers:,} answers", "where they really are")
+    save(maps_figure(learned, cities.positions, list(cities.names), titles), out / "map.png")
+    # Questions of another seed, answered rightly: how much of Europe has been understood, noise aside.
+    truth = city_answers(_N_TRUE, 0.0, seed + 1)
+    apart = metrics.procrustes_disparity(learned, cities.positions)
+    console.print(f"Predicted wrongly before learning: {per_cent(curve.prequential)}, wrong answers included.")
+    console.print(f"Wrong on {_N_TRUE:,} questions with right answers: {per_cent(1.0 - learner.score(truth))}")
+    console.print(f"Distance of the learned map from the true one (Procrustes, 0 to 1): {apart:.3f}")
+    console.print(f"Look at {out / 'map.png'}; the kernel is in {out / 'kernel.npz'}.", style="bold")

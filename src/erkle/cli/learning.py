@@ -1,0 +1,182 @@
+"""`erkle learn`: a file is checked whole and then learned in order; a stream is learned as it arrives."""
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from erkle import triplets
+from erkle.cli.checkpoint import Position, fingerprint, known_names
+from erkle.cli.interruption import Interruption, watching
+from erkle.cli.report import Report, write_report
+from erkle.cli.run import Run
+from erkle.cli.screen import LearningBar, checking_bar, compile_first, console
+from erkle.cli.settings import Settings
+from erkle.triplets import Chunk, Labels, Reader, ReadError
+
+__all__ = ["learn_file", "learn_stream"]
+
+
+class Contents(NamedTuple):
+    """What a first reading of the file has found; the answers themselves only if they are to be shuffled."""
+
+    labels: Labels
+    n_answers: int
+    held_out: NDArray[np.int64]
+    answers: NDArray[np.int32] | None
+
+
+def learn_file(path: Path, settings: Settings) -> bool:
+    """Learn a file; False if somebody interrupted it, in which case there is a checkpoint to resume from."""
+    _prepare(settings)
+    contents = _check(path, settings)
+    test = _test_answers(settings, contents.labels) if settings.test else contents.held_out
+    run = Run(settings, contents.labels, test)
+    position = _resumed(run, path) if run.checkpoint.exists() else Position(0, 0, 0)
+    compile_first(settings)
+    n_to_learn = contents.n_answers - len(contents.held_out)
+    with watching() as interruption, LearningBar(n_to_learn) as bar, interruption.cutting_short():
+        _learn_all(path, contents, position, run, bar, interruption)
+    if interruption.asked:
+        if not run.checkpoint.exists():
+            console.print("Stopped before anything was learned.")
+            return False
+        console.print(f"Stopped after {run.curve.n_answers:,} answers; the same command with --resume goes on there.")
+        return False
+    _finish(run, contents.n_answers, str(path))
+    return True
+
+
+def learn_stream(settings: Settings) -> bool:
+    """Learn standard input as lines arrive; Ctrl-C ends it, and what was learned is written all the same."""
+    _prepare(settings)
+    labels = Labels(known_names(settings))
+    run = Run(settings, labels, _test_answers(settings, labels))
+    if run.checkpoint.exists():
+        run.resume()
+    compile_first(settings)
+    if sys.stdin.isatty():
+        console.print("Reading answers from the keyboard: anchor,near,far a line, Ctrl-D to end.", style="dim")
+    try:
+        with watching() as interruption, LearningBar(None) as bar:
+            _listen(run, bar, interruption)
+    except ReadError:
+        # One wrong line ends the stream, but costs nothing that came before it.
+        if run.curve.n_answers:
+            _finish(run, run.curve.n_answers, "standard input")
+        raise
+    _finish(run, run.curve.n_answers, "standard input")
+    return not interruption.asked
+
+
+def _learn_all(
+    path: Path, contents: Contents, at: Position, run: Run, bar: LearningBar, interruption: Interruption
+) -> None:
+    """Learn from a position on, to the end or to the checkpoint that an interruption makes."""
+    for chunk in _chunks(path, contents, at, run):
+        T = chunk.triplets
+        skipped = min(at.rows, len(T))
+        still_to_skip, at = at.rows - skipped, at._replace(rows=skipped)
+        while at.rows < len(T):
+            at = at._replace(rows=at.rows + run.learn(T[at.rows :], bar, interruption))
+            if interruption.asked or run.checkpoint_is_due():
+                with interruption.finishing_first():
+                    run.save(at, fingerprint(path, chunk.end_offset), chunk.end_offset)
+            if interruption.asked:
+                return
+        at = Position(chunk.end_offset, chunk.line, still_to_skip)
+
+
+def _chunks(path: Path, contents: Contents, at: Position, run: Run) -> Iterator[Chunk]:
+    """The answers in the order of the file, read again, or in a random one, from memory."""
+    if contents.answers is None:
+        with Reader(path, run.labels, frozen=True) as reader:
+            reader.seek(at.offset, at.line)
+            yield from reader
+    else:
+        rng = np.random.default_rng(run.settings.seed)
+        shuffled = rng.permutation(contents.answers).astype(np.int64)
+        yield Chunk(shuffled, path.stat().st_size, contents.n_answers)
+
+
+def _listen(run: Run, bar: LearningBar, interruption: Interruption) -> None:
+    reader = Reader(sys.stdin.buffer, run.labels, run.settings.objects is not None, name="standard input")
+    with interruption.cutting_short():
+        for chunk in reader:
+            T = chunk.triplets
+            run.hold_out(T)
+            while len(T) and not interruption.asked:
+                T = T[run.learn(T, bar, interruption) :]
+                if run.checkpoint_is_due():
+                    with interruption.finishing_first():
+                        run.save()
+            if interruption.asked:
+                return
+
+
+def _prepare(settings: Settings) -> None:
+    settings.out.mkdir(parents=True, exist_ok=True)
+    checkpoint = settings.out / "checkpoint.npz"
+    if checkpoint.exists() and not settings.resume:
+        raise ValueError(
+            f"{settings.out} holds the checkpoint of an unfinished run; add --resume to go on with it, "
+            f"or delete {checkpoint} to begin anew."
+        )
+    if settings.resume and not checkpoint.exists():
+        console.print(f"There is no checkpoint in {settings.out}: starting from the first answer.", style="dim")
+
+
+def _check(path: Path, settings: Settings) -> Contents:
+    """Read the file once, so that a mistake on its last line is known before hours of learning."""
+    labels = Labels(known_names(settings))
+    n_answers, n_same_anchor = 0, 0
+    answers, held_out = [np.empty((0, 3), np.int32)], [np.empty((0, 3), np.int64)]
+    with Reader(path, labels, settings.objects is not None) as reader, checking_bar(path.name, reader.size) as bar:
+        for chunk in reader:
+            T = chunk.triplets
+            n_answers += len(T)
+            n_same_anchor += int(np.count_nonzero(T[1:, 0] == T[:-1, 0]))
+            held_out.append(T[triplets.held_out(T, settings.holdout, settings.seed)])
+            if settings.shuffle:
+                answers.append(T.astype(np.int32))
+            bar.update(bar.task_ids[0], completed=chunk.end_offset)
+    contents = Contents(
+        labels, n_answers, np.concatenate(held_out), np.concatenate(answers) if settings.shuffle else None
+    )
+    if len(contents.held_out) == n_answers:
+        raise ValueError(f"--holdout {settings.holdout} keeps back every answer of {path}; pass a smaller share.")
+    if not settings.shuffle and n_answers > 100 and n_same_anchor > 0.5 * n_answers and len(labels) > 5:
+        console.print(
+            f"Most answers in {path.name} follow one about the same object. A learner that sees them in such an order "
+            "forgets the first ones; add --shuffle to learn them in a random order.",
+            style="yellow",
+        )
+    return contents
+
+
+def _test_answers(settings: Settings, labels: Labels) -> NDArray[np.int64]:
+    if settings.test is None:
+        return np.empty((0, 3), np.int64)
+    return triplets.read(settings.test, labels, frozen=settings.objects is not None).triplets
+
+
+def _resumed(run: Run, path: Path) -> Position:
+    source = run.resume()
+    if path.stat().st_size < source["covered"] or fingerprint(path, source["covered"]) != source["fingerprint"]:
+        raise ValueError(
+            f"{path} is not the file that {run.checkpoint} was made from; resume with that file, "
+            "or choose another --out."
+        )
+    console.print(f"Going on after {run.curve.n_answers:,} answers.", style="dim")
+    return Position(*source["position"])
+
+
+def _finish(run: Run, n_answers: int, source: str) -> None:
+    if run.learner is None:
+        raise ValueError(f"{source} ended before the first answer; nothing was learned.")
+    run.mark()
+    write_report(Report(run.learner, run.labels.names, run.curve, run.settings, source, n_answers, len(run.test)))
+    run.checkpoint.unlink(missing_ok=True)

@@ -1,0 +1,51 @@
+"""Losses and steps as people write them on the command line: a name, and its settings behind a colon."""
+
+from typing import Any
+
+from erkle.losses import LOSSES, Loss, check_loss
+from erkle.steps import STEPS, Step, check_step, margin_of_probability
+
+__all__ = ["loss_from_text", "step_from_text"]
+
+
+def loss_from_text(text: str) -> Loss:
+    """A loss.
+
+    >>> loss_from_text("ckl:mu=0.1")
+    CKL(mu=0.1)
+    """
+    loss: Loss = check_loss(_part(text, LOSSES, "loss"))
+    return loss
+
+
+def step_from_text(text: str) -> Step:
+    """A step; passive-aggressive ones also take a probability in place of the margin.
+
+    >>> step_from_text("pa1:C=0.1")
+    PassiveAggressiveI(margin=1.0, C=0.1)
+    """
+    step: Step = check_step(_part(text, STEPS, "step"))
+    return step
+
+
+def _part(text: str, known: dict[str, type[Any]], kind: str) -> Any:
+    name, _, settings = text.partition(":")
+    if name not in known:
+        raise ValueError(f"--{kind} is {name!r}; pass one of {', '.join(known)}.")
+    part = known[name]
+    fields = dict(_field(setting, kind) for setting in settings.split(",") if setting)
+    if "probability" in fields and "margin" in part._fields and kind == "step":
+        fields["margin"] = margin_of_probability(fields.pop("probability"))
+    for field in fields:
+        if field not in part._fields:
+            has = f"takes {', '.join(part._fields)}" if part._fields else "takes no settings"
+            raise ValueError(f"--{kind} {name} has no setting {field!r}; it {has}.")
+    return part(**fields)
+
+
+def _field(setting: str, kind: str) -> tuple[str, float]:
+    name, _, value = setting.partition("=")
+    try:
+        return name.strip(), float(value)
+    except ValueError:
+        raise ValueError(f"--{kind} has the setting {setting!r}; write it as name=number.") from None

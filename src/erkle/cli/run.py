@@ -1,0 +1,95 @@
+"""A learner on its way through a stream, with its error curve and its checkpoints."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from erkle import triplets
+from erkle.cli.checkpoint import Position, load_checkpoint, save_checkpoint
+from erkle.cli.curve import ErrorCurve
+from erkle.cli.interruption import Interruption
+from erkle.cli.screen import LearningBar
+from erkle.cli.settings import Settings
+from erkle.online import ERKLE
+from erkle.triplets import Labels
+
+__all__ = ["Run"]
+
+# Answers learned between two looks at the bar and at Ctrl-C.
+_PIECE = 1000
+
+
+class Run:
+    """What `erkle learn` does with rows, wherever they come from."""
+
+    def __init__(self, settings: Settings, labels: Labels, test: NDArray[np.int64]) -> None:
+        self.settings, self.labels = settings, labels
+        self.curve = ErrorCurve()
+        self.learner: ERKLE | None = None
+        self.checkpoint = settings.out / "checkpoint.npz"
+        self._saved_at = 0
+        self._test = [test]
+
+    @property
+    def test(self) -> NDArray[np.int64]:
+        """The answers the error is measured on, those held out so far included."""
+        if len(self._test) > 1:
+            self._test = [np.concatenate(self._test)]
+        return self._test[0]
+
+    def hold_out(self, T: NDArray[np.int64]) -> None:
+        """Keep back for testing what `learn` will leave out of these rows."""
+        if self.settings.holdout:
+            self._test.append(T[triplets.held_out(T, self.settings.holdout, self.settings.seed)])
+
+    def learn(self, T: NDArray[np.int64], bar: LearningBar, interruption: Interruption) -> int:
+        """Learn rows, less those held out, until they end, a checkpoint is due or somebody interrupts.
+
+        Returns how many of them were used.
+        """
+        held_out = triplets.held_out(T, self.settings.holdout, self.settings.seed)
+        used = 0
+        while used < len(T) and not interruption.asked and not (used and self.checkpoint_is_due()):
+            piece = slice(used, used + min(_PIECE, self.curve.until_next_point(), self._until_checkpoint()))
+            with interruption.finishing_first():
+                self._learn(T[piece][~held_out[piece]])
+            used = min(len(T), piece.stop)
+            bar.show(self.curve)
+        return used
+
+    def _learn(self, T: NDArray[np.int64]) -> None:
+        if self.learner is None:
+            self.learner = self.settings.learner(len(self.labels)).partial_fit([])
+        self.learner.add_objects(len(self.labels) - self.learner.n_objects_)
+        self.curve.add(self.learner.prequential(T))
+        if self.curve.until_next_point() == 0:
+            self.mark()
+
+    def mark(self) -> None:
+        """Make a point of the error curve."""
+        assert self.learner is not None
+        self.curve.mark(1.0 - self.learner.score(self.test) if len(self.test) else float("nan"))
+
+    def checkpoint_is_due(self) -> bool:
+        """Whether enough has been learned since the last checkpoint."""
+        return self._until_checkpoint() <= 0
+
+    def _until_checkpoint(self) -> int:
+        every = self.settings.checkpoint_every
+        return self._saved_at + every - self.curve.n_answers if every else _PIECE
+
+    def save(self, position: Position | None = None, fingerprint: str = "", covered: int = 0) -> None:
+        """Write a checkpoint; for a file, with how far it was used and what its first bytes looked like."""
+        assert self.learner is not None
+        source = {"position": position, "fingerprint": fingerprint, "covered": covered}
+        save_checkpoint(self.checkpoint, self.learner, self.labels.names, self.curve, self.settings, source)
+        self._saved_at = self.curve.n_answers
+
+    def resume(self) -> dict[str, Any]:
+        """Stand where the checkpoint was made, and return what it says of the source."""
+        self.learner, names, self.curve, source = load_checkpoint(self.checkpoint, self.settings)
+        if names != self.labels.names[: len(names)]:
+            raise ValueError(f"{self.checkpoint} knows other objects than the answers name; choose another --out.")
+        self._saved_at = self.curve.n_answers
+        return source

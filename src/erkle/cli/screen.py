@@ -1,0 +1,84 @@
+"""What the user sees while we work: on standard error, so that standard output can be piped."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    SpinnerColumn,
+    TaskProgressColumn,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+
+from erkle._kernels.compiling import when_compiling
+from erkle.cli.curve import WINDOW, ErrorCurve
+from erkle.cli.settings import Settings
+
+__all__ = ["LearningBar", "announcing_compilation", "checking_bar", "compile_first", "console", "per_cent"]
+
+console = Console(stderr=True, highlight=False)
+
+
+def per_cent(share: float) -> str:
+    """A share as people read it.
+
+    >>> per_cent(0.1234)
+    '12.3 %'
+    """
+    return f"{100 * share:.1f} %"
+
+
+def compile_first(settings: Settings) -> None:
+    """Compile before the clock and the bar start."""
+    with announcing_compilation():
+        settings.learner(3).learn_one((0, 1, 2))
+
+
+@contextmanager
+def announcing_compilation() -> Iterator[None]:
+    """Say so if anything has to be compiled inside the block, for that takes a while."""
+    words = "Compiling for this machine: once, some ten seconds; later runs start at once."
+    with when_compiling(lambda: console.print(words, style="dim")):
+        yield
+
+
+@contextmanager
+def checking_bar(name: str, n_bytes: int | None) -> Iterator[Progress]:
+    """A bar over the bytes of a file, shown only if that takes longer than a moment."""
+    with Progress(
+        TextColumn(f"Checking {name}", markup=False), BarColumn(), TaskProgressColumn(), console=console, transient=True
+    ) as bar:
+        bar.add_task("", total=n_bytes)
+        yield bar
+
+
+class LearningBar:
+    """A bar over the answers, with the running error beside it."""
+
+    def __init__(self, total: int | None) -> None:
+        known = [BarColumn(), TaskProgressColumn(), MofNCompleteColumn(), TimeRemainingColumn()]
+        unknown = [SpinnerColumn(), TextColumn("{task.completed:,} answers"), TimeElapsedColumn()]
+        self._progress = Progress(
+            TextColumn("Learning"),
+            *(unknown if total is None else known),
+            TextColumn("{task.fields[error]}"),
+            console=console,
+        )
+        self._task = self._progress.add_task("", total=total, error="")
+
+    def __enter__(self) -> "LearningBar":
+        self._progress.start()
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self._progress.stop()
+
+    def show(self, curve: ErrorCurve) -> None:
+        """Show how far it is and how often the last predictions were wrong."""
+        error = f"error {per_cent(curve.last)} of the last {min(WINDOW, curve.n_answers):,}"
+        self._progress.update(self._task, completed=curve.n_answers, error=error)

@@ -1,0 +1,70 @@
+"""What `erkle learn` was asked to do, checked before any work begins."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from erkle.losses import Loss
+from erkle.online import ERKLE
+from erkle.steps import Step
+
+__all__ = ["Settings"]
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The options of `erkle learn`."""
+
+    loss: Loss
+    step: Step
+    direction: str
+    passes: int
+    tol: float
+    seed: int
+    objects: Path | None
+    test: Path | None
+    holdout: float
+    shuffle: bool
+    dimensions: int
+    out: Path
+    checkpoint_every: int
+    resume: bool
+
+    def __post_init__(self) -> None:
+        if not 0.0 <= self.holdout < 1.0:
+            raise ValueError(f"--holdout is {self.holdout}; pass a share from 0 up to, not including, 1.")
+        if self.holdout and self.test:
+            raise ValueError("--holdout and --test were both given; pass one of them.")
+        if self.dimensions < 1:
+            raise ValueError(f"--dimensions is {self.dimensions}; pass at least 1.")
+        if self.checkpoint_every < 0:
+            raise ValueError(f"--checkpoint-every is {self.checkpoint_every}; pass 0 or more answers.")
+        if self.seed < 0:
+            raise ValueError(f"--seed is {self.seed}; pass an integer of at least 0.")
+        # A learner of three objects meets every other bad value before the file is read.
+        self.learner(3).partial_fit([])
+
+    def learner(self, n_objects: int) -> ERKLE:
+        """A fresh learner."""
+        return ERKLE(
+            n_objects,
+            loss=self.loss,
+            step=self.step,
+            direction=self.direction,  # type: ignore[arg-type]
+            passes=self.passes,
+            tol=self.tol,
+            random_state=self.seed,
+        )
+
+    def that_matter(self) -> dict[str, Any]:
+        """Everything the learned kernel and its errors depend on, as JSON can hold it."""
+        return {
+            "loss": repr(self.loss),
+            "step": repr(self.step),
+            "direction": self.direction,
+            "passes": self.passes,
+            "tol": self.tol,
+            "seed": self.seed,
+            "holdout": self.holdout,
+            "shuffle": self.shuffle,
+        }
