@@ -1,8 +1,9 @@
-"""All losses and steps, for tests that must hold for every one of them."""
+"""All losses and steps, for tests that must hold for every one of them, and a stream of answers to try them on."""
 
 import math
 from typing import NamedTuple
 
+import numpy as np
 import pytest
 
 from erkle import (
@@ -17,6 +18,7 @@ from erkle import (
     PassiveAggressiveI,
     PassiveAggressiveII,
 )
+from erkle.triplets import sample
 
 
 class SquaredHinge(NamedTuple):
@@ -54,3 +56,27 @@ STEPS = named(
         PassiveAggressiveII(C=0.5),
     ]
 )
+DIRECTIONS = ["canonical", "gradient"]
+PROJECTIONS = ["inverse", "eigh"]
+
+
+def answers(n, size, seed=0, flipped=0.0):
+    """Random questions about points in the plane, some answered wrongly."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 2))
+    T = sample(n, size, rng)
+    a, b, c = X[T.T]
+    swap = (((a - b) ** 2).sum(1) > ((a - c) ** 2).sum(1)) ^ (rng.random(size) < flipped)
+    T[swap, 1:] = T[swap, :0:-1]
+    return T
+
+
+def relative(K, expected):
+    return np.linalg.norm(K - expected) / np.linalg.norm(expected)
+
+
+def state(learner):
+    """All a learner knows, as something that can be compared: equal states go on equally, to the last bit."""
+    arrays = {name: array.tobytes() for name, array in learner._kernel.arrays().items()}
+    replay = learner._replay
+    return arrays, replay.history.tolist(), replay.seen, str(replay.rng.bit_generator.state), learner.n_mistakes_

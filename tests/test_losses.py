@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from parts import LOSSES, SquaredHinge, named
 
 from erkle import CKL, GNMDS, STE, TSTE, losses
 from erkle._kernels.compiling import compiled_in_memory
 from erkle._kernels.parts import slopes
 from erkle.losses import Loss, check_loss
+from parts import LOSSES, SquaredHinge, named
 
 WITH_OTHER_FIELDS = [*LOSSES, *named([GNMDS(margin=0.2), CKL(mu=2.0), TSTE(alpha=7.0), SquaredHinge()])]
 distances = st.floats(0.0, 1e4)
@@ -172,7 +172,9 @@ WRONG_SIGNED = {
 
 @pytest.mark.parametrize("function", WRONG_SIGNED.values(), ids=WRONG_SIGNED)
 def test_a_slope_of_the_wrong_sign_is_refused_where_it_occurs(function):
-    sentence = r"^Own\.slopes\([\d.]+, [\d.]+\) gives \(.*\), but a loss must not fall with d_near nor rise with d_far; .*\.$"
+    sentence = (
+        r"^Own\.slopes\([\d.]+, [\d.]+\) gives \(.*\), but a loss must not fall with d_near nor rise with d_far; .*\.$"
+    )
     with pytest.raises(ValueError, match=sentence):
         check_loss(loss_with(function))
 

@@ -4,17 +4,17 @@ import math
 import pickle
 from typing import NamedTuple
 
-import naive
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from parts import LOSSES, STEPS, Cooling, SquaredHinge, named
 
+import naive
 from erkle import Constant, Inverse, InverseSqrt, PassiveAggressive, PassiveAggressiveI, PassiveAggressiveII, steps
 from erkle._kernels.compiling import compiled_in_memory
 from erkle._kernels.parts import magnitude
 from erkle.steps import Step, check_step, margin_of_probability
+from parts import LOSSES, STEPS, Cooling, SquaredHinge, named
 
 DIRECTIONS = {"canonical": 10.0, "gradient": 6.0}
 numbers = st.integers(1, 10**9)
@@ -115,7 +115,9 @@ def test_a_step_to_the_margin_of_a_probability_gives_that_probability(probabilit
 
 @pytest.mark.parametrize("probability", [0.5, 1.0, 0.0, 0.3, 1.2, -1.0, math.nan, math.inf])
 def test_a_probability_no_margin_belongs_to_is_refused(probability):
-    with pytest.raises(ValueError, match=r"^The wanted probability is .*; pass one between 0\.5 and 1, both excluded\.$"):
+    with pytest.raises(
+        ValueError, match=r"^The wanted probability is .*; pass one between 0\.5 and 1, both excluded\.$"
+    ):
         margin_of_probability(probability)
 
 

@@ -1,4 +1,4 @@
-"""Laws of half-stored matrices: every function agrees with NumPy on the whole matrix, and never reads the upper half."""
+"""Laws of half-stored matrices: all agrees with NumPy on the whole matrix, and the upper half is never read."""
 
 import numpy as np
 import pytest

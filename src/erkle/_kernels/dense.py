@@ -34,6 +34,9 @@ DONE, NEEDS_EIGENPAIR, NEEDS_INVERSE, NEEDS_BOUND = 0, 1, 2, 3
 # Updates between two looks at how well P still inverts K, and the error that calls for a rebuild.
 _CHECK_EVERY, _LARGEST_DRIFT = 16, 1e-10
 
+# A move larger than so many sigma would cost P its digits: LAPACK makes it, and P is built with a larger sigma.
+_LARGEST_REACH = 1e3
+
 memory_dtype = np.dtype(
     [
         ("bound", np.float64),  # a lower bound of the smallest eigenvalue of K
@@ -105,6 +108,9 @@ def move(state: DenseState, triplet: tuple[int, int, int], change: Move) -> int:
         return _what_is_due(state, triplet[0], triplet[1])
 
     memory.n_eigenpairs += 1
+    if change.reach > _LARGEST_REACH * memory.sigma:
+        memory.sigma = 0.1 * change.reach
+        return NEEDS_EIGENPAIR
     size, mu, residual = _smallest_pair(state, weight, change.a2, ratio)
     if size == 0:
         return NEEDS_EIGENPAIR
@@ -194,11 +200,12 @@ def _project(state: DenseState, weight: float, a2: float, ratio: float, size: in
         ui, zi = u[i], z[i]
         u[i] = cosine * ui + sine * zi
         z[i] = cosine * zi - sine * ui
-    state.weights[0], state.weights[1], state.weights[2] = (
-        weight,
-        -1.0 / (mean + radius),
-        -1.0 / (mean - radius),
-    )
+    # The smaller eigenvalue by the determinant: close to the cone m22 is so large that mean - radius would be rounding.
+    larger = mean + math.copysign(radius, mean)
+    smaller = (m11 * m22 - m12 * m12) / larger
+    if mean < 0.0:
+        larger, smaller = smaller, larger
+    state.weights[0], state.weights[1], state.weights[2] = weight, -1.0 / larger, -1.0 / smaller
     add_three_outer(state.P, state.weights, state.vectors)
     memory.updates += 1
     memory.projections += 1

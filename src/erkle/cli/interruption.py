@@ -13,30 +13,30 @@ class Interruption:
 
     def __init__(self) -> None:
         self.asked = False
+        self._twice = False
         self._busy = False
 
     @contextmanager
     def finishing_first(self) -> Iterator[None]:
         """Inside the block a first interruption is only noted."""
-        self._busy = True
+        before, self._busy = self._busy, True
         try:
             yield
         finally:
-            self._busy = False
+            self._busy = before
 
     @contextmanager
     def cutting_short(self) -> Iterator[None]:
-        """Inside the block a first interruption ends the block; a second one goes through."""
+        """Inside the block, where nothing is in hand, a first interruption ends the block."""
         try:
             yield
         except KeyboardInterrupt:
-            if self._busy:
+            if self._twice:
                 raise
 
     def _on_signal(self, number: int, frame: FrameType | None) -> None:
-        at_once = self.asked or not self._busy
-        self.asked = True
-        if at_once:
+        self._twice, self.asked = self.asked, True
+        if self._twice or not self._busy:
             raise KeyboardInterrupt
 
 

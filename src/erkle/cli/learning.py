@@ -38,12 +38,9 @@ def learn_file(path: Path, settings: Settings) -> bool:
     position = _resumed(run, path) if run.checkpoint.exists() else Position(0, 0, 0)
     compile_first(settings)
     n_to_learn = contents.n_answers - len(contents.held_out)
-    with watching() as interruption, LearningBar(n_to_learn) as bar, interruption.cutting_short():
+    with watching() as interruption, LearningBar(n_to_learn) as bar, interruption.finishing_first():
         _learn_all(path, contents, position, run, bar, interruption)
     if interruption.asked:
-        if not run.checkpoint.exists():
-            console.print("Stopped before anything was learned.")
-            return False
         console.print(f"Stopped after {run.curve.n_answers:,} answers; the same command with --resume goes on there.")
         return False
     _finish(run, contents.n_answers, str(path))
@@ -83,8 +80,7 @@ def _learn_all(
         while at.rows < len(T):
             at = at._replace(rows=at.rows + run.learn(T[at.rows :], bar, interruption))
             if interruption.asked or run.checkpoint_is_due():
-                with interruption.finishing_first():
-                    run.save(at, fingerprint(path, chunk.end_offset), chunk.end_offset)
+                run.save(at, fingerprint(path, chunk.end_offset), chunk.end_offset)
             if interruption.asked:
                 return
         at = Position(chunk.end_offset, chunk.line, still_to_skip)

@@ -49,10 +49,9 @@ def announcing_compilation() -> Iterator[None]:
 
 @contextmanager
 def checking_bar(name: str, n_bytes: int | None) -> Iterator[Progress]:
-    """A bar over the bytes of a file, shown only if that takes longer than a moment."""
-    with Progress(
-        TextColumn(f"Checking {name}", markup=False), BarColumn(), TaskProgressColumn(), console=console, transient=True
-    ) as bar:
+    """A bar over the bytes of a file, gone when they are read."""
+    columns = TextColumn(f"Checking {name}", markup=False), BarColumn(), TaskProgressColumn()
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
         bar.add_task("", total=n_bytes)
         yield bar
 

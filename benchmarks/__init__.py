@@ -1,0 +1,1 @@
+"""Speed and accuracy claims, each measured in one run and repeated by `make bench`."""

@@ -1,0 +1,29 @@
+"""`make bench`: measure everything, print the tables, and keep them in benchmarks/results.md."""
+
+import os
+
+# One BLAS thread, set before anything loads a BLAS: what is compared is the algorithms.
+os.environ.update(OPENBLAS_NUM_THREADS="1", OMP_NUM_THREADS="1", MKL_NUM_THREADS="1")
+
+import platform
+from pathlib import Path
+
+import numba
+import numpy
+import scipy
+
+from benchmarks import accuracy, reading, speed
+
+
+def main() -> None:
+    versions = f"Python {platform.python_version()}, NumPy {numpy.__version__}, SciPy {scipy.__version__}"
+    parts = [f"# Measured by `make bench`\n\n{versions}, Numba {numba.__version__}; one BLAS thread; a shared machine."]
+    for benchmark in (speed, reading, accuracy):
+        for part in benchmark.run():
+            print(part + "\n", flush=True)
+            parts.append(part)
+    Path(__file__).with_name("results.md").write_text("\n\n".join(parts) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,106 @@
+"""Our update against an eigensolver per needed projection, on the same stream in the same run.
+
+At fifty places along the stream the kernel is taken out, moved by the next active answer and given to both solvers;
+their mean cost per needed projection is compared with ours, which is everything `partial_fit` did divided by the
+number of eigenpairs it needed.
+"""
+
+import time
+from collections.abc import Iterator
+
+import numpy as np
+import scipy.linalg
+from scipy.sparse.linalg import eigsh
+
+from benchmarks.data import gaussian_answers, markdown
+from erkle import ERKLE
+
+_N_ANSWERS = 10_000
+_PLACES = 50
+
+
+def run() -> Iterator[str]:
+    ERKLE(3).fit([(0, 1, 2)])
+    yield "## Speed of an update (PA-ERKLE, one pass, 10,000 answers)"
+    rows = [_against_solvers(n) for n in (100, 412, 1000)]
+    header = ["objects", "ours, µs", "`eigh`, one pair, µs", "`eigsh`, µs", "times faster than the faster one"]
+    yield markdown(header, rows)
+    yield _linear()
+    yield _passive()
+
+
+def _against_solvers(n: int) -> list[str]:
+    T = gaussian_answers(n, _N_ANSWERS, seed=0)
+    learner = ERKLE(n).partial_fit([])
+    ours, solvers = 0.0, []
+    for piece in np.array_split(T, _PLACES):
+        start = time.perf_counter()
+        learner.partial_fit(piece)
+        ours += time.perf_counter() - start
+        moved = _moved(learner, T)
+        solvers.append([_seconds(_by_eigh, moved), _seconds(_by_eigsh, moved)])
+    own = ours / learner.n_eigenpairs_
+    eigh, arnoldi = np.mean(solvers, axis=0)
+    cells = [own * 1e6, eigh * 1e6, arnoldi * 1e6, min(eigh, arnoldi) / own]
+    return [str(n), *(f"{cell:,.0f}" if cell >= 20 else f"{cell:.1f}" for cell in cells)]
+
+
+def _moved(learner: ERKLE, T: np.ndarray) -> np.ndarray:
+    """The kernel after the gradient step of some active answer, before its projection."""
+    K = np.array(learner.kernel_)
+    decisions = learner.decision_function(T)
+    a, b, c = T[np.flatnonzero(decisions < 1.0)[-1]]
+    gamma = (1.0 - decisions[decisions < 1.0][-1]) / 10
+    K[np.ix_([a, b, c], [a, b, c])] -= gamma * np.array([[0, -2, 2], [-2, 1, 0], [2, 0, -1]])
+    return K
+
+
+def _by_eigh(K: np.ndarray) -> None:
+    values, vectors = scipy.linalg.eigh(K, subset_by_index=[0, 0], check_finite=False)
+    K - values[0] * vectors @ vectors.T
+
+
+def _by_eigsh(K: np.ndarray) -> None:
+    values, vectors = eigsh(K, k=1, which="SA")
+    K - values[0] * vectors @ vectors.T
+
+
+def _seconds(function, K: np.ndarray) -> float:
+    start = time.perf_counter()
+    function(K)
+    return time.perf_counter() - start
+
+
+def _linear() -> str:
+    """Cost per active answer in the first and in the second ten thousand."""
+    rows = []
+    for n in (100, 412):
+        T = gaussian_answers(n, 20_000, seed=1)
+        learner = ERKLE(n).partial_fit([])
+        costs = []
+        for half in (T[:10_000], T[10_000:]):
+            active, start = learner.n_active_, time.perf_counter()
+            learner.partial_fit(half)
+            costs.append((time.perf_counter() - start) / (learner.n_active_ - active))
+        rows.append([str(n), *(f"{cost * 1e6:.1f}" for cost in costs), f"{costs[1] / costs[0]:.2f}"])
+    header = ["objects", "first 10,000, µs per active answer", "second 10,000", "ratio"]
+    return "### Learning is linear in the number of answers\n\n" + markdown(header, rows)
+
+
+def _passive() -> str:
+    T = gaussian_answers(100, 10_000, seed=2)
+    learner = ERKLE(100).fit(T)
+    satisfied = T[learner.decision_function(T) > 1.0]
+    many = np.tile(satisfied, (1 + 1_000_000 // len(satisfied), 1))
+    active, start = learner.n_active_, time.perf_counter()
+    learner.partial_fit(many)
+    inside = (time.perf_counter() - start) / len(many)
+    assert learner.n_active_ == active
+    start = time.perf_counter()
+    for row in satisfied[:2000]:
+        learner.learn_one(row)
+    alone = (time.perf_counter() - start) / 2000
+    return (
+        "### An answer that is already satisfied\n\n"
+        f"{inside * 1e9:.0f} ns inside `partial_fit`, {alone * 1e6:.0f} µs as a call of `learn_one` (n = 100)."
+    )

@@ -1,0 +1,521 @@
+"""Laws of the learner: it is the literal algorithm, only faster; and whatever it is given, it stays usable."""
+
+import math
+import re
+from typing import NamedTuple
+
+import naive
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from parts import (
+    DIRECTIONS,
+    LOSSES,
+    PROJECTIONS,
+    STEPS,
+    Cooling,
+    SquaredHinge,
+    answers,
+    named,
+    relative,
+    state,
+)
+from sklearn.exceptions import NotFittedError
+
+from erkle import CKL, ERKLE, GNMDS, STE, Constant, PassiveAggressive, metrics
+from erkle.kernels.dense import DenseKernel
+from erkle.triplets import sample
+
+
+def spread(learner):
+    """Smallest eigenvalue of the kernel as it is kept, as a share of the largest."""
+    values = np.linalg.eigvalsh(learner._kernel.matrix())
+    return values[0] / values[-1]
+
+
+def assert_learns_like_the_naive_one(T, loss, step, direction, projection="inverse", passes=1, each=100):
+    n = int(T.max()) + 1
+    learner = ERKLE(
+        n, loss=loss, step=step, direction=direction, projection=projection, passes=passes, tol=1e-8, random_state=3
+    )
+    for start in range(0, len(T), each):
+        learner.partial_fit(T[start : start + each])
+        assert spread(learner) >= -1e-8
+    expected, active = naive.erkle(T.tolist(), np.eye(n), loss, step, direction, passes, seed=3)
+    assert relative(learner.kernel_, expected) < 1e-6
+    # An answer replayed or repeated may stand exactly at its margin, where rounding decides.
+    assert abs(learner.n_active_ - active) <= 0.002 * active + 1
+    assert learner.n_triplets_seen_ == len(T)
+
+
+@pytest.mark.parametrize("direction", DIRECTIONS)
+@pytest.mark.parametrize("step", STEPS)
+@pytest.mark.parametrize("loss", LOSSES)
+def test_with_a_small_tolerance_the_kernel_is_the_naive_one(loss, step, direction):
+    assert_learns_like_the_naive_one(answers(30, 2000, flipped=0.1), loss, step, direction)
+
+
+@pytest.mark.parametrize("direction", DIRECTIONS)
+@pytest.mark.parametrize("loss", LOSSES)
+def test_the_literal_projection_gives_the_naive_kernel_too(loss, direction):
+    step = Constant(0.5)
+    assert_learns_like_the_naive_one(answers(30, 1000, flipped=0.1), loss, step, direction, projection="eigh")
+
+
+@pytest.mark.parametrize("projection", PROJECTIONS)
+@pytest.mark.parametrize("direction", DIRECTIONS)
+@pytest.mark.parametrize(("loss", "step"), [(GNMDS(), PassiveAggressive()), (STE(), Constant(1.0)), (CKL(), Constant())])
+def test_several_passes_are_the_naive_ones(loss, step, direction, projection):
+    T = answers(20, 300, flipped=0.1)
+    assert_learns_like_the_naive_one(T, loss, step, direction, projection=projection, passes=3, each=20)
+
+
+@pytest.mark.parametrize("direction", DIRECTIONS)
+@pytest.mark.parametrize(
+    ("loss", "step"),
+    [(SquaredHinge(), Cooling()), (SquaredHinge(), PassiveAggressive()), (STE(), Cooling())],
+    ids=["both", "loss", "step"],
+)
+def test_parts_of_the_users_own_learn_like_the_naive_ones(loss, step, direction):
+    assert_learns_like_the_naive_one(answers(20, 500, flipped=0.1), loss, step, direction)
+
+
+def points(n, width, seed):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, width))
+    D = ((X[:, None] - X) ** 2).sum(axis=2)
+    T = sample(n, 20_000, rng)
+    swap = D[T[:, 0], T[:, 1]] > D[T[:, 0], T[:, 2]]
+    T[swap, 1:] = T[swap, :0:-1]
+    return T[:10_000], T[10_000:]
+
+
+def test_with_the_default_tolerance_the_kernel_is_close_and_its_error_the_same():
+    train, test = points(100, 50, seed=0)
+    fast, literal = ERKLE(100), ERKLE(100, projection="eigh")
+    for start in range(0, len(train), 1000):
+        fast.partial_fit(train[start : start + 1000])
+        assert np.linalg.eigvalsh(fast._kernel.matrix())[0] >= -1e-3
+    literal.partial_fit(train)
+    assert relative(fast.kernel_, literal.kernel_) < 1e-3
+    assert abs(fast.score(test) - literal.score(test)) <= 0.0005
+    P = np.tril(fast._kernel._state.P)
+    P = P + np.tril(P, -1).T
+    shifted = fast._kernel.matrix() + fast._kernel._state.memory["sigma"] * np.eye(100)
+    np.testing.assert_allclose(P @ shifted, np.eye(100), atol=1e-9)
+
+
+@settings(max_examples=40)
+@given(
+    seed=st.integers(0, 10**6),
+    n=st.integers(3, 15),
+    rate=st.sampled_from([1e-3, 0.1, 1.0, 30.0]),
+    direction=st.sampled_from(DIRECTIONS),
+    tol=st.sampled_from([0.5, 1e-2]),
+)
+def test_the_kernel_given_out_is_positive_semidefinite_to_rounding(seed, n, rate, direction, tol):
+    learner = ERKLE(n, loss=STE(), step=Constant(rate), direction=direction, tol=tol).fit(sample(n, 100, seed))
+    K = learner.kernel_
+    values = np.linalg.eigvalsh(K)
+    assert values[0] >= -n * 1e-15 * values[-1]
+    np.testing.assert_array_equal(K, K.T)
+    assert not K.flags.writeable
+
+
+@pytest.mark.parametrize("projection", PROJECTIONS)
+def test_looking_changes_nothing(projection):
+    T = answers(10, 300, flipped=0.2)
+    looked_at, left_alone = (ERKLE(10, passes=2, random_state=0, projection=projection) for _ in range(2))
+    for start in range(0, 300, 30):
+        looked_at.partial_fit(T[start : start + 30])
+        left_alone.partial_fit(T[start : start + 30])
+        first = looked_at.kernel_
+        assert looked_at.kernel_ is first
+        looked_at.embedding_, looked_at.embedding(2), looked_at.score(T), looked_at.predict_one((0, 1, 2))
+        looked_at.decision_function(T), looked_at.prequential_error_
+    assert state(looked_at) == state(left_alone)
+
+
+def test_the_embedding_has_the_kernels_distances_and_the_map_is_its_first_columns():
+    learner = ERKLE(10).fit(answers(10, 300))
+    X, K = learner.embedding_, learner.kernel_
+    distances = ((X[:, None] - X) ** 2).sum(axis=2)
+    np.testing.assert_allclose(distances, np.diag(K)[:, None] + np.diag(K) - 2 * K, atol=1e-9)
+    np.testing.assert_allclose(learner.embedding(2), X[:, :2])
+
+
+def test_decisions_are_differences_of_squared_distances():
+    learner = ERKLE(10, tol=1e-8).fit(answers(10, 300))
+    T = sample(10, 50, 1)
+    np.testing.assert_allclose(learner.decision_function(T), metrics.decision_values(learner.kernel_, T), atol=1e-6)
+    np.testing.assert_array_equal(learner.predict(T), learner.decision_function(T) > 0)
+    assert learner.score(T) == pytest.approx(1 - metrics.triplet_error(learner.kernel_, T))
+    assert [learner.predict_one(row) for row in T] == learner.predict(T).tolist()
+
+
+@pytest.mark.parametrize("passes", [1, 3])
+def test_prequential_decisions_are_those_just_before_each_answer(passes):
+    T = answers(10, 200, flipped=0.2)
+    learner, follower = (ERKLE(10, passes=passes, random_state=1) for _ in range(2))
+    decisions = learner.prequential(T)
+    for row, decision in zip(T, decisions, strict=True):
+        before = follower.decision_function([row])[0] if follower.__sklearn_is_fitted__() else 0.0
+        assert decision == pytest.approx(before, abs=1e-12)
+        follower.learn_one(row)
+    assert learner.prequential_error_ == metrics.prequential_error(decisions)[-1]
+    assert learner.prequential_error_ == follower.prequential_error_
+    assert learner.n_mistakes_ == np.count_nonzero(decisions <= 0)
+
+
+def test_a_tie_is_a_mistake_so_the_first_answer_always_is_one():
+    learner = ERKLE(5)
+    assert learner.predict_one((0, 1, 2)) is False
+    assert math.isnan(learner.prequential_error_)
+    learner.learn_one((0, 1, 2))
+    assert learner.prequential_error_ == 1.0
+    learner.learn_one((0, 1, 2))
+    assert learner.prequential_error_ == 0.5
+    assert ERKLE(5).fit(np.empty((0, 3), int)).score(sample(5, 20, 0)) == 0.0
+
+
+def test_answers_and_questions_say_the_same():
+    T = answers(8, 100)
+    yes = np.random.default_rng(0).random(100) < 0.5
+    questions = np.where(yes[:, None], T, T[:, [0, 2, 1]])
+    plain = ERKLE(8).fit(T)
+    for y in (yes, yes.astype(int), np.where(yes, 1, -1), yes.tolist(), yes.astype(float)):
+        asked = ERKLE(8).fit(questions, y)
+        assert state(asked) == state(plain)
+        assert asked.score(questions, y) == plain.score(T)
+    one_by_one = ERKLE(8)
+    for question, answer in zip(questions, yes, strict=True):
+        one_by_one.learn_one(question, bool(answer))
+    assert state(one_by_one) == state(plain)
+
+
+def test_nothing_to_learn_leaves_the_initial_kernel():
+    for nothing in ([], np.empty((0, 3), int), np.empty((0, 3))):
+        learner = ERKLE(4).fit(nothing)
+        np.testing.assert_array_equal(learner.kernel_, np.eye(4))
+        assert learner.n_triplets_seen_ == 0
+        assert learner.prequential(nothing).shape == (0,)
+
+
+def test_what_has_learned_nothing_says_so():
+    for look in ("kernel_", "embedding_", "n_objects_", "n_triplets_seen_", "n_active_", "n_eigenpairs_", "n_projections_"):
+        with pytest.raises(NotFittedError, match=r"^This ERKLE has learned nothing yet; call fit, partial_fit or learn_one"):
+            getattr(ERKLE(4), look)
+    for act in ("decision_function", "predict", "score"):
+        with pytest.raises(NotFittedError, match="has learned nothing yet"):
+            getattr(ERKLE(4), act)([(0, 1, 2)])
+    with pytest.raises(NotFittedError, match="has learned nothing yet"):
+        ERKLE(4).save("nowhere.npz")
+    assert not hasattr(ERKLE(4), "no_such_name")
+
+
+# Growing.
+
+
+@pytest.mark.parametrize("projection", PROJECTIONS)
+@pytest.mark.parametrize("passes", [1, 3])
+def test_objects_added_later_are_as_if_they_had_been_there(projection, passes):
+    few, all_of_them = answers(8, 150, flipped=0.2), answers(12, 300, flipped=0.2)
+    settings = {"tol": 1e-8, "passes": passes, "random_state": 0, "projection": projection}
+    grown = ERKLE(8, **settings).fit(few).add_objects(3).add_objects().partial_fit(all_of_them)
+    full = ERKLE(12, **settings).fit(few).partial_fit(all_of_them)
+    assert grown.n_objects_ == 12
+    assert relative(grown.kernel_, full.kernel_) < 1e-6
+    assert grown.n_triplets_seen_ == full.n_triplets_seen_ == 450
+
+
+def test_objects_may_be_added_before_the_first_answer():
+    learner = ERKLE(3).add_objects(np.int64(2))
+    learner.learn_one((0, 3, 4))
+    assert learner.predict_one((0, 3, 4))
+    assert learner.kernel_.shape == (5, 5)
+
+
+@pytest.mark.parametrize("n_new", [-1, 1.5, "2", None, True])
+def test_a_number_of_new_objects_that_is_none_is_refused(n_new):
+    with pytest.raises(ValueError, match=r"^The number of new objects is .*; pass an integer of at least 0\.$"):
+        ERKLE(3).add_objects(n_new)
+
+
+# Bad input.
+
+NO_TRIPLETS = {
+    "out of range": ([(0, 1, 6)], "name object 6 (row 0), but there are 6 objects; pass n_objects=7 or call add_objects."),
+    "late": ([(0, 1, 2), (0, 1, 29)], "name object 29 (row 1), but there are 6 objects; pass n_objects=30 or call add"),
+    "negative": ([(0, -1, 2)], "name object -1 (row 0), but ids start at 0"),
+    "repeated": ([(0, 1, 2), (0, 1, 1)], "name object 1 twice (row 1: 0, 1, 1)"),
+    "fractions": ([(0, 1, 2.5)], "name object 2.5 (row 0), but ids are whole numbers"),
+    "nan": ([(0, 1, math.nan)], "name object nan (row 0)"),
+    "infinite": ([(0, 1, math.inf)], "name object inf (row 0)"),
+    "strings": ([("a", "b", "c")], "but ids are whole numbers"),
+    "booleans": ([(True, False, True)], "of type bool"),
+    "objects": ([(0, 1, None)], "of type object"),
+    "complex": ([(0, 1, 2j)], "of type complex128"),
+    "two columns": ([(0, 1)], "have shape (1, 2)"),
+    "four columns": ([(0, 1, 2, 3)], "have shape (1, 4)"),
+    "one row": ((0, 1, 2), "have shape (3,)"),
+    "a number": (5, "have shape ()"),
+    "three axes": (np.zeros((2, 3, 3), int), "have shape (2, 3, 3)"),
+    "unequal rows": ([(0, 1, 2), (0, 1)], "rows of unequal lengths"),
+}
+METHODS = ["fit", "partial_fit", "prequential", "decision_function", "predict", "score"]
+
+
+@pytest.mark.parametrize("passes", [1, 3])
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize(("X", "words"), NO_TRIPLETS.values(), ids=NO_TRIPLETS)
+def test_bad_triplets_are_refused_and_leave_the_learner_as_it_was(X, words, method, passes):
+    T = answers(6, 60)
+    learner = ERKLE(6, passes=passes, random_state=0).fit(T[:40])
+    before = state(learner)
+    with pytest.raises(ValueError, match=f"^Triplets .*{re.escape(words)}"):
+        getattr(learner, method)(X)
+    assert state(learner) == before
+    learner.partial_fit(T[40:])
+    assert state(learner) == state(ERKLE(6, passes=passes, random_state=0).fit(T))
+
+
+@pytest.mark.parametrize("method", ["fit", "partial_fit", "prequential", "score"])
+@pytest.mark.parametrize(
+    ("y", "words"),
+    [
+        ([True], "have shape (1,), but there are 2 questions"),
+        ([True, False, True], "have shape (3,)"),
+        ([[True], [False]], "have shape (2, 1)"),
+        (True, "have shape ()"),
+        ([0, 2], "hold 2 (row 1)"),
+        ([0, -1], "hold"),
+        ([0.5, 1.0], "hold 0.5"),
+        ([math.nan, 1.0], "hold nan"),
+        (["yes", "no"], "are of type <U3"),
+        ([None, True], "are of type object"),
+    ],
+)
+def test_bad_answers_are_refused_and_leave_the_learner_as_it_was(y, words, method):
+    learner = ERKLE(6).fit(answers(6, 60))
+    before = state(learner)
+    with pytest.raises(ValueError, match=f"^Answers {re.escape(words)}"):
+        getattr(learner, method)([(0, 1, 2), (3, 4, 5)], y)
+    assert state(learner) == before
+
+
+@pytest.mark.parametrize("triplet", [(0, 1), (0, 1, 2, 3), [(0, 1, 2)], 7])
+def test_one_triplet_is_three_ids(triplet):
+    learner = ERKLE(6)
+    for act in (learner.learn_one, learner.predict_one):
+        with pytest.raises(ValueError, match=r"^A triplet of shape .* was given; pass three ids, \(anchor, near, far\)\.$"):
+            act(triplet)
+    with pytest.raises(ValueError, match="name object 6"):
+        learner.learn_one((0, 1, 6))
+
+
+def test_there_must_be_something_to_score():
+    with pytest.raises(ValueError, match=r"^There are no triplets to score; pass at least one\.$"):
+        ERKLE(6).fit(answers(6, 9)).score(np.empty((0, 3), int))
+
+
+# Bad parameters.
+
+
+@pytest.mark.parametrize(
+    ("parameter", "values"),
+    [
+        ("n_objects", [0, -1, 2, 2.5, 5.0, "5", None, True, math.nan]),
+        ("passes", [0, -1, 1.0, "2", None, True]),
+        ("tol", [0.0, -1e-3, 1e-13, 0.6, math.nan, math.inf, "1e-2", None, True, 1e-2j, [1e-2]]),
+        ("direction", ["up", "", None, 1, ["canonical"], "Canonical"]),
+        ("projection", ["lapack", "", None, 1, ["eigh"]]),
+    ],
+)
+def test_a_parameter_that_is_none_is_named(parameter, values):
+    for value in values:
+        learner = ERKLE(**{"n_objects": 5, parameter: value})  # __init__ only stores
+        with pytest.raises(ValueError, match=rf"^{parameter} is .*; pass [^\n]*\.$"):
+            learner.fit([(0, 1, 2)])
+        assert not learner.__sklearn_is_fitted__()
+
+
+@pytest.mark.parametrize(
+    ("kernel", "words"),
+    [
+        (np.eye(4), r"has shape \(4, 4\); pass one of shape \(5, 5\)"),
+        (np.ones(5), r"has shape \(5,\)"),
+        (1.0, r"has shape \(\)"),
+        (np.diag([1, 1, 1, 1, math.nan]), "has entries that are not finite"),
+        (np.diag([1, 1, 1, 1, math.inf]), "has entries that are not finite"),
+        (np.eye(5) + np.eye(5, k=1), "is not symmetric"),
+        (np.diag([1, 1, 1, 1, -0.5]), "has the eigenvalue -0.5"),
+        (np.ones((5, 5)) - 2 * np.eye(5), "has the eigenvalue -2"),
+        (-np.eye(5), "has the eigenvalue -1"),
+        ([["a"] * 5] * 5, "is no array of numbers"),
+        ([[1.0], [1.0, 2.0]], "is no array of numbers"),
+        (1j * np.eye(5), "is no array of numbers"),
+    ],
+)
+def test_an_initial_kernel_that_is_none_is_refused(kernel, words):
+    with pytest.raises(ValueError, match=f"^The initial kernel {words}"):
+        ERKLE(5, initial_kernel=kernel).fit([(0, 1, 2)])
+
+
+@pytest.mark.parametrize(
+    "kernel",
+    [
+        np.zeros((5, 5)),
+        np.ones((5, 5)),
+        np.eye(5, dtype=int),
+        np.eye(5).tolist(),
+        np.diag([1e-9, 1, 1, 1, -1e-10]),
+        np.asfortranarray(np.diag([3.0, 2, 1, 0, 0])),
+        np.eye(5, dtype=np.float32),
+    ],
+)
+@pytest.mark.parametrize("projection", PROJECTIONS)
+def test_any_positive_semidefinite_initial_kernel_will_do(kernel, projection):
+    given_out = np.array(kernel, dtype=float)
+    learner = ERKLE(5, initial_kernel=kernel, projection=projection).fit([])
+    np.testing.assert_allclose(learner.kernel_, given_out, atol=1e-9)
+    learner.partial_fit(answers(5, 50))
+    np.testing.assert_array_equal(np.array(kernel, dtype=float), given_out)
+    assert np.linalg.eigvalsh(learner.kernel_)[0] >= -1e-12
+    assert learner.score(answers(5, 50)) > 0.8
+
+
+@pytest.mark.parametrize("passes", [1, 3])
+@pytest.mark.parametrize(
+    ("name", "value", "error"),
+    [("step", Constant(-1.0), ValueError), ("loss", STE, TypeError), ("direction", "up", ValueError)],
+)
+def test_a_bad_part_set_on_the_way_is_refused_and_leaves_the_learner_as_it_was(name, value, error, passes):
+    T = answers(6, 60)
+    learner = ERKLE(6, passes=passes, random_state=0).fit(T[:40])
+    before, good = state(learner), learner.get_params()[name]
+    learner.set_params(**{name: value})
+    for act in (learner.partial_fit, learner.fit):
+        with pytest.raises(error):
+            act(T[40:])
+        assert state(learner) == before
+    learner.set_params(**{name: good}).partial_fit(T[40:])
+    assert state(learner) == state(ERKLE(6, passes=passes, random_state=0).fit(T))
+
+
+# Overflow and interruption.
+
+
+class Poisoned(NamedTuple):
+    """Slopes that are not numbers where an answer holds by more than a hundred."""
+
+    poison: float = 1.0
+
+    def value(self, d_near, d_far):
+        return 0.0
+
+    def slopes(self, d_near, d_far):
+        if d_far - d_near > 100.0:
+            return math.inf - math.inf, -1.0
+        return 1.0, -1.0
+
+
+class Steep(NamedTuple):
+    """exp(d_near - d_far), which overflows for answers that are very wrong."""
+
+    def value(self, d_near, d_far):
+        return math.exp(d_near - d_far)
+
+    def slopes(self, d_near, d_far):
+        return math.exp(d_near - d_far), -math.exp(d_near - d_far)
+
+
+class Backwards(NamedTuple):
+    """A step that goes the wrong way after some answers."""
+
+    def magnitude(self, j, excess, slope, fall):
+        return 0.1 if j < 30 else -0.1
+
+
+far_apart = np.diag([0.0, 1e4, 0.0, 1e4, 0.0, 1e4])
+
+
+@pytest.mark.parametrize("projection", PROJECTIONS)
+@pytest.mark.parametrize(
+    ("parameters", "at_answer"),
+    [
+        ({"loss": STE(), "step": Constant(1e200)}, 1),
+        ({"loss": GNMDS(), "step": PassiveAggressive(margin=1e200)}, 1),
+        ({"loss": Poisoned(), "initial_kernel": far_apart, "direction": "gradient", "step": PassiveAggressive(2e4)}, None),
+        ({"loss": Poisoned(), "step": Constant(3.0)}, None),
+        ({"loss": Steep(), "initial_kernel": far_apart, "direction": "gradient"}, None),
+        ({"loss": Steep(), "initial_kernel": far_apart, "step": Constant()}, None),
+        ({"step": Backwards()}, 30),
+    ],
+    ids=["rate", "margin", "nan with PA", "nan", "infinite with PA", "infinite", "negative"],
+)
+def test_a_move_that_is_no_number_is_refused_and_nothing_is_lost(parameters, at_answer, projection):
+    T = sample(6, 400, 0)
+    learner = ERKLE(6, projection=projection, **parameters)
+    name = type(parameters.get("loss", GNMDS())).__name__
+    with pytest.raises(FloatingPointError, match=rf"^\w+ of {name} asks for a move .* at answer \d+; use a .*\.$") as info:
+        learner.partial_fit(T)
+    number = int(re.search(r"at answer (\d+)", str(info.value))[1])
+    assert at_answer in (None, number)
+    assert learner.n_triplets_seen_ == number - 1
+    assert np.isfinite(learner.kernel_).all()
+    # Exactly the answers before it have been learned, and others can follow.
+    prefix = ERKLE(6, projection=projection, **parameters).partial_fit(T[: number - 1])
+    assert state(learner) == state(prefix)
+    learner.set_params(loss=GNMDS(), step=PassiveAggressive()).partial_fit(T[number:])
+    assert np.isfinite(learner.kernel_).all()
+
+
+@pytest.mark.parametrize("passes", [1, 3])
+@pytest.mark.parametrize("projection", PROJECTIONS)
+def test_after_an_interruption_the_counters_tell_what_was_learned(projection, passes, monkeypatch):
+    T = answers(8, 700, flipped=0.3)
+    settings = {"projection": projection, "passes": passes, "random_state": 0}
+    learner = ERKLE(8, **settings).fit(T[:50])
+    method = "_build_inverse" if projection == "inverse" else "_project"
+    with monkeypatch.context() as patch:
+        patch.setattr(DenseKernel, method, interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            learner.partial_fit(T[50:])
+    seen = learner.n_triplets_seen_
+    assert 50 < seen < 700
+    follower = ERKLE(8, **settings)
+    decisions = follower.prequential(T[:seen])
+    assert learner.n_mistakes_ == np.count_nonzero(decisions <= 0)
+    # The draws of answers not learned are given back: the two generators stand at the same place.
+    assert learner._replay.rng.bit_generator.state == follower._replay.rng.bit_generator.state
+    np.testing.assert_array_equal(learner._replay.history, follower._replay.history)
+    if passes == 1:
+        assert learner.n_active_ == follower.n_active_
+        learner.partial_fit(T[seen:])
+        assert relative(learner.kernel_, ERKLE(8, **settings).fit(T).kernel_) < 1e-3
+    else:
+        learner.partial_fit(T[seen:])
+        assert learner.n_triplets_seen_ == 700
+        assert learner.score(T[:50]) > 0.5
+
+
+def interrupt(*arguments):
+    raise KeyboardInterrupt
+
+
+class Uncompilable(NamedTuple):
+    def value(self, d_near, d_far):
+        return 0.0
+
+    def slopes(self, d_near, d_far):
+        return {"near": 1.0, "far": -1.0}["near"], -float(str(1.0))
+
+
+def test_a_loss_that_cannot_be_compiled_is_named():
+    learner = ERKLE(5, loss=Uncompilable())
+    with pytest.raises(TypeError, match=r"^Uncompilable\.slopes or .* could not be compiled; use arithmetic"):
+        learner.fit([(0, 1, 2)])
+    assert learner.n_triplets_seen_ == 0
+    learner.set_params(loss=GNMDS()).partial_fit([(0, 1, 2)])
+    assert learner.predict_one((0, 1, 2))
