@@ -8,12 +8,11 @@ import numpy as np
 import numpy.typing as npt
 import scipy.linalg
 
+from erkle.matrices import check_kernel, check_map
+
 __all__ = ["align", "embed"]
 
 Floats = npt.NDArray[np.float64]
-
-# What single precision leaves of a symmetric matrix.
-SYMMETRY = 1e-6
 
 
 def embed(K: npt.ArrayLike, n_components: int | None = None) -> Floats:
@@ -38,7 +37,7 @@ def embed(K: npt.ArrayLike, n_components: int | None = None) -> Floats:
     >>> embed(np.outer(places, places)).round(6)
     array([[ 3.], [ 2.], [-2.], [-3.]])
     """
-    K = _checked_kernel(K)
+    K = check_kernel(K)
     n_objects = len(K)
     if n_components is not None and n_components < 1:
         raise ValueError(f"Got n_components={n_components}, wanted at least 1; pass 2 for a flat map.")
@@ -75,7 +74,7 @@ def align(X: npt.ArrayLike, reference: npt.ArrayLike, scale: bool = False) -> Fl
     >>> align([[0, 0], [0, 2], [1, 0], [1, 1]], [[5, 5], [7, 5], [5, 6]]).round(6)
     array([[5., 5.], [7., 5.], [5., 6.], [6., 6.]])
     """
-    X, reference = _checked_map(X, "X"), _checked_map(reference, "reference")
+    X, reference = check_map(X, "X"), check_map(reference, "reference")
     if not 0 < len(reference) <= len(X):
         raise ValueError(
             f"Got a reference of {len(reference)} objects, wanted 1 to {len(X)}, as many as X has; "
@@ -112,28 +111,3 @@ def _signs(V: Floats) -> Floats:
     # Equal sizes differ by rounding; without the slack the sign would hang on it.
     first = np.argmax(sizes >= (1 - 1e-8) * sizes.max(axis=0, initial=0.0), axis=0)
     return np.asarray(np.sign(V[first, np.arange(V.shape[1])]), dtype=np.float64)
-
-
-def _checked_kernel(K: npt.ArrayLike) -> Floats:
-    K = _checked_numbers(K, "K")
-    if K.ndim != 2 or K.shape[0] != K.shape[1] or not len(K):
-        raise ValueError(f"Got K of shape {K.shape}, wanted (n_objects, n_objects); pass a kernel, not coordinates.")
-    if np.abs(K - K.T).max() > SYMMETRY * np.abs(K).max():
-        raise ValueError("Got K that is not symmetric, wanted a kernel; pass (K + K.T) / 2 if that is what you mean.")
-    return K
-
-
-def _checked_map(X: npt.ArrayLike, name: str) -> Floats:
-    X = _checked_numbers(X, name)
-    if X.ndim != 2:
-        raise ValueError(
-            f"Got {name} of shape {X.shape}, wanted (n_objects, n_components); pass one row for each object."
-        )
-    return X
-
-
-def _checked_numbers(A: npt.ArrayLike, name: str) -> Floats:
-    A = np.asarray(A)
-    if A.dtype.kind not in "buif" or not np.isfinite(A).all():
-        raise ValueError(f"Got {name} with entries that are not finite numbers; remove NaN, infinity and text from it.")
-    return A.astype(np.float64, copy=False)

@@ -10,6 +10,7 @@ import scipy.linalg
 import scipy.spatial
 
 from erkle import triplets
+from erkle.matrices import check_kernel, check_map
 
 __all__ = [
     "alignment",
@@ -21,9 +22,6 @@ __all__ = [
 ]
 
 Floats = npt.NDArray[np.float64]
-
-# What single precision leaves of a symmetric matrix.
-SYMMETRY = 1e-6
 
 
 def decision_values(K: npt.ArrayLike, T: npt.ArrayLike) -> Floats:
@@ -45,7 +43,7 @@ def decision_values(K: npt.ArrayLike, T: npt.ArrayLike) -> Floats:
     >>> decision_values([[0, 0, 0], [0, 1, 0], [0, 0, 4]], [[0, 1, 2], [2, 0, 1]])
     array([3., 1.])
     """
-    K = _checked_kernel(K)
+    K = check_kernel(K)
     a, b, c = triplets.check(T, len(K)).T
     # K_aa stands in both distances; leaving it out also leaves out its rounding.
     return np.asarray((K[c, c] - 2 * K[a, c]) - (K[b, b] - 2 * K[a, b]), dtype=np.float64)
@@ -125,7 +123,7 @@ def rank(K: npt.ArrayLike, tol: float | None = None) -> int:
     >>> rank([[1, 1, 0], [1, 1, 0], [0, 0, 2]])
     2
     """
-    K = _checked_kernel(K)
+    K = check_kernel(K)
     if tol is None:
         tol = len(K) * float(np.finfo(np.float64).eps)
     if not 0 <= tol < 1:
@@ -157,7 +155,7 @@ def alignment(K: npt.ArrayLike, L: npt.ArrayLike, center: bool = True) -> float:
     >>> alignment([[1, 0], [0, 1]], [[2, -2], [-2, 2]])
     1.0
     """
-    K, L = _checked_kernel(K), _checked_kernel(L, "L")
+    K, L = check_kernel(K), check_kernel(L, "L")
     if K.shape != L.shape:
         raise ValueError(
             f"Got kernels of {len(K)} and {len(L)} objects, wanted the same objects in both; "
@@ -185,7 +183,7 @@ def procrustes_disparity(X: npt.ArrayLike, Y: npt.ArrayLike) -> float:
     >>> round(procrustes_disparity([[0], [1], [3]], [[0, 0], [0, -2], [0, -6]]), 12)
     0.0
     """
-    X, Y = _checked_map(X, "X"), _checked_map(Y, "Y")
+    X, Y = _check_spread(X, "X"), _check_spread(Y, "Y")
     if len(X) != len(Y):
         raise ValueError(
             f"Got maps of {len(X)} and {len(Y)} objects, wanted the same objects in both; "
@@ -212,35 +210,11 @@ def _direction(K: Floats, name: str, center: bool) -> Floats:
     return np.asarray(K / norm, dtype=np.float64)
 
 
-def _checked_kernel(K: npt.ArrayLike, name: str = "K") -> Floats:
-    K = _checked_numbers(K, name)
-    if K.ndim != 2 or K.shape[0] != K.shape[1] or not len(K):
-        raise ValueError(
-            f"Got {name} of shape {K.shape}, wanted (n_objects, n_objects); pass a kernel, not coordinates."
-        )
-    if np.abs(K - K.T).max() > SYMMETRY * np.abs(K).max():
-        raise ValueError(
-            f"Got {name} that is not symmetric, wanted a kernel; pass ({name} + {name}.T) / 2 if that is what you mean."
-        )
-    return K
-
-
-def _checked_map(X: npt.ArrayLike, name: str) -> Floats:
-    X = _checked_numbers(X, name)
-    if X.ndim != 2:
-        raise ValueError(
-            f"Got {name} of shape {X.shape}, wanted (n_objects, n_components); pass one row for each object."
-        )
+def _check_spread(X: npt.ArrayLike, name: str) -> Floats:
+    X = check_map(X, name)
     if not len(X) or not np.ptp(X, axis=0).any():
         raise ValueError(
             f"Got a map {name} in which all objects coincide, wanted some that differ; "
             "learn from answers before comparing."
         )
     return X
-
-
-def _checked_numbers(A: npt.ArrayLike, name: str) -> Floats:
-    A = np.asarray(A)
-    if A.dtype.kind not in "buif" or not np.isfinite(A).all():
-        raise ValueError(f"Got {name} with entries that are not finite numbers; remove NaN, infinity and text from it.")
-    return A.astype(np.float64, copy=False)
