@@ -110,6 +110,15 @@ def test_a_test_file_may_name_objects_that_were_never_learned(erkle, answers, tm
     assert learned(tmp_path / "out").n_objects_ == 21
 
 
+def test_a_list_of_objects_gives_ids_their_names_and_order(erkle, tmp_path):
+    (tmp_path / "objects.csv").write_text("id,name\n10,cat\n11,dog\n12,bus\n13,tram\n")
+    (tmp_path / "answers.csv").write_text("12,13,10\n10,11,12\n")
+    arguments = ["--objects", tmp_path / "objects.csv", "--out", tmp_path / "out"]
+    assert erkle("learn", tmp_path / "answers.csv", *arguments).returncode == 0
+    assert [row["object"] for row in table(tmp_path / "out" / "embedding.csv")] == ["cat", "dog", "bus", "tram"]
+    assert learned(tmp_path / "out").predict_one((2, 3, 0))
+
+
 def test_shuffled_learning_uses_the_same_answers_in_another_order(erkle, answers, tmp_path):
     assert erkle("learn", answers, "--shuffle", "--seed", 5, "--out", tmp_path).returncode == 0
     T, _ = triplets.read(answers)

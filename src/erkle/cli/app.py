@@ -18,7 +18,7 @@ Out = Annotated[Path, typer.Option(help="Folder for the results.")]
 @app.command()
 def learn(
     answers: Annotated[str, typer.Argument(help="CSV, TSV or JSONL file of answers, or - for standard input.")],
-    objects: Annotated[Path | None, typer.Option(help="File of the objects' names; others are refused.")] = None,
+    objects: Annotated[Path | None, typer.Option(help="File of the objects: names, or id and name.")] = None,
     loss: Annotated[
         str, typer.Option(help="ste, gnmds, ckl or tste; with settings as in [b]ckl:mu=0.1[/b].")
     ] = "gnmds",

@@ -11,7 +11,6 @@ from erkle.cli.settings import Settings
 from erkle.files import FileError, load_npz, save_npz
 from erkle.online import ERKLE
 from erkle.online.saving import pack, unpack
-from erkle.triplets import read_objects
 
 __all__ = ["Position", "fingerprint", "known_names", "load_checkpoint", "save_checkpoint"]
 
@@ -38,9 +37,9 @@ def fingerprint(path: Path, offset: int) -> str:
 
 
 def known_names(settings: Settings) -> list[str]:
-    """The names that have ids before the first answer is read: from the list of objects, or from a checkpoint."""
-    if settings.objects is not None:
-        return read_objects(settings.objects)
+    """What answers may call the objects, as far as a list or a checkpoint says it before the first is read."""
+    if settings.listed:
+        return settings.listed.ids
     checkpoint = settings.out / "checkpoint.npz"
     if not checkpoint.exists():
         return []

@@ -144,7 +144,7 @@ def _check(path: Path, settings: Settings) -> Contents:
     )
     if len(contents.held_out) == n_answers:
         raise ValueError(f"--holdout {settings.holdout} keeps back every answer of {path}; pass a smaller share.")
-    if not settings.shuffle and n_answers > 100 and n_same_anchor > 0.5 * n_answers and len(labels) > 5:
+    if not settings.shuffle and n_answers > 100 and n_same_anchor > 0.9 * n_answers and len(labels) > 5:
         console.print(
             f"Most answers in {path.name} follow one about the same object. A learner that sees them in such an order "
             "forgets the first ones; add --shuffle to learn them in a random order.",
@@ -174,5 +174,6 @@ def _finish(run: Run, n_answers: int, source: str) -> None:
     if run.learner is None:
         raise ValueError(f"{source} ended before the first answer; nothing was learned.")
     run.mark()
-    write_report(Report(run.learner, run.labels.names, run.curve, run.settings, source, n_answers, len(run.test)))
+    names = run.settings.listed.names if run.settings.listed else run.labels.names
+    write_report(Report(run.learner, names, run.curve, run.settings, source, n_answers, len(run.test)))
     run.checkpoint.unlink(missing_ok=True)

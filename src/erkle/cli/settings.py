@@ -1,12 +1,14 @@
 """What `erkle learn` was asked to do, checked before any work begins."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from erkle.losses import Loss
 from erkle.online import ERKLE
 from erkle.steps import Step
+from erkle.triplets import Objects, read_objects
 
 __all__ = ["Settings"]
 
@@ -43,6 +45,11 @@ class Settings:
             raise ValueError(f"--seed is {self.seed}; pass an integer of at least 0.")
         # A learner of three objects meets every other bad value before the file is read.
         self.learner(3).partial_fit([])
+
+    @cached_property
+    def listed(self) -> Objects | None:
+        """The objects of the list, if one was given, read once."""
+        return None if self.objects is None else read_objects(self.objects)
 
     def learner(self, n_objects: int) -> ERKLE:
         """A fresh learner."""

@@ -121,7 +121,6 @@ class DenseKernel:
             elif status == compiled.NEEDS_BOUND:
                 self._raise_bound()
             elif status == NOT_FINITE:
-                excess[position] = np.nan
                 raise FloatingPointError(
                     f"{type(step).__name__} of {type(loss).__name__} asks for a move that is negative, not finite or "
                     f"beyond 1e100 at answer {numbers[position]}; use a smaller rate, or PassiveAggressive()."
@@ -171,7 +170,10 @@ class DenseKernel:
 
 def check_initial_kernel(K: Any, n_objects: int) -> NDArray[np.float64]:
     """K as an array of floats if it is a kernel of so many objects, else a `ValueError` that says why not."""
-    K = np.asarray(K, dtype=np.float64)
+    try:
+        K = np.asarray(K).astype(np.float64, casting="same_kind")
+    except (TypeError, ValueError) as error:
+        raise ValueError("The initial kernel is no array of numbers; pass a matrix of floats.") from error
     if K.shape != (n_objects, n_objects):
         raise ValueError(f"The initial kernel has shape {K.shape}; pass one of shape ({n_objects}, {n_objects}).")
     if not np.isfinite(K).all():

@@ -11,7 +11,7 @@ by questions, so that a repeated or contradicted answer never sits on both sides
 from .checking import check, orient
 from .labels import Labels
 from .lines import ReadError
-from .objects import read_objects
+from .objects import Objects, read_objects
 from .reading import Answers, Chunk, Reader, read
 from .repeats import conflicts, duplicates, floor, question_keys, questions
 from .sampling import sample
@@ -21,6 +21,7 @@ __all__ = [
     "Answers",
     "Chunk",
     "Labels",
+    "Objects",
     "ReadError",
     "Reader",
     "check",

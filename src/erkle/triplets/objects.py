@@ -1,6 +1,7 @@
-"""Lists of objects: one name a line, or a table with a column of names.
+"""Lists of objects: one name a line, or a table with a column of names and perhaps one of ids.
 
-The order of the file is the order of the ids, so no line between two names is blank and no name comes twice.
+The order of the file is the order of the objects, so no line between two of them is blank, and what answers
+call them, their ids or else their names, comes only once.
 """
 
 from __future__ import annotations
@@ -18,23 +19,32 @@ from .lines import BOM, BadLine, ReadError, blocks, complaint, file_name, open_b
 _COLUMNS = ("name", "label", "object")
 
 
-def read_objects(path: str | os.PathLike[str]) -> list[str]:
-    r"""Read the names of the objects, in the order of their ids.
+class Objects(NamedTuple):
+    """What answers call the objects, and what people do; the same where there is no column of ids."""
+
+    ids: list[str]
+    names: list[str]
+
+
+def read_objects(path: str | os.PathLike[str]) -> Objects:
+    r"""Read the objects, in their order.
 
     Parameters
     ----------
     path : path
         One name a line, or columns between commas, tabs or semicolons with a header that has a column
-        ``name``, ``label`` or ``object``. A name with a separator in it stands between quotes.
+        ``name``, ``label`` or ``object``. A name with a separator in it stands between quotes. Where there is
+        a column ``id`` too, answers are taken to speak of ids.
 
     Returns
     -------
-    list of str
+    Objects
+        ``ids`` and ``names``, two lists of str.
 
     Raises
     ------
     ReadError
-        For a file that cannot be read, a blank line, or a name that is missing or there twice.
+        For a file that cannot be read, a blank line, or a name or id that is missing or there twice.
 
     Examples
     --------
@@ -43,7 +53,7 @@ def read_objects(path: str | os.PathLike[str]) -> list[str]:
     ...     path = pathlib.Path(folder, "objects.csv")
     ...     _ = path.write_text("id,name\n0,cat\n1,dog\n")
     ...     read_objects(path)
-    ['cat', 'dog']
+    Objects(ids=['0', '1'], names=['cat', 'dog'])
     """
     file = file_name(path)
     lines = list(_lines(path, file))
@@ -55,26 +65,29 @@ def read_objects(path: str | os.PathLike[str]) -> list[str]:
     try:
         table, n_header = _detect(lines[0], PurePath(path).suffix)
         found: dict[str, int] = {}
+        names = []
         for number, line in enumerate(lines[n_header:], 1 + n_header):
-            name = table.name(line)
-            if name in found:
-                raise BadLine(f"{shown(name)} is on line {found[name]} already; give each object its own name.")
-            found[name] = number
+            key, name = table.key_and_name(line)
+            if key in found:
+                raise BadLine(f"{shown(key)} is on line {found[key]} already; give each object its own.")
+            found[key] = number
+            names.append(name)
     except BadLine as trouble:
         raise complaint(file, number, trouble) from None
     if not found:
         raise ReadError(f"{file}: has a header but no objects; add a line for each object.")
-    return list(found)
+    return Objects(list(found), names)
 
 
 class _Table(NamedTuple):
-    """Where the name stands; under every one of the separators a line has ``width`` cells."""
+    """Where id and name stand; under every one of the separators a line has ``width`` cells."""
 
     separators: str
     width: int
-    column: int
+    id_column: int
+    name_column: int
 
-    def name(self, line: str) -> str:
+    def key_and_name(self, line: str) -> tuple[str, str]:
         for separator in self.separators:
             cells = split_cells(line, separator)
             if len(cells) != self.width:
@@ -82,10 +95,12 @@ class _Table(NamedTuple):
                     f"has {len(cells)} columns instead of {self.width};"
                     " put quotes around a name that has a separator in it."
                 )
-        flaw = declared_flaw(cells[self.column])
-        if flaw:
-            raise BadLine(f"the name {flaw}")
-        return cells[self.column]
+        key, name = cells[self.id_column], cells[self.name_column]
+        for word, cell in (("name", name), ("id", key)):
+            flaw = declared_flaw(cell)
+            if flaw:
+                raise BadLine(f"the {word} {flaw}")
+        return key, name
 
 
 def _detect(line: str, suffix: str) -> tuple[_Table, int]:
@@ -95,14 +110,15 @@ def _detect(line: str, suffix: str) -> tuple[_Table, int]:
         lowered = [cell.lower() for cell in cells]
         for word in _COLUMNS:
             if word in lowered:
-                return _Table(separator, len(cells), lowered.index(word)), 1
+                column = lowered.index(word)
+                return _Table(separator, len(cells), lowered.index("id") if "id" in lowered else column, column), 1
     width = max(len(cells) for _, cells in tables)
     if width > 1:
         raise BadLine(
             f"has {width} columns but no header with name, label or object;"
             " add one, or put one name (between quotes, if it has a separator in it) on each line."
         )
-    return _Table(ANY_SEPARATOR, 1, 0), 0
+    return _Table(ANY_SEPARATOR, 1, 0, 0), 0
 
 
 def _lines(path: str | os.PathLike[str], name: str) -> Iterator[str]:
