@@ -6,41 +6,16 @@ import signal
 import subprocess
 import sys
 import time
-from typing import NamedTuple
 
 import numpy as np
 import pytest
 
 from erkle import ERKLE, triplets
-from erkle.cli import main
 from erkle.files import load_npz
 from erkle.triplets import Labels
 
 COMMAND = [sys.executable, "-m", "erkle"]
 FILES = ["embedding.csv", "errors.csv", "errors.png", "kernel.npz", "map.png", "summary.json"]
-
-
-class Result(NamedTuple):
-    returncode: int
-    stdout: str
-    stderr: str
-
-
-@pytest.fixture
-def erkle(capsys, monkeypatch):
-    """Run the command in this process."""
-
-    def run(*arguments):
-        monkeypatch.setattr(sys, "argv", ["erkle", *map(str, arguments)])
-        capsys.readouterr()
-        try:
-            main()
-            status = 0
-        except SystemExit as end:
-            status = end.code or 0
-        return Result(status, *capsys.readouterr())
-
-    return run
 
 
 def answers_of(n_objects, n_answers, seed=0):

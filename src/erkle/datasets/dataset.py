@@ -1,0 +1,54 @@
+"""What every loader returns."""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Dataset", "by_alphabet", "column", "proper"]
+
+
+class Dataset(NamedTuple):
+    """Answers of people: ids, the names of the ids, and what else is known of each answer.
+
+    ``triplets`` has shape (m, 3) and type int64, ``names[i]`` is the name of object i, and each of the
+    ``columns``, for example ``"worker"``, is an array with one value a row of ``triplets``.
+    """
+
+    triplets: NDArray[np.int64]
+    names: list[str]
+    columns: Mapping[str, NDArray[Any]]
+    description: str
+
+    def rows(self, wanted: NDArray[Any]) -> "Dataset":
+        """The same objects with some of the rows: a mask or their numbers."""
+        columns = {name: values[wanted] for name, values in self.columns.items()}
+        return self._replace(triplets=self.triplets[wanted], columns=columns)
+
+
+def proper(dataset: Dataset) -> Dataset:
+    """The rows that name three different objects."""
+    a, b, c = dataset.triplets.T
+    return dataset.rows((a != b) & (a != c) & (b != c))
+
+
+def column(cells: list[str]) -> NDArray[Any]:
+    """Whole numbers, where all cells are, or else numbers, or else text; 007 is text, for 7 is somebody else."""
+    text = np.array(cells, dtype=np.str_)
+    try:
+        whole = text.astype(np.int64)
+        return whole if (whole.astype(np.str_) == text).all() else text
+    except (ValueError, OverflowError):
+        pass
+    try:
+        return text.astype(np.float64)
+    except ValueError:
+        return text
+
+
+def by_alphabet(*parts: list[str]) -> tuple[list[str], NDArray[np.int64]]:
+    """Sorted names of the objects in columns of names, and the columns with their places, shape (m, columns)."""
+    names = sorted(set().union(*parts))
+    places = {name: place for place, name in enumerate(names)}
+    return names, np.array([list(map(places.__getitem__, part)) for part in parts], dtype=np.int64).T.copy()

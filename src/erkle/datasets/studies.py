@@ -1,0 +1,229 @@
+"""Answers as tools for studies write them: Salmon's responses, cblearn's rows, and two sets published so.
+
+Whatever the columns are called, a row comes out as (anchor, near, far).
+"""
+
+import math
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from erkle import triplets
+from erkle.datasets.archives import read_member
+from erkle.datasets.catalogue import Entry
+from erkle.datasets.copies import Original, read_file
+from erkle.datasets.dataset import Dataset, by_alphabet, column
+from erkle.datasets.loading import Recipe, load_by
+from erkle.datasets.tables import Table, read_table, text_of
+from erkle.files import Pathlike
+from erkle.triplets import Labels, ReadError
+
+__all__ = ["load_eggs300", "load_study", "load_zappos85"]
+
+Ids = NDArray[np.int64]
+
+# Header words of (anchor, the candidates shown, the one chosen) and of (anchor, near, far).
+_CHOICES = (("head", "left", "right", "winner"), ("center", "left", "right", "answer"))
+_TRIPLES = (("head", "winner", "loser"), ("anchor", "near", "far"), ("head", "close", "far"), ("a", "b", "c"))
+_SALMON = ("head", "winner", "loser")
+_RENAMED = {"puid": "worker", "participant.id": "worker", "worker_id": "worker", "response.time..s.": "response_time"}
+_MOST_OBJECTS = 10_000_000
+
+
+def load_zappos85(data_home: Pathlike | None = None) -> Dataset:
+    """Similarity of 85 shoes: 283,770 answers, nearly every question once.
+
+    Parameters
+    ----------
+    data_home : path, optional
+        Folder with data, by default the environment's ``ERKLE_DATA``; the user's cache comes second.
+
+    Returns
+    -------
+    Dataset
+        Without columns.
+    """
+    return load_by(_ZAPPOS85, data_home)
+
+
+def load_eggs300(data_home: Pathlike | None = None) -> Dataset:
+    """Similarity of 300 drawn eggs that differ in one way: 17,611 answers of 231 people.
+
+    Parameters
+    ----------
+    data_home : path, optional
+        Folder with data, by default the environment's ``ERKLE_DATA``; the user's cache comes second.
+
+    Returns
+    -------
+    Dataset
+        With columns ``worker``, ``algorithm`` (which chose the question) and ``set`` (Train or Test).
+    """
+    return load_by(_EGGS300, data_home)
+
+
+def load_study(path: Pathlike) -> Dataset:
+    r"""Answers from a file of Salmon, cblearn or one like theirs.
+
+    A header may name (head, winner, loser), with or without the (left, right) shown, as Salmon does; or
+    (center, left, right, answer); or (anchor, near, far) or (a, b, c). Without a header, columns are anchor, near
+    and far, as cblearn's arrays are, and perhaps a fourth that is 1 or true where this is so, and -1, 0 or false
+    where the third object is the nearer. Cells stand between commas, semicolons, tabs or blanks.
+
+    Numbers without a header, and all of Salmon's, are ids from 0; objects are else numbered as they come. Salmon's
+    file names become names.
+
+    Parameters
+    ----------
+    path : path
+        The file, or a ZIP archive with nothing else in it.
+
+    Returns
+    -------
+    Dataset
+        With the file's other columns in lower case; that of participants is called ``worker``.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "responses.csv")
+    ...     _ = path.write_text("head,left,right,winner,puid\n0,2,1,1,Ann\n2,0,1,1,Bob\n")
+    ...     study = load_study(path)
+    >>> study.triplets.tolist(), study.columns["worker"].tolist()
+    ([[0, 1, 2], [2, 1, 0]], ['Ann', 'Bob'])
+    """
+    path = Path(path)
+    data = read_member(path) if path.suffix.lower() == ".zip" else read_file(path)
+    first = next((line for line in text_of(data, path.name).splitlines() if line.strip()), "")
+    separator = next((mark for mark in ",;\t" if mark in first), None)
+    words = [word.strip().strip('"').lower() for word in first.split(separator)]
+    description = f"Answers from {path.name}."
+    if not any(set(scheme) <= set(words) for scheme in (*_CHOICES, *_TRIPLES)):
+        return _without_header(data, path.name, separator, len(words), description)
+    table = read_table(data, path.name, separator=separator)
+    cells, used = _triples(table)
+    others = {name: values for name, values in table.columns.items() if name not in used and not _is_name(name)}
+    columns = {_RENAMED.get(name, name): column(values) for name, values in others.items()}
+    if "head" in used and all(map(_is_number, (cell for part in cells for cell in part))):
+        T = _numbers(table, cells)
+        return _checked(Dataset(T, _file_names(table, T), columns, description), path.name)
+    labels = Labels()
+    return _checked(Dataset(_encoded(labels, cells, table), labels.names, columns, description), path.name)
+
+
+def _without_header(data: bytes, file: str, separator: str | None, width: int, description: str) -> Dataset:
+    if width not in (3, 4):
+        raise ReadError(
+            f"{file}: has {width} columns and no known header; give three, or a header with head, winner, loser."
+        )
+    header = ("anchor", "near", "far", "response")[:width]
+    table = read_table(data, file, header, separator=separator)
+    cells = [table.columns[name] for name in header[:3]]
+    labels = Labels()
+    if all(_is_number(cell) for part in cells for cell in part):
+        T = _numbers(table, cells)
+        names = [str(i) for i in range(int(T.max()) + 1)]
+    else:
+        T, names = _encoded(labels, cells, table), labels.names
+    dataset = _checked(Dataset(T, names, {}, description), file)
+    if width == 4:
+        dataset = dataset._replace(triplets=triplets.orient(dataset.triplets, _responses(table)))
+    return dataset
+
+
+def _triples(table: Table) -> tuple[list[list[str]], set[str]]:
+    """Cells of anchor, near and far, and the columns that are spent on them."""
+    for triple in _TRIPLES:
+        if set(triple) <= set(table.columns):
+            return [table.columns[name] for name in triple], {*triple, "left", "right"}
+    choice = next(choice for choice in _CHOICES if set(choice) <= set(table.columns))
+    anchor, left, right, chosen = (table.columns[name] for name in choice)
+    far = []
+    for row, (x, y, near) in enumerate(zip(left, right, chosen, strict=True)):
+        if near not in (x, y) or x == y:
+            raise table.complaint(row, f"the answer {near[:60]!r} is not one of two different objects shown.")
+        far.append(y if near == x else x)
+    return [anchor, chosen, far], set(choice)
+
+
+def _numbers(table: Table, cells: list[list[str]]) -> Ids:
+    found = np.array(cells, dtype=np.str_).astype(np.float64).T
+    wrong = ~((found >= 0) & (found < _MOST_OBJECTS) & (found == np.floor(found))).all(axis=1)
+    if wrong.any():
+        raise table.complaint(int(np.argmax(wrong)), f"has an id that is no whole number from 0 to {_MOST_OBJECTS}.")
+    return np.ascontiguousarray(found, dtype=np.int64)
+
+
+def _encoded(labels: Labels, cells: list[list[str]], table: Table) -> Ids:
+    end_to_end = list(chain.from_iterable(zip(*cells, strict=True)))
+    try:
+        return labels.encode_cells(end_to_end)
+    except ValueError:
+        raise table.complaint(*labels.first_trouble(end_to_end)) from None
+
+
+def _file_names(table: Table, T: Ids) -> list[str]:
+    names = {i: str(i) for i in range(int(T.max()) + 1)}
+    for i, part in enumerate(_SALMON):
+        names.update(zip(T[:, i].tolist(), table.columns.get(f"{part}_filename", []), strict=False))
+    # Names must tell objects apart; where they do not, the ids do.
+    tell_apart = len(set(names.values())) == len(names) and all(names.values())
+    return list(names.values()) if tell_apart else [str(i) for i in names]
+
+
+def _responses(table: Table) -> NDArray[Any]:
+    words = {"true": 1.0, "false": 0.0}
+    cells = [cell.lower() for cell in table.columns["response"]]
+    try:
+        found = np.array([words[cell] if cell in words else float(cell) for cell in cells])
+    except ValueError:
+        found = np.full(len(cells), math.nan)
+    if not (np.isin(found, (0, 1)).all() or np.isin(found, (-1, 1)).all()):
+        raise ReadError(f"{table.name}: has a fourth column that is not 1 and -1, 1 and 0, or true and false.")
+    return found
+
+
+def _checked(dataset: Dataset, file: str) -> Dataset:
+    try:
+        return dataset._replace(triplets=triplets.check(dataset.triplets))
+    except ValueError as error:
+        raise ReadError(f"{file}: {error}") from None
+
+
+def _is_number(cell: str) -> bool:
+    try:
+        return math.isfinite(float(cell))
+    except ValueError:
+        return False
+
+
+def _is_name(column: str) -> bool:
+    return column.endswith(("_html", "_filename"))
+
+
+def _parse_zappos(copy: Original, entry: Entry) -> Dataset:
+    file = "deconflicted_triplets.csv"
+    table = read_table(copy.read(file), file, header=("a", "b", "c"))
+    T = table.ids("a", "b", "c", first=0, n_objects=entry.n_objects)
+    return _checked(Dataset(T, [f"images/{i}.jpg" for i in range(entry.n_objects)], {}, entry.description), file)
+
+
+def _parse_eggs(copy: Original, entry: Entry) -> Dataset:
+    table = read_table(copy.read("responses.csv"), "responses.csv", wanted=(*_CHOICES[1], *_EGGS300.columns))
+    cells, _ = _triples(table)
+    names, T = by_alphabet(*cells)
+    columns = {name: column(table.columns[header]) for header, name in _EGGS300.columns.items()}
+    return _checked(Dataset(T, names, columns, entry.description), "responses.csv")
+
+
+_ZAPPOS85 = Recipe("zappos85", _parse_zappos)
+_EGGS300 = Recipe(
+    "eggs300",
+    _parse_eggs,
+    beside="algorithm.csv",
+    columns={"participant.id": "worker", "origalg.label": "algorithm", "alg.label": "set"},
+)

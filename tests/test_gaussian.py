@@ -1,0 +1,130 @@
+"""Laws of simulated answers: every question at most once, right by distance, and wrong as often as asked for."""
+
+import math
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+from erkle import triplets
+from erkle.datasets import all_questions, answered, flip, make_gaussian
+
+
+def wrong(T, X):
+    a, b, c = X[T.T]
+    return np.linalg.norm(a - b, axis=1) > np.linalg.norm(a - c, axis=1)
+
+
+def test_the_small_set_of_the_paper_has_every_question_once_and_answered_rightly():
+    T, points = make_gaussian(random_state=0)
+    assert T.shape == (485_100, 3)
+    assert T.dtype == np.int64
+    assert points.shape == (100, 50)
+    assert len(np.unique(triplets.question_keys(T, 100))) == len(T)
+    assert not wrong(T[::20], points).any()
+    assert (points.mean(), points.std()) == pytest.approx((0, 1), abs=0.05)
+
+
+def test_the_large_set_of_the_paper_is_a_sample_of_different_questions():
+    T, points = make_gaussian(5000, n_answers=10_000, random_state=1)
+    assert T.shape == (10_000, 3)
+    assert len(np.unique(triplets.question_keys(triplets.check(T, 5000)))) == 10_000
+    assert not wrong(T, points).any()
+    # All objects and both ends of the ids come up, as anchors and as candidates.
+    assert (np.abs(T.mean(axis=0) - 2500) < 100).all()
+
+
+@pytest.mark.parametrize("n", [3, 4, 5, 8, 11])
+def test_all_questions_are_those_of_three_loops(n):
+    expected = {(a, b, c) for a in range(n) for b, c in combinations(sorted(set(range(n)) - {a}), 2)}
+    T = all_questions(n)
+    assert len(T) == len(expected) == n * (n - 1) * (n - 2) // 2
+    assert set(map(tuple, T.tolist())) == expected
+    drawn = make_gaussian(n, 2, random_state=0).triplets
+    assert sorted(zip(drawn[:, 0].tolist(), *np.sort(drawn[:, 1:]).T.tolist(), strict=True)) == sorted(expected)
+
+
+def test_answers_come_in_random_order_and_the_same_seed_gives_the_same():
+    first, second, other = (make_gaussian(20, 3, random_state=seed) for seed in (3, np.random.default_rng(3), 4))
+    np.testing.assert_array_equal(first.triplets, second.triplets)
+    np.testing.assert_array_equal(first.points, second.points)
+    assert not np.array_equal(first.triplets, other.triplets)
+    assert np.mean(np.diff(first.triplets[:, 0]) == 0) < 0.1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ({"n_objects": 2}, "at least 3"),
+        ({"n_components": 0}, "n_components=0"),
+        ({"n_objects": 4, "n_answers": 13}, "12 questions"),
+        ({"n_answers": -1}, "n_answers=-1"),
+        ({"n_objects": 5000}, "pass n_answers"),
+    ],
+)
+def test_an_impossible_set_is_refused_in_a_sentence(arguments, said):
+    with pytest.raises(ValueError, match=said):
+        make_gaussian(**arguments)
+
+
+def test_no_answers_are_an_empty_array():
+    assert make_gaussian(n_answers=0).triplets.shape == (0, 3)
+
+
+@pytest.mark.parametrize("slope", [0.0, 0.3, 1.0, 3.0])
+def test_noisy_answers_are_right_with_the_logistic_probability_of_the_difference(slope):
+    X = np.array([[0.0], [1.0], [1.5], [4.0]])
+    for b, c, difference in ((1, 2, 0.5), (2, 3, 2.5), (1, 3, 3.0)):
+        T = answered(np.tile([0, b, c], (20_000, 1)), X, slope, random_state=0)
+        assert np.mean(T[:, 1] == b) == pytest.approx(1 / (1 + math.exp(-slope * difference)), abs=0.01)
+
+
+def test_questions_are_answered_alike_whichever_candidate_comes_first():
+    T, X = make_gaussian(15, 3, random_state=0)
+    np.testing.assert_array_equal(answered(T[:, [0, 2, 1]], X), T)
+    np.testing.assert_array_equal(answered(T[:, [0, 2, 1]], X, slope=1e300, random_state=0), T)
+
+
+def test_easier_questions_are_answered_wrongly_less_often():
+    T, X = make_gaussian(40, 3, random_state=0)
+    noisy = answered(T, X, slope=1.0, random_state=0)
+    a, b, c = X[T.T]
+    ease = np.linalg.norm(a - c, axis=1) - np.linalg.norm(a - b, axis=1)
+    rates = [wrong(noisy[piece], X).mean() for piece in np.array_split(np.argsort(ease), 5)]
+    assert rates == sorted(rates, reverse=True)
+    assert rates[0] > 0.4
+    assert rates[-1] < 0.15
+
+
+@pytest.mark.parametrize("slope", [-1.0, math.nan])
+def test_a_slope_is_not_negative(slope):
+    with pytest.raises(ValueError, match="slope"):
+        answered([[0, 1, 2]], np.eye(3), slope)
+
+
+def test_points_are_rows_and_answers_name_only_them():
+    with pytest.raises(ValueError, match="shape"):
+        answered([[0, 1, 2]], np.zeros(3))
+    with pytest.raises(ValueError, match="object 3"):
+        answered([[0, 1, 3]], np.eye(3))
+
+
+@pytest.mark.parametrize("probability", [0.0, 0.2, 0.5, 1.0])
+def test_flipping_turns_just_that_share_round_and_keeps_every_question(probability):
+    T, X = make_gaussian(40, 5, random_state=0)
+    flipped = flip(T, probability, random_state=1)
+    np.testing.assert_array_equal(triplets.question_keys(flipped), triplets.question_keys(T))
+    assert wrong(flipped, X).mean() == pytest.approx(probability, abs=0.01)
+    np.testing.assert_array_equal(flip(T, probability, random_state=1), flipped)
+
+
+def test_flipping_leaves_its_input_alone():
+    T = np.array([[0, 1, 2]])
+    flip(T, 1.0)
+    assert T.tolist() == [[0, 1, 2]]
+
+
+@pytest.mark.parametrize("probability", [-0.1, 1.1, math.nan])
+def test_a_probability_lies_from_0_to_1(probability):
+    with pytest.raises(ValueError, match="probability"):
+        flip([[0, 1, 2]], probability)
