@@ -5,12 +5,15 @@ from typing import Annotated
 
 import typer
 
+from erkle.cli import data
+
 app = typer.Typer(
     help="Learn the similarity of things from answers to one question: is A more like B or like C?",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
 )
+app.add_typer(data.app, name="data")
 
 Out = Annotated[Path, typer.Option(help="Folder for the results.")]
 

@@ -3,10 +3,9 @@
 from pathlib import Path
 
 import numpy as np
-from rich.console import Console
-from rich.table import Table
 
-from erkle import metrics, triplets
+from erkle import metrics
+from erkle.cli.facts import repeats, show, some
 from erkle.cli.screen import checking_bar, per_cent
 from erkle.files import load_npz
 from erkle.online import ERKLE
@@ -20,19 +19,7 @@ _MOST_SORTED = 5_000_000
 
 def describe(path: Path) -> None:
     """Print what is in a saved kernel or in a file of answers."""
-    if path.suffix == ".npz":
-        _show(path.name, _kernel_facts(path))
-    else:
-        _show(path.name, _answer_facts(path))
-
-
-def _show(title: str, facts: dict[str, str]) -> None:
-    table = Table(show_header=False, box=None, pad_edge=False)
-    for name, fact in facts.items():
-        table.add_row(name, fact)
-    console = Console(highlight=False, markup=False)
-    console.print(title, style="bold")
-    console.print(table)
+    show(path.name, _kernel_facts(path) if path.suffix == ".npz" else _answer_facts(path))
 
 
 def _kernel_facts(path: Path) -> dict[str, str]:
@@ -41,7 +28,7 @@ def _kernel_facts(path: Path) -> dict[str, str]:
     names = arrays["labels"].tolist() if "labels" in arrays else []
     return {
         "objects": f"{learner.n_objects_:,}",
-        "names": _some(names) if names else "none saved",
+        "names": some(names) if names else "none saved",
         "answers learned": f"{learner.n_triplets_seen_:,}",
         "predicted wrongly before learning": per_cent(learner.prequential_error_),
         "moves": f"{learner.n_active_:,}, of which {learner.n_projections_:,} projected",
@@ -59,22 +46,5 @@ def _answer_facts(path: Path) -> dict[str, str]:
                 kept.append(chunk.triplets.astype(np.int32))
             bar.update(bar.task_ids[0], completed=chunk.end_offset)
         names = reader.labels.names
-    facts = {"objects": f"{len(names):,}", "names": _some(names), "answers": f"{n_answers:,}"}
-    return facts | (_repeats(np.concatenate(kept)) if n_answers <= _MOST_SORTED else {"repeats": "not looked for"})
-
-
-def _repeats(T: np.ndarray[tuple[int, int], np.dtype[np.int32]]) -> dict[str, str]:
-    n_questions = len(np.unique(triplets.question_keys(T)))
-    conflicting = triplets.conflicts(T)
-    return {
-        "different questions": f"{n_questions:,}",
-        "repeated answers": f"{int(triplets.duplicates(T).sum()):,}",
-        "answers in conflict": f"{int(conflicting.sum()):,} on "
-        f"{len(np.unique(triplets.question_keys(T[conflicting]))):,} questions",
-        "wrong whatever the kernel": per_cent(triplets.floor(T)),
-    }
-
-
-def _some(names: list[str]) -> str:
-    shown = ", ".join(name if len(name) <= 30 else name[:29] + "…" for name in names[:6])
-    return shown if len(names) <= 6 else f"{shown}, and {len(names) - 6:,} more"
+    facts = {"objects": f"{len(names):,}", "names": some(names), "answers": f"{n_answers:,}"}
+    return facts | (repeats(np.concatenate(kept)) if n_answers <= _MOST_SORTED else {"repeats": "not looked for"})

@@ -1,0 +1,113 @@
+"""`erkle data` as users run it."""
+
+import subprocess
+import sys
+
+import pytest
+
+from erkle import triplets
+from erkle.datasets import CATALOGUE, load
+from erkle.datasets.catalogue import Source
+from made_up import NOBODY, PUBLISHED, in_folder, publish, put, sha256
+
+FILES = in_folder("cars60", PUBLISHED["cars60"][0])
+
+
+def squeezed(text):
+    return " ".join(text.split())
+
+
+@pytest.fixture
+def home(tmp_path, cache):
+    return put(tmp_path / "data", FILES)
+
+
+def test_the_list_shows_every_set_and_which_are_here(erkle, home):
+    run = erkle("data", "list", "--data", home)
+    assert run.returncode == 0
+    lines = {line.split()[0]: line.split() for line in run.stdout.splitlines() if line.split()[0] in CATALOGUE}
+    assert set(lines) == set(CATALOGUE)
+    assert {name: line[3] for name, line in lines.items()} == {
+        name: "yes" if name == "cars60" else "no" for name in CATALOGUE
+    }
+    assert lines["aset400"][1:3] == ["412", "16,331"]
+
+
+def test_info_counts_answers_repeats_and_conflicts_and_names_source_and_licence(erkle, home):
+    put(home, {"cars60/survey_data.csv": FILES["cars60/survey_data.csv"] + b"3,2,2,5,9,1\n3,5,2,5,9,1\n"})
+    run = erkle("data", "info", "cars60", "--data", home)
+    assert run.returncode == 0
+    said = squeezed(run.stdout)
+    for fact in (
+        "answers 10",
+        "different questions 7",
+        "repeated answers 2",
+        "answers in conflict 3 on 1 questions",
+        "wrong whatever the kernel 10.0 %",
+        "columns answer, round, response_time",
+        "please cite",
+        "Kleindessner",
+    ):
+        assert fact in said
+    assert CATALOGUE["cars60"].parts[0].sources[0].sha256 in "".join(run.stdout.split())
+    assert "Warning: cars60:" in run.stderr
+    assert ".py" not in run.stderr
+
+
+def test_info_of_a_set_that_is_not_here_says_how_to_bring_it_and_fetches_nothing(erkle, home, cache):
+    run = erkle("data", "info", "eggs300", "--data", home)
+    assert run.returncode == 0
+    assert "here no; bring it with: erkle data fetch eggs300" in squeezed(run.stdout)
+    assert "responses.csv.zip: not known" in squeezed(run.stdout)
+    assert not cache.exists()
+
+
+def test_a_set_written_to_a_file_is_what_learn_reads(erkle, home, tmp_path):
+    out = tmp_path / "answers.csv"
+    run = erkle("data", "fetch", "cars60", "--data", home, "--out", out)
+    assert run.returncode == 0, run.stderr
+    assert f"erkle learn {out}" in run.stderr
+    T, labels = triplets.read(out)
+    with pytest.warns(UserWarning, match="published"):
+        dataset = load("cars60", home)
+    assert labels.decode(T).tolist() == [[dataset.names[i] for i in row] for row in dataset.triplets.tolist()]
+    assert erkle("learn", out, "--out", tmp_path / "out").returncode == 0
+    assert erkle("data", "fetch", "cars60", "--data", home, "--out", tmp_path / "no" / "a.csv").returncode == 2
+
+
+def test_fetch_brings_a_set_to_the_folder_it_is_told(erkle, cache, tmp_path, monkeypatch):
+    content = FILES["cars60/survey_data.csv"]
+    put(cache, FILES)
+    publish(monkeypatch, "cars60", Source(f"{NOBODY}/x", "survey_data.csv", sha256(content)))
+    # What is in the cache does; what is wanted elsewhere has to come from the network.
+    assert erkle("data", "fetch", "cars60").returncode == 0
+    run = erkle("data", "fetch", "cars60", "--data", tmp_path / "new")
+    assert run.returncode == 2
+    assert str(tmp_path / "new" / "cars60") in run.stderr
+
+
+@pytest.mark.usefixtures("cache")
+def test_trouble_is_one_sentence(erkle, tmp_path, monkeypatch):
+    publish(monkeypatch, "cars60", Source(f"{NOBODY}/x", "survey_data.csv", None))
+    for arguments, said in [
+        (["fetch", "aset401"], "choose from aset400"),
+        (["info", "aset401"], "choose from aset400"),
+        (["list", "--data", tmp_path / "nowhere"], "no such folder"),
+        (["info", "cars60", "--data", tmp_path / "nowhere"], "no such folder"),
+        (["fetch", "cars60"], "no connection"),
+    ]:
+        run = erkle("data", *arguments)
+        assert run.returncode == 2
+        [sentence] = [line for line in run.stderr.splitlines() if line.startswith("erkle: ")]
+        assert said in sentence
+        assert run.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["data", "--help"]], ids=" ".join)
+def test_help_imports_nothing_heavy(arguments):
+    code = f"import sys; sys.argv = ['erkle', *{arguments}]\nfrom erkle.cli import main\n"
+    code += "try: main()\nexcept SystemExit: pass\n"
+    code += "print([name for name in ('numpy', 'pooch', 'requests', 'scipy', 'numba') if name in sys.modules])"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "fetch" in run.stdout or "data" in run.stdout
+    assert run.stdout.strip().endswith("[]")
