@@ -9,6 +9,7 @@ import pytest
 from erkle import (
     CKL,
     GNMDS,
+    SOE,
     STE,
     TSTE,
     Constant,
@@ -45,7 +46,7 @@ def named(values):
     return [pytest.param(value, id=type(value).__name__) for value in values]
 
 
-LOSSES = named([STE(), GNMDS(), CKL(), TSTE()])
+LOSSES = named([STE(), GNMDS(), CKL(), TSTE(), SOE()])
 STEPS = named(
     [
         Constant(0.5),

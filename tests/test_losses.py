@@ -10,13 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from erkle import CKL, GNMDS, STE, TSTE, losses
+from erkle import CKL, GNMDS, SOE, STE, TSTE, losses
 from erkle._kernels.compiling import compiled_in_memory
 from erkle._kernels.parts import slopes
-from erkle.losses import Loss, check_loss
+from erkle.losses import Loss, RoundedHinge, check_loss
 from parts import LOSSES, SquaredHinge, named
 
-WITH_OTHER_FIELDS = [*LOSSES, *named([GNMDS(margin=0.2), CKL(mu=2.0), TSTE(alpha=7.0), SquaredHinge()])]
+OTHERS = [GNMDS(margin=0.2), CKL(mu=2.0), TSTE(alpha=7.0), SOE(margin=0.3), RoundedHinge(2.0, 0.5), SquaredHinge()]
+WITH_OTHER_FIELDS = [*LOSSES, *named(OTHERS)]
 distances = st.floats(0.0, 1e4)
 extremes = [0.0, 5e-324, 1e-300, 1e-20, 1.0, 1e20, 1e300]
 
@@ -95,6 +96,22 @@ def test_tste_is_the_probability_under_student_kernels():
     assert loss.value(d_near, d_far) == pytest.approx(-math.log(near / (near + far)), rel=1e-12)
 
 
+def test_soe_is_the_square_of_a_hinge_of_distances():
+    assert SOE(margin=2.0).value(9.0, 16.0) == 1.0
+    assert SOE(margin=2.0).slopes(9.0, 16.0) == (1.0 / 3.0, -1.0 / 4.0)
+    assert SOE().value(1.0, 4.0) == 0.0
+    assert SOE().slopes(0.0, 0.0) == (0.0, 0.0)
+
+
+@given(x=st.floats(-5.0, 5.0), width=st.floats(0.01, 3.0), multiplier=st.floats(0.0, 1.0))
+def test_the_rounded_hinge_is_the_largest_line_less_a_penalty(x, width, multiplier):
+    rounded, slopes = RoundedHinge(1.0, width), np.linspace(0.0, 1.0, 2001)
+    largest = np.max(slopes * x - 0.5 * width * (slopes - multiplier) ** 2)
+    shifted = rounded.value(9.0 + x + width * multiplier, 10.0) - 0.5 * width * multiplier**2
+    assert shifted == pytest.approx(largest, abs=1e-6)
+    assert shifted <= GNMDS(1.0).value(9.0 + x, 10.0) + 1e-12
+
+
 @pytest.mark.parametrize("loss", WITH_OTHER_FIELDS)
 def test_a_loss_is_a_value(loss):
     assert pickle.loads(pickle.dumps(loss)) == loss
@@ -105,7 +122,7 @@ def test_a_loss_is_a_value(loss):
 
 
 def test_every_public_loss_has_a_short_name():
-    assert {part.__name__ for part in losses.LOSSES.values()} == {"STE", "GNMDS", "CKL", "TSTE"}
+    assert {part.__name__ for part in losses.LOSSES.values()} == {"STE", "GNMDS", "CKL", "TSTE", "SOE"}
 
 
 @pytest.mark.parametrize("field", [2, np.int64(2), np.float32(2.0), np.float64(2.0)])
@@ -115,7 +132,7 @@ def test_fields_become_floats(field):
     assert margin == 2.0
 
 
-@pytest.mark.parametrize("kind", [GNMDS, CKL, TSTE])
+@pytest.mark.parametrize("kind", [GNMDS, CKL, TSTE, SOE, RoundedHinge])
 @pytest.mark.parametrize("field", [0, -1.0, math.nan, math.inf, -math.inf, True, np.True_, "1", None, 1j])
 def test_fields_that_are_no_positive_numbers_are_refused(kind, field):
     with pytest.raises(ValueError, match=rf"^{kind.__name__} has \w+=.*; pass a positive, finite number\.$"):

@@ -17,7 +17,7 @@ from typing import NamedTuple, Protocol, runtime_checkable
 
 from erkle.parts import check_part
 
-__all__ = ["CKL", "GNMDS", "LOSSES", "STE", "TSTE", "Loss", "check_loss"]
+__all__ = ["CKL", "GNMDS", "LOSSES", "SOE", "STE", "TSTE", "Loss", "RoundedHinge", "check_loss"]
 
 
 @runtime_checkable
@@ -96,7 +96,51 @@ class TSTE(NamedTuple):
         return wrong * half / (self.alpha + d_near), -wrong * half / (self.alpha + d_far)
 
 
-LOSSES: dict[str, type[Loss]] = {"ste": STE, "gnmds": GNMDS, "ckl": CKL, "tste": TSTE}
+# Objects at this distance coincide; dividing by less could overflow.
+_SAME = 1e-150
+
+
+class SOE(NamedTuple):
+    """max(0, margin + sqrt(d_near) - sqrt(d_far))^2, the loss of Soft Ordinal Embedding (Terada & von Luxburg 2014).
+
+    It is smooth in coordinates, for which it is made; by a squared distance its slope grows without bound towards 0.
+    """
+
+    margin: float = 1.0
+
+    def value(self, d_near: float, d_far: float) -> float:
+        """The loss itself, never negative."""
+        violation = max(0.0, self.margin + math.sqrt(d_near) - math.sqrt(d_far))
+        return violation * violation
+
+    def slopes(self, d_near: float, d_far: float) -> tuple[float, float]:
+        """Derivatives by ``d_near`` and by ``d_far``; 0 by a distance of 0, as coordinates that coincide want it."""
+        near, far = math.sqrt(d_near), math.sqrt(d_far)
+        violation = max(0.0, self.margin + near - far)
+        return (violation / near if near > _SAME else 0.0), (-violation / far if far > _SAME else 0.0)
+
+
+class RoundedHinge(NamedTuple):
+    """The hinge of GNMDS with its kink rounded off: x^2 / (2 width) up to x = width, then x - width / 2.
+
+    It is the largest of s x - width s^2 / 2 over slopes s from 0 to 1 (Nesterov's smoothing); batch learners use it.
+    """
+
+    margin: float = 1.0
+    width: float = 1.0
+
+    def value(self, d_near: float, d_far: float) -> float:
+        """The loss itself, never negative."""
+        x = max(0.0, self.margin + d_near - d_far)
+        return x - 0.5 * self.width if x > self.width else 0.5 * x * (x / self.width)
+
+    def slopes(self, d_near: float, d_far: float) -> tuple[float, float]:
+        """s and -s, s rising from 0 to 1 over the width."""
+        slope = min(1.0, max(0.0, self.margin + d_near - d_far) / self.width)
+        return slope, -slope
+
+
+LOSSES: dict[str, type[Loss]] = {"ste": STE, "gnmds": GNMDS, "ckl": CKL, "tste": TSTE, "soe": SOE}
 
 _PROBES = (0.0, 1e-3, 0.3, 1.0, 2.0, 7.0, 100.0)
 

@@ -5,7 +5,12 @@ from numba.extending import overload, register_jitable
 from erkle.losses import Loss
 from erkle.steps import Step
 
-__all__ = ["magnitude", "slopes"]
+__all__ = ["magnitude", "slopes", "value"]
+
+
+def value(loss: Loss, d_near: float, d_far: float) -> float:
+    """The loss itself."""
+    return loss.value(d_near, d_far)
 
 
 def slopes(loss: Loss, d_near: float, d_far: float) -> tuple[float, float]:
@@ -18,7 +23,13 @@ def magnitude(step: Step, j: int, excess: float, slope: float, fall: float) -> f
     return step.magnitude(j, excess, slope, fall)
 
 
-# Numba compares the signatures of the two functions below and of what they return, annotations included.
+# Numba compares the signatures of the functions below and of what they return, annotations included.
+@overload(value)
+def _compiled_value(loss, d_near, d_far):  # type: ignore[no-untyped-def]
+    method = register_jitable(loss.instance_class.value)
+    return lambda loss, d_near, d_far: method(loss, d_near, d_far)
+
+
 @overload(slopes)
 def _compiled_slopes(loss, d_near, d_far):  # type: ignore[no-untyped-def]
     method = register_jitable(loss.instance_class.slopes)
