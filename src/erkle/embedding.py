@@ -10,7 +10,7 @@ import scipy.linalg
 
 from erkle.matrices import check_kernel, check_map
 
-__all__ = ["align", "embed"]
+__all__ = ["align", "embed", "principal"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -50,6 +50,30 @@ def embed(K: npt.ArrayLike, n_components: int | None = None) -> Floats:
     kept = int(np.sum(variances > rounding))
     X = V[:, :kept] * _signs(V[:, :kept]) * np.sqrt(variances[:kept])
     return X if n_components is None else np.pad(X, ((0, 0), (0, n_components - kept)))
+
+
+def principal(X: npt.ArrayLike) -> Floats:
+    """The same map about its mean, turned onto its principal axes: what `embed` makes of its kernel.
+
+    Parameters
+    ----------
+    X : array of shape (n_objects, n_components)
+
+    Returns
+    -------
+    array of shape (n_objects, n_components)
+        Centred columns by falling variance; in each, the entry of largest magnitude (the first of equals) is
+        positive.
+
+    Examples
+    --------
+    >>> principal([[0], [1], [5], [6]]).round(6)
+    array([[ 3.], [ 2.], [-2.], [-3.]])
+    """
+    X = check_map(X)
+    U, spreads, _ = np.linalg.svd(X - X.mean(axis=0), full_matrices=False)
+    turned = U * _signs(U) * spreads
+    return np.pad(turned, ((0, 0), (0, X.shape[1] - turned.shape[1])))
 
 
 def align(X: npt.ArrayLike, reference: npt.ArrayLike, scale: bool = False) -> Floats:

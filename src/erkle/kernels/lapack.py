@@ -55,7 +55,8 @@ def smallest_eigenpair(lower: Matrix) -> tuple[float, NDArray[np.float64]]:
 
 def projected(A: Matrix) -> Matrix:
     """The nearest positive semidefinite matrix; A itself if it is one to rounding."""
-    values, vectors = scipy.linalg.eigh(A, check_finite=False)
+    # Divide and conquer: with all vectors wanted it is the fastest of LAPACK's solvers.
+    values, vectors = scipy.linalg.eigh(A, check_finite=False, driver="evd")
     if values[0] >= -len(A) * np.finfo(float).eps * max(values[-1], 0.0):
         return A
     kept = values > 0.0

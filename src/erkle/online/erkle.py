@@ -11,9 +11,9 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
-from sklearn.exceptions import NotFittedError
 
-from erkle import embedding, triplets
+from erkle import triplets
+from erkle.estimators import KernelLearner, answers
 from erkle.kernels.dense import DenseKernel, Projection
 from erkle.kernels.lapack import one_thread, projected
 from erkle.losses import GNMDS, Loss
@@ -28,7 +28,7 @@ __all__ = ["ERKLE"]
 _BLOCK = 8192
 
 
-class ERKLE(BaseEstimator):  # type: ignore[misc]
+class ERKLE(KernelLearner, BaseEstimator):  # type: ignore[misc]
     """K <- projection of K - gamma D onto the positive semidefinite cone, answer by answer (Heim et al. 2015).
 
     ``ERKLE(n)`` is PA-ERKLE of the paper; ``ERKLE(n, loss=STE(), step=Constant(1.0))`` is STE-ERKLE.
@@ -68,6 +68,8 @@ class ERKLE(BaseEstimator):  # type: ignore[misc]
     4
     """
 
+    _remedy = "fit, partial_fit or learn_one"
+
     def __init__(
         self,
         n_objects: int,
@@ -101,7 +103,7 @@ class ERKLE(BaseEstimator):  # type: ignore[misc]
             True where the anchor is nearer to b.
         """
         settings = check_settings(self)
-        T = _answers(X, y, len(settings.initial_kernel))
+        T = answers(X, y, len(settings.initial_kernel))
         self._reset(settings)
         return self.partial_fit(T)
 
@@ -121,7 +123,7 @@ class ERKLE(BaseEstimator):  # type: ignore[misc]
         them into a running error.
         """
         self._start()
-        T = _answers(X, y, self.n_objects_)
+        T = answers(X, y, self.n_objects_)
         decisions = np.full(len(T), np.nan)
         block = max(1, _BLOCK // self._replay.passes)
         for start in range(0, len(T), block):
@@ -146,22 +148,10 @@ class ERKLE(BaseEstimator):  # type: ignore[misc]
         self._check_fitted()
         return -self._kernel.excess(triplets.check(X, self.n_objects_))
 
-    def predict(self, X: ArrayLike) -> NDArray[np.bool_]:
-        """Whether a is nearer to b than to c, for each row (a, b, c); a tie is False."""
-        return self.decision_function(X) > 0.0
-
     def predict_one(self, triplet: Sequence[int] | NDArray[np.integer[Any]]) -> bool:
         """Whether the first object is nearer to the second than to the third. Before any answer: False, a tie."""
         self._start()
         return bool(self.predict(_one_row(triplet))[0])
-
-    def score(self, X: ArrayLike, y: ArrayLike | None = None) -> float:
-        """Share of answers the kernel satisfies, strictly: 1 - triplet error."""
-        self._check_fitted()
-        T = _answers(X, y, self.n_objects_)
-        if not len(T):
-            raise ValueError("There are no triplets to score; pass at least one.")
-        return float(np.mean(self.predict(T)))
 
     def add_objects(self, n_new: int = 1) -> Self:
         """Make room for new objects; their ids follow the old ones, and they are like nothing else yet."""
@@ -173,7 +163,7 @@ class ERKLE(BaseEstimator):  # type: ignore[misc]
         return self
 
     @property
-    def kernel_(self) -> NDArray[np.float64]:
+    def kernel_(self) -> NDArray[np.float64]:  # type: ignore[override]
         """The kernel, (n, n), positive semidefinite to rounding (a last exact projection, if needed, is kept)."""
         self._check_fitted()
         if self._kernel_cache is None:
@@ -181,15 +171,6 @@ class ERKLE(BaseEstimator):  # type: ignore[misc]
                 self._kernel_cache = projected(self._kernel.matrix())
             self._kernel_cache.flags.writeable = False
         return self._kernel_cache
-
-    @property
-    def embedding_(self) -> NDArray[np.float64]:
-        """All coordinates, (n, rank): their distances are the kernel's; columns by falling variance."""
-        return embedding.embed(self.kernel_)
-
-    def embedding(self, n_components: int = 2) -> NDArray[np.float64]:
-        """The first coordinates, (n, n_components): a map."""
-        return embedding.embed(self.kernel_, n_components)
 
     @property
     def n_objects_(self) -> int:
@@ -243,10 +224,6 @@ class ERKLE(BaseEstimator):  # type: ignore[misc]
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_kernel")
 
-    def _check_fitted(self) -> None:
-        if not hasattr(self, "_kernel"):
-            raise NotFittedError("This ERKLE has learned nothing yet; call fit, partial_fit or learn_one first.")
-
     def _start(self) -> None:
         if not hasattr(self, "_kernel"):
             self._reset(check_settings(self))
@@ -268,11 +245,6 @@ class ERKLE(BaseEstimator):  # type: ignore[misc]
             settings = check_settings(self)
             self._given, self._parts = given, (settings.loss, settings.step, self.direction == "canonical")
         return self._parts
-
-
-def _answers(X: ArrayLike, y: ArrayLike | None, n_objects: int) -> NDArray[np.int64]:
-    T = triplets.check(X, n_objects)
-    return T if y is None else triplets.orient(T, y)
 
 
 def _one_row(triplet: Sequence[int] | NDArray[np.integer[Any]]) -> NDArray[Any]:

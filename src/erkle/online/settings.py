@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from erkle.kernels.dense import Projection, check_initial_kernel
 from erkle.losses import Loss, check_loss
+from erkle.parameters import one_of, whole
 from erkle.steps import Step, check_step
 
 __all__ = ["Settings", "check_settings"]
@@ -26,24 +27,13 @@ class Settings(NamedTuple):
 
 def check_settings(learner: Any) -> Settings:
     """The learner's parameters, or an error that says which one is wrong and what it should be."""
-    n = _whole(learner.n_objects, "n_objects", 3, "a question needs three objects")
-    passes = _whole(learner.passes, "passes", 1, "one pass learns every answer once")
-    _one_of(learner.direction, "direction", DIRECTIONS)
-    _one_of(learner.projection, "projection", get_args(Projection))
+    n = whole(learner.n_objects, "n_objects", 3, "a question needs three objects")
+    passes = whole(learner.passes, "passes", 1, "one pass learns every answer once")
+    one_of(learner.direction, "direction", DIRECTIONS)
+    one_of(learner.projection, "projection", get_args(Projection))
     tol = learner.tol
     if isinstance(tol, bool) or not isinstance(tol, int | float | np.number) or not 1e-12 <= tol <= 0.5:
         raise ValueError(f"tol is {tol!r}; pass a number from 1e-12 to 0.5, or projection='eigh' for exact eigenpairs.")
     initial = learner.initial_kernel
     kernel = np.eye(n) if initial is None else check_initial_kernel(initial, n)
     return Settings(check_loss(learner.loss), check_step(learner.step), passes, float(tol), kernel)
-
-
-def _whole(value: Any, name: str, least: int, because: str) -> int:
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-        raise ValueError(f"{name} is {value!r}; pass an integer of at least {least}: {because}.")
-    return int(value)
-
-
-def _one_of(value: Any, name: str, choices: tuple[str, ...]) -> None:
-    if value not in choices:
-        raise ValueError(f"{name} is {value!r}; pass {' or '.join(map(repr, choices))}.")
