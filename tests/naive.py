@@ -24,6 +24,20 @@ def direction(n, a, b, c, near, far, name):
     return near * np.outer(u, u) + far * np.outer(v, v)
 
 
+def total(K, T, loss):
+    """The sum of the loss over all answers, and its gradient by the kernel."""
+    value, G = 0.0, np.zeros_like(K)
+    for a, b, c in T:
+        d_near, d_far = max(0.0, distance(K, a, b)), max(0.0, distance(K, a, c))
+        value += loss.value(d_near, d_far)
+        near, far = loss.slopes(d_near, d_far)
+        u, v = np.zeros(len(K)), np.zeros(len(K))
+        u[[a, b]] = 1, -1
+        v[[a, c]] = 1, -1
+        G += near * np.outer(u, u) + far * np.outer(v, v)
+    return value, G
+
+
 def project(K):
     values, vectors = np.linalg.eigh(K)
     return (vectors * np.maximum(values, 0)) @ vectors.T, values[0]

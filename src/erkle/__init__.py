@@ -9,15 +9,17 @@ a kernel over the objects, and so a map of them, kept up to date one answer at a
 >>> learner.predict_one((0, 1, 2))
 True
 
-The parts: `erkle.triplets` (the data), `erkle.losses` and `erkle.steps` (what an answer asks for),
-`ERKLE` (the learner), `erkle.metrics`, `erkle.embedding`, `erkle.pictures` (what came of it), `erkle.datasets`.
+The parts: `erkle.triplets` (the data), `erkle.losses` and `erkle.steps` (what an answer asks for), `ERKLE` (the
+learner), `RCKL`, `TripletEmbedding` and `Popularity` (learners of all answers at once, to compare it with),
+`erkle.metrics`, `erkle.embedding`, `erkle.pictures` (what came of it), `erkle.datasets`.
 """
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from erkle.losses import CKL, GNMDS, STE, TSTE
+    from erkle.batch import RCKL, Popularity, TripletEmbedding
+    from erkle.losses import CKL, GNMDS, SOE, STE, TSTE
     from erkle.online import ERKLE
     from erkle.steps import (
         Constant,
@@ -34,6 +36,8 @@ __all__ = [
     "CKL",
     "ERKLE",
     "GNMDS",
+    "RCKL",
+    "SOE",
     "STE",
     "TSTE",
     "Constant",
@@ -42,9 +46,16 @@ __all__ = [
     "PassiveAggressive",
     "PassiveAggressiveI",
     "PassiveAggressiveII",
+    "Popularity",
+    "TripletEmbedding",
 ]
 
-_MODULES = ("datasets", "embedding", "losses", "metrics", "pictures", "steps", "triplets")
+_HOMES = {
+    **dict.fromkeys(("CKL", "GNMDS", "SOE", "STE", "TSTE"), "losses"),
+    **dict.fromkeys(("Popularity", "RCKL", "TripletEmbedding"), "batch"),
+    "ERKLE": "online",
+}
+_MODULES = ("batch", "datasets", "embedding", "losses", "metrics", "pictures", "steps", "triplets")
 
 
 def __getattr__(name: str) -> Any:
@@ -52,8 +63,7 @@ def __getattr__(name: str) -> Any:
     if name in _MODULES:
         return import_module(f"erkle.{name}")
     if name in __all__:
-        home = {"ERKLE": "online", "CKL": "losses", "GNMDS": "losses", "STE": "losses", "TSTE": "losses"}
-        return getattr(import_module(f"erkle.{home.get(name, 'steps')}"), name)
+        return getattr(import_module(f"erkle.{_HOMES.get(name, 'steps')}"), name)
     raise AttributeError(f"module 'erkle' has no attribute {name!r}")
 
 

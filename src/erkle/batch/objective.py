@@ -1,0 +1,124 @@
+"""What batch learners minimise: the sum of a loss over all answers plus a multiple of the trace.
+
+By a kernel K or by coordinates X it is the same function where K = XX', for the trace of XX' is the sum of all
+squared coordinates. The answers are sorted first: their order does not matter, to the last bit.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple, Protocol, Self
+
+import numba.core.errors
+import numpy as np
+from numpy.typing import NDArray
+
+from erkle._kernels import sums
+from erkle.losses import Loss
+
+__all__ = ["ByKernel", "ByMap", "Objective", "Terms", "terms_of"]
+
+Floats = NDArray[np.float64]
+
+
+class Terms(NamedTuple):
+    """What is summed: sorted answers, their loss, and what is added to each ``d_near``."""
+
+    T: NDArray[np.int64]
+    loss: Loss
+    offsets: Floats
+
+    def sum(self, ours: Callable[..., float], own: Callable[..., float], at: Floats) -> tuple[float, Floats]:
+        """The sum of the losses and its gradient. Our losses are compiled once per machine, others' per process."""
+        G = np.empty(at.shape)
+        function = ours if type(self.loss).__module__ == Loss.__module__ else own
+        try:
+            return function(self.loss, self.T, self.offsets, at, G), G
+        except numba.core.errors.NumbaError as error:
+            raise TypeError(_cannot_compile(self.loss, error)) from None
+
+
+def terms_of(T: NDArray[np.int64], loss: Loss) -> Terms:
+    """The answers T under a loss, nothing added."""
+    return Terms(np.ascontiguousarray(T[np.lexsort(T.T[::-1])]), loss, np.zeros(len(T)))
+
+
+class Objective(Protocol):
+    """What minimisers ask of an objective."""
+
+    @property
+    def terms(self) -> Terms:
+        """What is summed."""
+
+    @property
+    def convex(self) -> bool:
+        """Whether it is convex for a loss that is a convex function of d_near - d_far."""
+
+    def __call__(self, at: Floats) -> tuple[float, Floats]:
+        """Value and gradient."""
+
+    def excess(self, at: Floats) -> Floats:
+        """d_near - d_far of each answer."""
+
+    def of(self, terms: Terms) -> Self:
+        """The same objective of other terms."""
+
+
+class ByKernel(NamedTuple):
+    """sum of losses + weight * trace(K)."""
+
+    terms: Terms
+    weight: float
+
+    @property
+    def convex(self) -> bool:
+        """Yes: distances are linear in a kernel."""
+        return True
+
+    def __call__(self, at: Floats) -> tuple[float, Floats]:
+        """Value and gradient at a kernel."""
+        total, G = self.terms.sum(sums.sum_by_kernel, sums.sum_by_kernel_with_own_loss, at)
+        G.flat[:: len(at) + 1] += self.weight
+        return total + self.weight * float(np.trace(at)), G
+
+    def excess(self, at: Floats) -> Floats:
+        """d_near - d_far of each answer."""
+        a, b, c = self.terms.T.T
+        return np.asarray((at[b, b] - 2.0 * at[a, b]) - (at[c, c] - 2.0 * at[a, c]))
+
+    def of(self, terms: Terms) -> Self:
+        """The same objective of other terms."""
+        return self._replace(terms=terms)
+
+
+class ByMap(NamedTuple):
+    """sum of losses + weight * sum of all squared coordinates."""
+
+    terms: Terms
+    weight: float
+
+    @property
+    def convex(self) -> bool:
+        """No: distances are quadratic in coordinates."""
+        return False
+
+    def __call__(self, at: Floats) -> tuple[float, Floats]:
+        """Value and gradient at coordinates."""
+        total, G = self.terms.sum(sums.sum_by_map, sums.sum_by_map_with_own_loss, at)
+        G += 2.0 * self.weight * at
+        return total + self.weight * float(np.vdot(at, at)), G
+
+    def excess(self, at: Floats) -> Floats:
+        """d_near - d_far of each answer."""
+        a, b, c = self.terms.T.T
+        return np.asarray(((at[a] - at[b]) ** 2).sum(axis=1) - ((at[a] - at[c]) ** 2).sum(axis=1))
+
+    def of(self, terms: Terms) -> Self:
+        """The same objective of other terms."""
+        return self._replace(terms=terms)
+
+
+def _cannot_compile(loss: Any, error: Exception) -> str:
+    reason = " ".join(str(error).split())[:300]
+    return (
+        f"{type(loss).__name__}.value or {type(loss).__name__}.slopes could not be compiled; use arithmetic, "
+        f"comparisons and the math module only. The compiler says: {reason}"
+    )

@@ -1,0 +1,94 @@
+"""Popularity: the baseline that ignores the anchor.
+
+Some objects are near to everything, and knowing them answers more questions than one would think. A learner of
+similarity has to do better than this.
+"""
+
+from typing import Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator
+
+from erkle import triplets
+from erkle.estimators import TripletLearner, answers
+from erkle.parameters import whole
+
+__all__ = ["Popularity"]
+
+
+class Popularity(TripletLearner, BaseEstimator):  # type: ignore[misc]
+    """(times near - times far) / (times near + times far + 2): of two objects, the one with the higher score is nearer.
+
+    Parameters
+    ----------
+    n_objects : int
+        Number of objects; ids in triplets run from 0 to n_objects - 1.
+
+    Attributes
+    ----------
+    scores_ : (n_objects,) array
+        From -1 to 1; 0 for what has not been seen.
+    n_near_, n_far_ : (n_objects,) arrays of integers
+        How often each object was the near one, and the far one.
+
+    Examples
+    --------
+    >>> from erkle import Popularity
+    >>> learner = Popularity(n_objects=4).fit([(0, 1, 2), (3, 1, 2), (0, 3, 2)])
+    >>> learner.scores_
+    array([ 0.        ,  0.5       , -0.6       ,  0.33333333])
+    >>> learner.predict([(0, 1, 3), (1, 2, 0)])
+    array([ True, False])
+    """
+
+    _remedy = "fit or partial_fit"
+
+    def __init__(self, n_objects: int) -> None:
+        self.n_objects = n_objects
+
+    def fit(self, X: ArrayLike, y: ArrayLike | None = None) -> Self:
+        """Forget everything, then count X.
+
+        Parameters
+        ----------
+        X : (m, 3) array of integers
+            Terms (anchor, near, far); with ``y``, questions (anchor, b, c).
+        y : (m,) array of booleans, of 0 and 1 or of -1 and 1, optional
+            True where the anchor is nearer to b.
+        """
+        n = whole(self.n_objects, "n_objects", 3, "a question needs three objects")
+        T = answers(X, y, n)
+        self.n_near_, self.n_far_ = np.zeros(n, np.int64), np.zeros(n, np.int64)
+        return self.partial_fit(T)
+
+    def partial_fit(self, X: ArrayLike, y: ArrayLike | None = None) -> Self:
+        """Count X on top of what has been counted. Same parameters as `fit`."""
+        if not self.__sklearn_is_fitted__():
+            return self.fit(X, y)
+        _, near, far = answers(X, y, self.n_objects_).T
+        self.n_near_ += np.bincount(near, minlength=self.n_objects_)
+        self.n_far_ += np.bincount(far, minlength=self.n_objects_)
+        self.n_features_in_ = 3
+        return self
+
+    @property
+    def scores_(self) -> NDArray[np.float64]:
+        """One score for each object, from -1 to 1."""
+        self._check_fitted()
+        return np.asarray((self.n_near_ - self.n_far_) / (self.n_near_ + self.n_far_ + 2))
+
+    @property
+    def n_objects_(self) -> int:
+        """Number of objects."""
+        self._check_fitted()
+        return len(self.n_near_)
+
+    def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Score of b less score of c for each row (a, b, c)."""
+        _, b, c = triplets.check(X, self.n_objects_).T
+        scores = self.scores_
+        return np.asarray(scores[b] - scores[c])
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "n_near_")

@@ -1,0 +1,167 @@
+"""RCKL: the kernel that fits all answers best, under a weight on its trace."""
+
+from collections.abc import Iterable
+from typing import Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, clone
+
+from erkle.batch import projected
+from erkle.batch.objective import ByKernel, terms_of
+from erkle.batch.progress import Callback
+from erkle.batch.settings import check_settings, warn_unless_converged
+from erkle.batch.solving import solve
+from erkle.estimators import KernelLearner, answers
+from erkle.kernels.dense import check_initial_kernel
+from erkle.kernels.lapack import one_thread
+from erkle.losses import STE, Loss
+from erkle.parameters import number
+
+__all__ = ["RCKL"]
+
+Floats = NDArray[np.float64]
+
+
+class RCKL(KernelLearner, BaseEstimator):  # type: ignore[misc]
+    """min sum of loss(K, t) + trace * trace(K) over K ⪰ 0: Relative Comparison Kernel Learning.
+
+    ``RCKL(n, STE())`` is STE, ``RCKL(n, GNMDS())`` GNMDS, both convex; ``RCKL(n, CKL())`` is CKL, which is not.
+    An iteration costs a pass over the answers and an eigendecomposition, and lowers the objective.
+
+    Parameters
+    ----------
+    n_objects : int
+        Number of objects; ids in triplets run from 0 to n_objects - 1.
+    loss : Loss
+        `STE`, `GNMDS`, `CKL`, `TSTE`, `SOE` or your own. A loss of your own should be smooth; of ours the hinge of
+        GNMDS is not, and is minimised by the method of multipliers.
+    trace : float
+        Weight of the trace: the larger, the smaller the kernel and its rank. `fit_path` tries many.
+    max_iter : int
+        Largest number of iterations; running into it is a `ConvergenceWarning`.
+    tol : float
+        Stop when ten iterations have lowered the objective by no more than this share of it; for GNMDS, when its
+        optimum is known to be no further off than a thousand times this share.
+    warm_start : bool
+        Begin at the kernel of the last `fit`, if there was one.
+    initial_kernel : (n_objects, n_objects) array or None
+        Where to begin, positive semidefinite; None is the identity. It is centred, which changes no distance.
+    callback : function of two arguments or None
+        Is told the number of each iteration and the objective after it.
+
+    Attributes
+    ----------
+    kernel_ : (n_objects, n_objects) array
+        The kernel, centred: its rows sum to zero.
+    objective_ : float
+        What was minimised, at `kernel_`.
+    objectives_ : (n_iter_ + 1,) array
+        The objective at the start and after each iteration; it never rises.
+    n_iter_ : int
+    converged_ : bool
+
+    Examples
+    --------
+    >>> from erkle import RCKL
+    >>> learner = RCKL(n_objects=4, trace=0.1).fit([(0, 1, 2), (0, 1, 3), (2, 3, 0)])
+    >>> learner.predict([(0, 1, 2), (0, 3, 1)])
+    array([ True, False])
+    >>> learner.embedding(2).shape
+    (4, 2)
+    """
+
+    def __init__(
+        self,
+        n_objects: int,
+        loss: Loss = STE(),
+        trace: float = 1.0,
+        max_iter: int = 1000,
+        tol: float = 1e-7,
+        warm_start: bool = False,
+        initial_kernel: ArrayLike | None = None,
+        callback: Callback | None = None,
+    ) -> None:
+        self.n_objects = n_objects
+        self.loss = loss
+        self.trace = trace
+        self.max_iter = max_iter
+        self.tol = tol
+        self.warm_start = warm_start
+        self.initial_kernel = initial_kernel
+        self.callback = callback
+
+    def fit(self, X: ArrayLike, y: ArrayLike | None = None) -> Self:
+        """Learn X, all at once; the order of the answers does not matter.
+
+        Parameters
+        ----------
+        X : (m, 3) array of integers
+            Terms (anchor, near, far); with ``y``, questions (anchor, b, c).
+        y : (m,) array of booleans, of 0 and 1 or of -1 and 1, optional
+            True where the anchor is nearer to b.
+        """
+        settings = check_settings(self, "trace")
+        T = answers(X, y, settings.n_objects)
+        objective = ByKernel(terms_of(T, settings.loss), settings.weight)
+        with one_thread(settings.n_objects):
+            start = _centred(self._start(settings.n_objects))
+            progress = solve(objective, start, projected.minimise, settings.max_iter, settings.tol, self.callback)
+        self.kernel_ = progress.best
+        self.objectives_ = np.array(progress.objectives)
+        self.objective_, self.n_iter_ = progress.objectives[-1], progress.n_iter
+        self.converged_, self.n_features_in_ = progress.converged, 3
+        warn_unless_converged(progress, settings)
+        return self
+
+    def fit_path(self, X: ArrayLike, traces: Iterable[float], y: ArrayLike | None = None) -> list[Self]:
+        """Fit each weight of the trace, from the largest down, each from the kernel of the one before.
+
+        A grid costs little more than its smallest weight alone.
+
+        Parameters
+        ----------
+        X, y
+            As for `fit`.
+        traces : numbers
+            The weights to try.
+
+        Returns
+        -------
+        list of RCKL
+            A fitted learner for each weight, in the order given. This one stays as it is.
+
+        Examples
+        --------
+        >>> path = RCKL(n_objects=4).fit_path([(0, 1, 2), (0, 1, 3), (2, 3, 0)], traces=[0.1, 1, 10])
+        >>> [round(learner.objective_, 2) for learner in path]
+        [0.37, 1.73, 2.08]
+        """
+        weights = [number(trace, "trace", "0 leaves the size of the kernel free") for trace in traces]
+        fits: dict[int, Self] = {}
+        before: Self | None = None
+        for i in sorted(range(len(weights)), key=lambda i: -weights[i]):
+            learner: Self = clone(self).set_params(trace=weights[i], warm_start=True)
+            if before is not None:
+                learner.kernel_ = before.kernel_
+            fits[i] = before = learner.fit(X, y).set_params(warm_start=self.warm_start)
+        return [fits[i] for i in range(len(weights))]
+
+    def _start(self, n_objects: int) -> Floats:
+        if self.warm_start and hasattr(self, "kernel_"):
+            if len(self.kernel_) != n_objects:
+                raise ValueError(
+                    f"The kernel to start from has {len(self.kernel_)} objects, but n_objects is {n_objects}; "
+                    "pass warm_start=False."
+                )
+            return self.kernel_
+        return (
+            np.eye(n_objects) if self.initial_kernel is None else check_initial_kernel(self.initial_kernel, n_objects)
+        )
+
+
+def _centred(K: Floats) -> Floats:
+    """The kernel with the same distances whose objects have their mean at the origin: it has the smallest trace."""
+    means = K.mean(axis=0)
+    centred = K - means - means[:, None] + means.mean()
+    return np.asarray(0.5 * (centred + centred.T))
