@@ -95,6 +95,32 @@ def info(
     describe(file)
 
 
+@app.command()
+def reproduce(
+    figures: Annotated[list[str] | None, typer.Argument(help="1a 1b 1c 2a 2b 3a 3b 3c 4a 4b, or all.")] = None,
+    trials: Annotated[int, typer.Option(help="How often each experiment is repeated; the paper says 10.")] = 3,
+    quick: Annotated[bool, typer.Option("--quick", help="Small sizes, for a look: minutes in place of hours.")] = False,
+    mini_batch: Annotated[int | None, typer.Option(help="Answers between two batch fits; the paper says 100.")] = None,
+    traces: Annotated[int | None, typer.Option(help="Number of settings each batch method tries.")] = None,
+    jobs: Annotated[int, typer.Option(help="Processes at once; -1 for one a core.")] = -1,
+    backend: Annotated[str, typer.Option(help="processes, or dask with --scheduler.")] = "processes",
+    scheduler: Annotated[str | None, typer.Option(help="Address of a Dask scheduler.")] = None,
+    out: Out = Path("erkle-reproduce"),
+) -> None:
+    """Reproduce figures of the paper: data, pictures and a verdict on each of its claims."""
+    import sys
+
+    from erkle.cli.reproduce import reproduce as run
+    from erkle.experiments.protocol import PAPER, QUICK
+
+    if backend not in ("processes", "dask") or (backend == "dask") != (scheduler is not None):
+        raise ValueError(f"--backend is {backend!r}; pass processes, or dask together with --scheduler ADDRESS.")
+    protocol = QUICK if quick else PAPER
+    protocol = protocol._replace(mini_batch=mini_batch or protocol.mini_batch, n_traces=traces or protocol.n_traces)
+    command = " ".join(["erkle", *sys.argv[1:]])
+    run(figures or [], protocol, trials, jobs, scheduler, command, out)
+
+
 def _show_version(wanted: bool) -> None:
     if wanted:
         from erkle import __version__

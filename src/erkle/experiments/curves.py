@@ -1,0 +1,63 @@
+"""From units to curves: the best setting of each trial, then the mean over trials with its 95 % interval."""
+
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import scipy.stats
+from numpy.typing import NDArray
+
+from erkle.experiments.methods import Row
+from erkle.experiments.protocol import Protocol
+from erkle.experiments.units import Unit, read_rows, units_of
+
+__all__ = ["Curve", "Curves"]
+
+Floats = NDArray[np.float64]
+
+
+class Curve(NamedTuple):
+    """Means over trials and half the width of their 95 % intervals, and the setting each trial chose."""
+
+    x: Floats
+    mean: Floats
+    half_width: Floats
+    chosen: list[dict[str, float]]
+
+    def at(self, x: float) -> float:
+        """The mean at the mark nearest to x."""
+        return float(self.mean[np.argmin(np.abs(self.x - x))])
+
+    @property
+    def last(self) -> float:
+        """The mean at the end."""
+        return float(self.mean[-1])
+
+
+class Curves:
+    """The finished units of a run, asked for by data set, method and quantity."""
+
+    def __init__(self, folder: Path, protocol: Protocol, n_trials: int) -> None:
+        self._folder, self._protocol, self._n_trials = folder, protocol, n_trials
+        self._chosen: dict[tuple[str, str], list[tuple[Unit, list[Row]]]] = {}
+
+    def of(self, world: str, method: str, y: str, x: str = "answers") -> Curve:
+        """The curve of a quantity, over answers or over passes."""
+        trials = self._trials(world, method)
+        values = np.array([[getattr(row, y) for row in rows] for _, rows in trials], dtype=float)
+        places = np.array([getattr(row, x) for row in trials[0][1]], dtype=float)
+        n = len(values)
+        spread = scipy.stats.t.ppf(0.975, n - 1) * values.std(axis=0, ddof=1) / np.sqrt(n) if n > 1 else 0.0
+        chosen = [dict(unit.setting) for unit, _ in trials]
+        return Curve(places, values.mean(axis=0), spread * np.ones(len(places)), chosen)
+
+    def _trials(self, world: str, method: str) -> list[tuple[Unit, list[Row]]]:
+        """For each trial the unit whose setting did best on the validation answers in the end."""
+        if (world, method) not in self._chosen:
+            trials = []
+            for trial in range(self._n_trials):
+                units = units_of(world, method, trial, self._protocol)
+                results = [(unit, read_rows(unit, self._folder)) for unit in units]
+                trials.append(min(results, key=lambda result: result[1][-1].validation_error))
+            self._chosen[world, method] = trials
+        return self._chosen[world, method]

@@ -1,0 +1,170 @@
+"""The paper's figures, in a size that takes seconds."""
+
+import csv
+import itertools
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from erkle.cli.reproduce import reproduce
+from erkle.experiments.curves import Curves
+from erkle.experiments.figures import FIGURES, chosen_figures, units_for
+from erkle.experiments.protocol import TINY
+from erkle.experiments.running import open_folder, run_units
+from erkle.experiments.units import read_rows, run_unit
+
+SYNTHETIC = ["1a", "1b", "1c", "2a", "2b"]
+
+
+def data_is_here():
+    for folder in (os.environ.get("ERKLE_DATA"), Path(__file__).parents[2] / "shared" / "datasets"):
+        if folder and (Path(folder) / "zappos85").is_dir():
+            return str(folder)
+    return None
+
+
+def table(path):
+    with path.open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    out = tmp_path_factory.mktemp("reproduce")
+    reproduce(SYNTHETIC, TINY, 2, 1, None, "erkle reproduce", out)
+    return out
+
+
+@pytest.mark.parametrize("name", SYNTHETIC)
+def test_every_figure_has_all_its_curves_and_none_is_a_copy_or_a_constant(name, run):
+    figure = FIGURES[name]
+    rows = table(run / f"figure-{name}.csv")
+    curves = {method: [float(row[figure.y]) for row in rows if row["method"] == method] for method in figure.methods}
+    for method, curve in curves.items():
+        assert len(curve) >= 3, method
+        assert len(set(curve)) > 1, method
+    for one, other in itertools.combinations(curves, 2):
+        assert curves[one] != curves[other], (one, other)
+    assert (run / f"figure-{name}.png").stat().st_size > 10_000
+    assert (run / f"figure-{name}.svg").read_text().rstrip().endswith("</svg>")
+
+
+def test_the_page_shows_every_figure_and_every_claim(run):
+    page = (run / "report.html").read_text()
+    assert page.count("data:image/png;base64,") == len(SYNTHETIC)
+    assert page.count("class=holds") + page.count("class=differs") == len(table_of_verdicts(run))
+    assert "http" not in page.replace("http-equiv", "")
+    assert "seeds [2015" in page
+
+
+def table_of_verdicts(run):
+    return (run / "verdicts.md").read_text().splitlines()[2:]
+
+
+def test_trials_differ(run):
+    folder = run / "units"
+    for unit in units_for(chosen_figures(["1a", "2b"]), TINY, 1):
+        again = unit._replace(trial=1)
+        assert (
+            read_rows(unit, folder)[-1].test_error != read_rows(again, folder)[-1].test_error
+            or unit.method == "popularity"
+        )
+
+
+def test_a_unit_gives_the_same_rows_again_but_for_the_seconds(run, tmp_path):
+    for unit in units_for(chosen_figures(["1b"]), TINY, 1):
+        run_unit(unit, TINY, tmp_path)
+        before, after = read_rows(unit, run / "units"), read_rows(unit, tmp_path)
+        assert [row._replace(seconds=0.0) for row in before] == [row._replace(seconds=0.0) for row in after]
+
+
+def test_the_setting_with_the_least_validation_error_is_shown(run):
+    curves = Curves(run / "units", TINY, 2)
+    chosen = curves.of("small", "STE-Batch", "test_error")
+    for trial, setting in enumerate(chosen.chosen):
+        units = [
+            unit for unit in units_for(chosen_figures(["1b"]), TINY, 2) if unit[:3] == ("small", "STE-Batch", trial)
+        ]
+        errors = {unit.setting: read_rows(unit, run / "units")[-1].validation_error for unit in units}
+        assert errors[tuple(setting.items())] == min(errors.values())
+
+
+def test_intervals_are_those_of_students_t(run):
+    curves = Curves(run / "units", TINY, 2)
+    curve = curves.of("small", "PA-ERKLE", "test_error")
+    units = [unit for unit in units_for(chosen_figures(["1a"]), TINY, 2) if unit.method == "PA-ERKLE"]
+    ends = [read_rows(unit, run / "units")[-1].test_error for unit in units]
+    assert curve.last == pytest.approx(np.mean(ends))
+    assert curve.half_width[-1] == pytest.approx(12.706 * np.std(ends, ddof=1) / np.sqrt(2), rel=1e-3)
+
+
+def test_what_is_done_is_not_done_again(run):
+    before = {path.name: path.stat().st_mtime_ns for path in (run / "units").iterdir()}
+    reproduce(SYNTHETIC, TINY, 2, 1, None, "erkle reproduce", run)
+    assert {path.name: path.stat().st_mtime_ns for path in (run / "units").iterdir()} == before
+
+
+def test_results_of_other_sizes_are_not_mixed(run):
+    with pytest.raises(ValueError, match="other sizes"):
+        open_folder(run, TINY._replace(every=50))
+
+
+def test_a_figure_that_is_none_is_refused():
+    with pytest.raises(ValueError, match="no figure '5a'"):
+        chosen_figures(["5a"])
+
+
+KILLED = """
+import sys
+from pathlib import Path
+from erkle.experiments.figures import chosen_figures, units_for
+from erkle.experiments.protocol import TINY
+from erkle.experiments.running import open_folder, run_units
+out = Path(sys.argv[1])
+units = units_for(chosen_figures(["1b", "2b"]), TINY, 4)
+run_units(units, TINY, open_folder(out, TINY), 2, None, lambda unit: None)
+"""
+
+
+def test_a_killed_run_redoes_only_what_was_in_flight(tmp_path):
+    process = subprocess.Popen([sys.executable, "-c", KILLED, str(tmp_path)], start_new_session=True)
+    units = units_for(chosen_figures(["1b", "2b"]), TINY, 4)
+    deadline = time.monotonic() + 120
+    while len(list(tmp_path.glob("units/*.csv"))) < 5:
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+    time.sleep(0.2)
+    before = {path.name: path.stat().st_mtime_ns for path in tmp_path.glob("units/*.csv")}
+    assert 5 <= len(before) < len(units)
+    assert all(read_rows(unit, tmp_path / "units") for unit in units if unit.file in before)
+    run_units(units, TINY, open_folder(tmp_path, TINY), 1, None, lambda unit: None)
+    after = {path.name: path.stat().st_mtime_ns for path in tmp_path.glob("units/*.csv")}
+    assert set(after) >= {unit.file for unit in units}
+    assert all(after[name] == stamp for name, stamp in before.items())
+
+
+def test_the_same_units_run_on_a_dask_cluster(tmp_path):
+    distributed = pytest.importorskip("dask.distributed")
+    units = units_for(chosen_figures(["1a"]), TINY, 1)
+    done = []
+    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster:
+        folder = open_folder(tmp_path, TINY)
+        run_units(units, TINY, folder, 2, cluster.scheduler_address, done.append)
+    assert sorted(done) == sorted(units)
+    assert all(read_rows(unit, folder) for unit in units)
+
+
+@pytest.mark.skipif(data_is_here() is None, reason="the published answers are not on this machine")
+def test_figures_of_peoples_answers(tmp_path, monkeypatch):
+    monkeypatch.setenv("ERKLE_DATA", data_is_here())
+    reproduce(["3a", "3b", "3c", "4a", "4b"], TINY._replace(max_iter=5), 1, 1, None, "erkle reproduce", tmp_path)
+    assert len(list(tmp_path.glob("figure-*.png"))) == 5
+    assert "stand-in" in (tmp_path / "report.html").read_text()
