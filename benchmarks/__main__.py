@@ -12,13 +12,13 @@ import numba
 import numpy
 import scipy
 
-from benchmarks import accuracy, reading, speed
+from benchmarks import accuracy, batch, reading, speed
 
 
 def main() -> None:
     versions = f"Python {platform.python_version()}, NumPy {numpy.__version__}, SciPy {scipy.__version__}"
     parts = [f"# Measured by `make bench`\n\n{versions}, Numba {numba.__version__}; one BLAS thread; a shared machine."]
-    for benchmark in (speed, reading, accuracy):
+    for benchmark in (speed, reading, accuracy, batch):
         for part in benchmark.run():
             print(part + "\n", flush=True)
             parts.append(part)

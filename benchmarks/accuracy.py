@@ -25,19 +25,19 @@ def run() -> Iterator[str]:
     yield _tolerances()
 
 
-def _sets(seed: int) -> tuple[np.ndarray, np.ndarray]:
+def sets(seed: int) -> tuple[np.ndarray, np.ndarray]:
     T = answered(gaussian_points(100, seed), all_questions(100))
     T = np.random.default_rng(seed).permutation(T)
     return T[:10_000], T[10_000:]
 
 
 def _error(loss, step, passes: int, seed: int) -> float:
-    train, test = _sets(seed)
+    train, test = sets(seed)
     return 1.0 - ERKLE(100, loss, step, passes=passes, random_state=seed).fit(train).score(test)
 
 
 def _tolerances() -> str:
-    train, test = _sets(0)
+    train, test = sets(0)
     literal = ERKLE(100, projection="eigh").fit(train)
     rows = []
     for tol in (1e-1, 1e-2, 1e-3, 1e-4, 1e-8):
