@@ -20,6 +20,9 @@ from erkle.triplets import Chunk, Labels, Reader, ReadError
 __all__ = ["learn_file", "learn_stream"]
 
 
+_SHUFFLED_CHUNK = 1 << 15
+
+
 class Contents(NamedTuple):
     """What a first reading of the file has found; the answers themselves only if they are to be shuffled."""
 
@@ -80,22 +83,24 @@ def _learn_all(
         while at.rows < len(T):
             at = at._replace(rows=at.rows + run.learn(T[at.rows :], bar, interruption))
             if interruption.asked or run.checkpoint_is_due():
-                run.save(at, fingerprint(path, chunk.end_offset), chunk.end_offset)
+                covered = chunk.end_offset if contents.answers is None else path.stat().st_size
+                run.save(at, fingerprint(path, covered), covered)
             if interruption.asked:
                 return
         at = Position(chunk.end_offset, chunk.line, still_to_skip)
 
 
 def _chunks(path: Path, contents: Contents, at: Position, run: Run) -> Iterator[Chunk]:
-    """The answers in the order of the file, read again, or in a random one, from memory."""
+    """The answers in the order of the file, read again, or in a random one, from memory; offsets are rows then."""
     if contents.answers is None:
         with Reader(path, run.labels, frozen=True) as reader:
             reader.seek(at.offset, at.line)
             yield from reader
-    else:
-        rng = np.random.default_rng(run.settings.seed)
-        shuffled = rng.permutation(contents.answers).astype(np.int64)
-        yield Chunk(shuffled, path.stat().st_size, contents.n_answers)
+        return
+    order = np.random.default_rng(run.settings.seed).permutation(contents.n_answers)
+    for start in range(at.offset, contents.n_answers, _SHUFFLED_CHUNK):
+        T = contents.answers[order[start : start + _SHUFFLED_CHUNK]].astype(np.int64)
+        yield Chunk(T, start + len(T), 0)
 
 
 def _listen(run: Run, bar: LearningBar, interruption: Interruption) -> None:

@@ -144,7 +144,7 @@ class ERKLE(BaseEstimator):  # type: ignore[misc]
     def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
         """d²(a, c) - d²(a, b) of each row (a, b, c): positive where a is nearer to b."""
         self._check_fitted()
-        return -self._kernel.excess(triplets.check(X, self.n_objects_))
+        return -self._kernel.excess(_answers(X, None, self.n_objects_))
 
     def predict(self, X: ArrayLike) -> NDArray[np.bool_]:
         """Whether a is nearer to b than to c, for each row (a, b, c); a tie is False."""
@@ -240,6 +240,11 @@ class ERKLE(BaseEstimator):  # type: ignore[misc]
         learner: Self = saving.load(cls, path, loss, step)
         return learner
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.categorical = tags.input_tags.positive_only = True  # X holds ids
+        return tags
+
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_kernel")
 
@@ -271,6 +276,8 @@ class ERKLE(BaseEstimator):  # type: ignore[misc]
 
 
 def _answers(X: ArrayLike, y: ArrayLike | None, n_objects: int) -> NDArray[np.int64]:
+    if hasattr(X, "toarray"):
+        raise TypeError("Triplets are in a sparse matrix, but ids are dense; pass X.toarray().")
     T = triplets.check(X, n_objects)
     return T if y is None else triplets.orient(T, y)
 
