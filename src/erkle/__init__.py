@@ -44,7 +44,7 @@ __all__ = [
     "PassiveAggressiveII",
 ]
 
-_MODULES = ("datasets", "embedding", "losses", "metrics", "pictures", "steps", "triplets")
+_MODULES = ("datasets", "embedding", "files", "losses", "metrics", "pictures", "steps", "triplets")
 
 
 def __getattr__(name: str) -> Any:

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from erkle import triplets
 from erkle.cli.checkpoint import Position, fingerprint, known_names
 from erkle.cli.interruption import Interruption, watching
-from erkle.cli.report import Report, write_report
+from erkle.cli.looks import Looks
+from erkle.cli.report import Report, make_folder, write_report
 from erkle.cli.run import Run
 from erkle.cli.screen import LearningBar, checking_bar, compile_first, console
 from erkle.cli.settings import Settings
@@ -119,7 +120,7 @@ def _listen(run: Run, bar: LearningBar, interruption: Interruption) -> None:
 
 
 def _prepare(settings: Settings) -> None:
-    settings.out.mkdir(parents=True, exist_ok=True)
+    make_folder(settings.out)
     checkpoint = settings.out / "checkpoint.npz"
     if checkpoint.exists() and not settings.resume:
         raise ValueError(
@@ -133,28 +134,23 @@ def _prepare(settings: Settings) -> None:
 def _check(path: Path, settings: Settings) -> Contents:
     """Read the file once, so that a mistake on its last line is known before hours of learning."""
     labels = Labels(known_names(settings))
-    n_answers, n_same_anchor = 0, 0
+    looks = Looks()
     answers, held_out = [np.empty((0, 3), np.int32)], [np.empty((0, 3), np.int64)]
     with Reader(path, labels, settings.objects is not None) as reader, checking_bar(path.name, reader.size) as bar:
         for chunk in reader:
             T = chunk.triplets
-            n_answers += len(T)
-            n_same_anchor += int(np.count_nonzero(T[1:, 0] == T[:-1, 0]))
+            looks.see(T)
             held_out.append(T[triplets.held_out(T, settings.holdout, settings.seed)])
             if settings.shuffle:
                 answers.append(T.astype(np.int32))
             bar.update(bar.task_ids[0], completed=chunk.end_offset)
-    contents = Contents(
-        labels, n_answers, np.concatenate(held_out), np.concatenate(answers) if settings.shuffle else None
-    )
-    if len(contents.held_out) == n_answers:
+    everything = np.concatenate(answers) if settings.shuffle else None
+    contents = Contents(labels, looks.n_answers, np.concatenate(held_out), everything)
+    if len(contents.held_out) == looks.n_answers:
         raise ValueError(f"--holdout {settings.holdout} keeps back every answer of {path}; pass a smaller share.")
-    if not settings.shuffle and n_answers > 100 and n_same_anchor > 0.9 * n_answers and len(labels) > 5:
-        console.print(
-            f"Most answers in {path.name} follow one about the same object. A learner that sees them in such an order "
-            "forgets the first ones; add --shuffle to learn them in a random order.",
-            style="yellow",
-        )
+    if not settings.resume:
+        for remark in looks.remarks(path.name, labels, settings.shuffle):
+            console.print(remark, style="yellow")
     return contents
 
 
@@ -166,7 +162,13 @@ def _test_answers(settings: Settings, labels: Labels) -> NDArray[np.int64]:
 
 def _resumed(run: Run, path: Path) -> Position:
     source = run.resume()
-    if path.stat().st_size < source["covered"] or fingerprint(path, source["covered"]) != source["fingerprint"]:
+    size, covered = path.stat().st_size, source["covered"]
+    # A random order is one of all answers: a file that has grown would be another one.
+    if (
+        size < covered
+        or (run.settings.shuffle and size > covered)
+        or fingerprint(path, covered) != source["fingerprint"]
+    ):
         raise ValueError(
             f"{path} is not the file that {run.checkpoint} was made from; resume with that file, "
             "or choose another --out."
