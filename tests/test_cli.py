@@ -2,6 +2,7 @@
 
 import csv
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -13,6 +14,7 @@ import pytest
 from erkle import ERKLE, triplets
 from erkle.files import load_npz
 from erkle.triplets import Labels
+from parts import SquaredHinge
 
 COMMAND = [sys.executable, "-m", "erkle"]
 FILES = ["embedding.csv", "errors.csv", "errors.png", "kernel.npz", "map.png", "summary.json"]
@@ -97,17 +99,14 @@ def test_a_list_of_objects_gives_ids_their_names_and_order(erkle, tmp_path):
 def test_shuffled_learning_uses_the_same_answers_in_another_order(erkle, answers, tmp_path):
     assert erkle("learn", answers, "--shuffle", "--seed", 5, "--out", tmp_path).returncode == 0
     T, _ = triplets.read(answers)
-    expected = ERKLE(20).fit(np.random.default_rng(5).permutation(T))
+    expected = ERKLE(20).fit(T[np.random.default_rng(5).permutation(len(T))])
     assert np.array_equal(learned(tmp_path).kernel_, expected.kernel_)
 
 
-def test_a_sorted_file_is_noticed(erkle, tmp_path):
-    T = answers_of(20, 2000)
-    write(tmp_path / "sorted.csv", T[np.argsort(T[:, 0], kind="stable")])
-    run = erkle("learn", tmp_path / "sorted.csv", "--out", tmp_path / "out")
-    assert run.returncode == 0
-    assert "--shuffle" in run.stderr
-    assert "--shuffle" not in erkle("learn", write(tmp_path / "a.csv", T), "--out", tmp_path / "b").stderr
+def test_a_file_in_random_order_draws_no_remark(erkle, answers, tmp_path):
+    said = erkle("learn", answers, "--out", tmp_path).stderr
+    assert "--shuffle" not in said
+    assert "header" not in said
 
 
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
@@ -285,8 +284,9 @@ def test_unknown_objects_missing_files_and_folders_are_refused_in_a_sentence(erk
         ("--loss", "hinge", "ste, gnmds, ckl, tste"),
         ("--loss", "ste:mu=1", "no settings"),
         ("--step", "pa1:C=x", "name=number"),
-        ("--step", "pa1:D=1", "margin, C"),
+        ("--step", "pa1:D=1", "margin, C, probability"),
         ("--step", "pa:probability=0.4", "0.5"),
+        ("--step", "pa:margin=2,probability=0.9", "twice"),
         ("--step", "constant:rate=-1", "positive"),
         ("--direction", "up", "canonical"),
         ("--passes", "0", "passes"),
@@ -350,3 +350,74 @@ def test_results_are_written_whole_or_not_at_all(erkle, answers, tmp_path):
     assert run.returncode not in (0, None)
     assert (out / "kernel.npz").read_bytes() == before
     assert listing(out) == FILES
+
+
+def test_a_shuffled_run_does_not_resume_with_a_file_that_has_grown(erkle, tmp_path):
+    path = write(tmp_path / "answers.csv", answers_of(100, 40_000))
+    arguments = ["learn", str(path), "--shuffle", "--checkpoint-every", "300", "--out", str(tmp_path / "out")]
+    process = subprocess.Popen([*COMMAND, *arguments], stderr=subprocess.DEVNULL)
+    while not (tmp_path / "out" / "checkpoint.npz").exists():
+        time.sleep(0.01)
+    process.kill()
+    process.wait()
+    with path.open("a") as file:
+        file.write("object 1,object 2,object 3\n")
+    run = erkle(*arguments, "--resume")
+    assert run.returncode == 2
+    assert "not the file" in run.stderr
+
+
+@pytest.mark.parametrize("column", [0, 1, 2])
+def test_a_file_sorted_by_any_column_is_noticed(erkle, column, tmp_path):
+    T = answers_of(20, 2000)
+    write(tmp_path / "sorted.csv", T[np.argsort(T[:, column], kind="stable")])
+    said = erkle("learn", tmp_path / "sorted.csv", "--out", tmp_path / "out").stderr
+    assert "--shuffle" in said
+    assert ("anchor", "near", "far")[column] in said
+
+
+def test_a_header_in_unknown_words_is_remarked_on(erkle, tmp_path):
+    path = write(tmp_path / "answers.csv", answers_of(20, 100), header="target,chosen,other")
+    assert "If it is a header" in erkle("learn", path, "--out", tmp_path / "out").stderr.replace("\n", " ")
+
+
+def test_an_out_that_is_a_file_is_refused(erkle, answers, tmp_path):
+    (tmp_path / "file").write_text("")
+    for arguments in (["learn", answers], ["demo"]):
+        run = erkle(*arguments, "--out", tmp_path / "file")
+        assert run.returncode == 2
+        assert "is a file; pass a folder" in run.stderr
+
+
+def test_names_that_the_terminal_cannot_show_are_no_error(tmp_path):
+    path = tmp_path / "answers.csv"
+    path.write_text("Zoë,Łódź,東京\n", encoding="utf-8")
+    for command in (["info", str(path)], ["learn", str(path), "--out", str(tmp_path / "out")]):
+        run = subprocess.run([*COMMAND, *command], capture_output=True, env={**os.environ, "PYTHONIOENCODING": "ascii"})
+        assert run.returncode == 0, run.stderr
+
+
+def test_a_kernel_learned_with_a_loss_of_ones_own_can_be_described(erkle, tmp_path):
+    ERKLE(3, loss=SquaredHinge()).fit([(0, 1, 2)]).save(tmp_path / "own.npz")
+    assert "SquaredHinge(1)" in erkle("info", tmp_path / "own.npz").stdout
+
+
+def test_a_finished_run_can_be_gone_on_with(erkle, tmp_path):
+    T = answers_of(30, 2000)
+    write(tmp_path / "first.csv", T[:1200])
+    write(tmp_path / "second.csv", T[1200:])
+    write(tmp_path / "both.csv", T)
+    options = ["--passes", 2, "--step", "pa1"]
+    assert erkle("learn", tmp_path / "first.csv", *options, "--out", tmp_path / "a").returncode == 0
+    going_on = ["learn", tmp_path / "second.csv", "--start", tmp_path / "a" / "kernel.npz", "--out", tmp_path / "b"]
+    assert erkle(*going_on).returncode == 0
+    assert erkle("learn", tmp_path / "both.csv", *options, "--out", tmp_path / "c").returncode == 0
+    assert np.array_equal(learned(tmp_path / "b").kernel_, learned(tmp_path / "c").kernel_)
+    assert "--passes" in erkle(*going_on, "--passes", 2).stderr
+    assert (
+        erkle("learn", tmp_path / "both.csv", "--start", tmp_path / "none.npz", "--out", tmp_path / "d").returncode == 2
+    )
+    ERKLE(3).fit([(0, 1, 2)]).save(tmp_path / "nameless.npz")
+    refused = erkle("learn", tmp_path / "both.csv", "--start", tmp_path / "nameless.npz", "--out", tmp_path / "d")
+    assert refused.returncode == 2
+    assert "names" in refused.stderr

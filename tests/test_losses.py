@@ -54,12 +54,12 @@ def test_a_loss_never_falls_with_near_nor_rises_with_far(loss, d_near, d_far):
 
 
 @pytest.mark.parametrize("loss", LOSSES)
-@pytest.mark.parametrize(("d_near", "d_far"), list(itertools.product(extremes, extremes)))
-def test_no_distance_gives_an_overflow_or_nan(loss, d_near, d_far):
-    near, far = loss.slopes(d_near, d_far)
-    assert 0.0 <= near < math.inf
-    assert -math.inf < far <= 0.0
-    assert 0.0 <= loss.value(d_near, d_far) < math.inf
+def test_no_distance_gives_an_overflow_or_nan(loss):
+    for d_near, d_far in itertools.product(extremes, extremes):
+        near, far = loss.slopes(d_near, d_far)
+        assert 0.0 <= near < math.inf
+        assert -math.inf < far <= 0.0
+        assert 0.0 <= loss.value(d_near, d_far) < math.inf
 
 
 @pytest.mark.parametrize("loss", LOSSES)

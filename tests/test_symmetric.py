@@ -7,9 +7,12 @@ from hypothesis import strategies as st
 
 from erkle._kernels.symmetric import add_columns, add_outer, add_three_outer, axpy, dot, multiply, row_times_row
 
-# All residues mod 4, which is how many rows the loops take at a time.
-SIZES = [*range(1, 18), 23, 31, 32, 39, 40]
-every_size = pytest.mark.parametrize("n", SIZES)
+# Four rows is what the loops take at a time.
+every_residue = pytest.mark.parametrize("residue", range(4), ids=lambda residue: f"4k+{residue}")
+
+
+def sizes(residue, least=1):
+    return [n for n in range(least, 41) if n % 4 == residue]
 
 
 def both(function):
@@ -40,67 +43,74 @@ def assert_same_lower(actual, expected):
 
 
 @both(dot)
-@every_size
-def test_dot_is_the_inner_product(function, n):
-    x, y = vectors(n, 2)
-    assert function(x, y) == pytest.approx(x @ y, rel=1e-12, abs=1e-12)
+@every_residue
+def test_dot_is_the_inner_product(function, residue):
+    for n in sizes(residue):
+        x, y = vectors(n, 2)
+        assert function(x, y) == pytest.approx(x @ y, rel=1e-12, abs=1e-12)
 
 
 @both(axpy)
-@every_size
-def test_axpy_adds_a_multiple(function, n):
-    x, y = vectors(n, 2)
-    expected = y - 2.5 * x
-    function(-2.5, x, y)
-    np.testing.assert_allclose(y, expected, rtol=1e-12, atol=1e-14)
+@every_residue
+def test_axpy_adds_a_multiple(function, residue):
+    for n in sizes(residue):
+        x, y = vectors(n, 2)
+        expected = y - 2.5 * x
+        function(-2.5, x, y)
+        np.testing.assert_allclose(y, expected, rtol=1e-12, atol=1e-14)
 
 
 @both(multiply)
-@every_size
-def test_multiply_is_the_product_with_the_whole_matrix(function, n):
-    A, lower = whole_and_lower(n)
-    x, y = vectors(n, 2)
-    function(lower, x, y)
-    np.testing.assert_allclose(y, A @ x, rtol=1e-11, atol=1e-11)
+@every_residue
+def test_multiply_is_the_product_with_the_whole_matrix(function, residue):
+    for n in sizes(residue):
+        A, lower = whole_and_lower(n)
+        x, y = vectors(n, 2)
+        function(lower, x, y)
+        np.testing.assert_allclose(y, A @ x, rtol=1e-11, atol=1e-11)
 
 
 @both(add_outer)
-@every_size
-def test_add_outer_adds_a_multiple_of_vv(function, n):
-    A, lower = whole_and_lower(n)
-    (v,) = vectors(n, 1)
-    function(lower, -0.7, v)
-    assert_same_lower(lower, A - 0.7 * np.outer(v, v))
+@every_residue
+def test_add_outer_adds_a_multiple_of_vv(function, residue):
+    for n in sizes(residue):
+        A, lower = whole_and_lower(n)
+        (v,) = vectors(n, 1)
+        function(lower, -0.7, v)
+        assert_same_lower(lower, A - 0.7 * np.outer(v, v))
 
 
 @both(add_three_outer)
-@every_size
+@every_residue
 @pytest.mark.parametrize("c", [(0.5, -2.0, 3.0), (0.5, -2.0, 0.0)])
-def test_add_three_outer_adds_three_at_once(function, n, c):
-    A, lower = whole_and_lower(n)
-    # The state has a fourth vector, which is not meant.
-    V = np.vstack([vectors(n, 3), np.full((1, n), np.nan)])
-    function(lower, np.array(c), V)
-    assert_same_lower(lower, A + (V[:3].T * c) @ V[:3])
+def test_add_three_outer_adds_three_at_once(function, residue, c):
+    for n in sizes(residue):
+        A, lower = whole_and_lower(n)
+        # The state has a fourth vector, which is not meant.
+        V = np.vstack([vectors(n, 3), np.full((1, n), np.nan)])
+        function(lower, np.array(c), V)
+        assert_same_lower(lower, A + (V[:3].T * c) @ V[:3])
 
 
 @both(add_columns)
-@pytest.mark.parametrize("n", [size for size in SIZES if size >= 3])
-def test_add_columns_adds_columns_of_the_whole_matrix(function, n):
-    A, lower = whole_and_lower(n)
-    (y,) = vectors(n, 1)
-    a, b, c = (int(i) for i in np.random.default_rng(n).permutation(n)[:3])
-    expected = y + A[:, [a, b, c]] @ [2.0, -1.0, 0.5]
-    function(lower, (a, b, c), (2.0, -1.0, 0.5), y)
-    np.testing.assert_allclose(y, expected, rtol=1e-12, atol=1e-12)
+@every_residue
+def test_add_columns_adds_columns_of_the_whole_matrix(function, residue):
+    for n in sizes(residue, least=3):
+        A, lower = whole_and_lower(n)
+        (y,) = vectors(n, 1)
+        a, b, c = (int(i) for i in np.random.default_rng(n).permutation(n)[:3])
+        expected = y + A[:, [a, b, c]] @ [2.0, -1.0, 0.5]
+        function(lower, (a, b, c), (2.0, -1.0, 0.5), y)
+        np.testing.assert_allclose(y, expected, rtol=1e-12, atol=1e-12)
 
 
 @both(row_times_row)
-@every_size
-def test_row_times_row_is_an_entry_of_the_product(function, n):
-    (A, lower_a), (B, lower_b) = whole_and_lower(n, seed=1), whole_and_lower(n, seed=2)
-    for i, j in {(0, 0), (n - 1, 0), (0, n - 1), (n // 2, n // 3)}:
-        assert function(lower_a, i, lower_b, j) == pytest.approx((A @ B)[i, j], rel=1e-11, abs=1e-11)
+@every_residue
+def test_row_times_row_is_an_entry_of_the_product(function, residue):
+    for n in sizes(residue):
+        (A, lower_a), (B, lower_b) = whole_and_lower(n, seed=1), whole_and_lower(n, seed=2)
+        for i, j in {(0, 0), (n - 1, 0), (0, n - 1), (n // 2, n // 3)}:
+            assert function(lower_a, i, lower_b, j) == pytest.approx((A @ B)[i, j], rel=1e-11, abs=1e-11)
 
 
 @given(n=st.integers(1, 40), seed=st.integers(0, 1000))

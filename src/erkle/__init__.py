@@ -55,7 +55,7 @@ _HOMES = {
     **dict.fromkeys(("Popularity", "RCKL", "TripletEmbedding"), "batch"),
     "ERKLE": "online",
 }
-_MODULES = ("batch", "datasets", "embedding", "losses", "metrics", "pictures", "steps", "triplets")
+_MODULES = ("batch", "datasets", "embedding", "files", "losses", "metrics", "pictures", "steps", "triplets")
 
 
 def __getattr__(name: str) -> Any:

@@ -23,6 +23,8 @@ def answers(X: ArrayLike, y: ArrayLike | None, n_objects: int) -> NDArray[np.int
     >>> answers([(0, 1, 2)], [False], n_objects=3)
     array([[0, 2, 1]])
     """
+    if hasattr(X, "toarray"):
+        raise TypeError("Triplets are in a sparse matrix, but ids are dense; pass X.toarray().")
     T = triplets.check(X, n_objects)
     return T if y is None else triplets.orient(T, y)
 

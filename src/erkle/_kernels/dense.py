@@ -36,6 +36,8 @@ _CHECK_EVERY, _LARGEST_DRIFT = 16, 1e-10
 
 # A move larger than so many sigma would cost P its digits: LAPACK makes it, and P is built with a larger sigma.
 _LARGEST_REACH = 1e3
+# One smaller than this changes no digit of P nor of the spectrum: exp(-1000) is a slope STE can have.
+_SMALLEST_REACH = 1e-20
 
 memory_dtype = np.dtype(
     [
@@ -100,6 +102,10 @@ def move(state: DenseState, triplet: tuple[int, int, int], change: Move) -> int:
             return DONE
         memory.n_eigenpairs += 1
         return NEEDS_EIGENPAIR
+
+    if change.reach < _SMALLEST_REACH * memory.sigma:
+        memory.bound = max(0.0, memory.bound)
+        return DONE
 
     # One minus a2 w2'P w2 is the ratio of the determinants of K' + sigma I and K + sigma I.
     weight, ratio = _columns_of_inverse(state, triplet, change)

@@ -25,7 +25,8 @@ def move_along(gamma: float, near: float, far: float, canonical: bool) -> Move:
     if canonical:
         return Move(3.0 * gamma, _RISING, 3.0 * gamma, _FALLING, 3.0 * gamma)
     mean = 0.5 * (near - far)
-    near, far = (near / mean, far / mean) if mean > 0.0 else (1.0, -1.0)
+    # Below 1e-300 one over the mean may be infinite, and such a move is none.
+    near, far = (near / mean, far / mean) if mean > 1e-300 else (1.0, -1.0)
     # The positive eigenvalue of near uu' + far vv' with u'u = v'v = 2 and u'v = 1.
     reach = near + far + math.sqrt((near + far) ** 2 - 3.0 * near * far)
     return Move(-gamma * far, (1.0, 0.0, -1.0), gamma * near, (1.0, -1.0, 0.0), gamma * reach)

@@ -1,5 +1,6 @@
 """The `erkle` command. Each command imports what it needs when it runs, so that `erkle --help` is quick."""
 
+import io
 import sys
 
 __all__ = ["main"]
@@ -9,6 +10,10 @@ def main() -> None:
     """Run the command line; every foreseen trouble is one sentence on standard error and exit status 2."""
     from erkle.cli.app import app
 
+    for stream in (sys.stdout, sys.stderr):
+        # A terminal that lacks a letter of some name gets a question mark, not an error.
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
     try:
         app()
     except BrokenPipeError:
@@ -16,9 +21,16 @@ def main() -> None:
         sys.stderr.close()
         sys.exit(1)
     except (ValueError, OSError, FloatingPointError) as trouble:
-        sentence = trouble.strerror if isinstance(trouble, OSError) and trouble.strerror else str(trouble)
-        sys.stderr.write(f"erkle: {sentence}\n")
+        sys.stderr.write(f"erkle: {_sentence(trouble)}\n")
         sys.exit(2)
     except KeyboardInterrupt:
         sys.stderr.write("erkle: stopped.\n")
         sys.exit(130)
+
+
+def _sentence(trouble: Exception) -> str:
+    if isinstance(trouble, OSError) and trouble.strerror:
+        # Our own errors are sentences already; the system's name a file and say two words about it.
+        place = f"{trouble.filename}: " if trouble.filename else ""
+        return place + trouble.strerror + ("; check the path and who may write there." if place else "")
+    return str(trouble)

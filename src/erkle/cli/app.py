@@ -20,7 +20,9 @@ Out = Annotated[Path, typer.Option(help="Folder for the results.")]
 
 @app.command()
 def learn(
+    context: typer.Context,
     answers: Annotated[str, typer.Argument(help="CSV, TSV or JSONL file of answers, or - for standard input.")],
+    start: Annotated[Path | None, typer.Option(help="A kernel.npz to go on with, with its settings.")] = None,
     objects: Annotated[Path | None, typer.Option(help="File of the objects: names, or id and name.")] = None,
     loss: Annotated[
         str, typer.Option(help="ste, gnmds, ckl or tste; with settings as in [b]ckl:mu=0.1[/b].")
@@ -33,9 +35,9 @@ def learn(
         ),
     ] = "pa",
     direction: Annotated[str, typer.Option(help="canonical (the paper's) or gradient.")] = "canonical",
-    passes: Annotated[int, typer.Option(help="Learn each answer once, and replay so many minus one old ones.")] = 1,
+    passes: Annotated[int, typer.Option(help="How often to learn: with 3, two old answers follow each new one.")] = 1,
     tol: Annotated[float, typer.Option(help="Relative residual of the eigenpair of a projection.")] = 1e-2,
-    seed: Annotated[int, typer.Option(help="Decides which answers are replayed and held out.")] = 0,
+    seed: Annotated[int, typer.Option(help="Decides what is replayed and held out, and the order of --shuffle.")] = 0,
     test: Annotated[Path | None, typer.Option(help="File of answers to measure the error on.")] = None,
     holdout: Annotated[float, typer.Option(help="Share of the questions kept from learning for that instead.")] = 0.0,
     shuffle: Annotated[bool, typer.Option("--shuffle", help="Learn in a random order, not the file's.")] = False,
@@ -49,6 +51,10 @@ def learn(
     from erkle.cli.parts import loss_from_text, step_from_text
     from erkle.cli.settings import Settings
 
+    for name in ("loss", "step", "direction", "passes", "tol"):
+        source = context.get_parameter_source(name)
+        if start and source is not None and source.name == "COMMANDLINE":
+            raise ValueError(f"--start and --{name} were both given; a saved kernel is gone on with as it was begun.")
     settings = Settings(
         loss=loss_from_text(loss),
         step=step_from_text(step),
@@ -56,6 +62,7 @@ def learn(
         passes=passes,
         tol=tol,
         seed=seed,
+        start=start,
         objects=objects,
         test=test,
         holdout=holdout,

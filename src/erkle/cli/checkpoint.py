@@ -37,12 +37,12 @@ def fingerprint(path: Path, offset: int) -> str:
 
 
 def known_names(settings: Settings) -> list[str]:
-    """What answers may call the objects, as far as a list or a checkpoint says it before the first is read."""
+    """What answers may call the objects, as far as it is known before the first is read."""
     if settings.listed:
         return settings.listed.ids
     checkpoint = settings.out / "checkpoint.npz"
     if not checkpoint.exists():
-        return []
+        return settings.started[1] if settings.started else []
     arrays, _ = load_npz(checkpoint, format=_FORMAT)
     names: list[str] = arrays["labels"].tolist()
     return names

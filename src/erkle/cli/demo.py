@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from erkle import metrics
 from erkle.cli.curve import ErrorCurve
+from erkle.cli.report import make_folder
 from erkle.cli.screen import LearningBar, announcing_compilation, console, per_cent
 from erkle.datasets import Cities, city_answers, load_cities
 from erkle.embedding import align
@@ -22,16 +23,19 @@ _N_TRUE = 20_000
 
 def run_demo(n_answers: int, wrong: float, seed: int, out: Path) -> None:
     """Simulate, learn, compare with the truth, and leave kernel.npz and map.png behind."""
+    if n_answers < 100:
+        raise ValueError(f"--answers is {n_answers}; pass at least 100.")
+    if not 0.0 <= wrong <= 1.0:
+        raise ValueError(f"--wrong is {wrong}; pass a share from 0 to 1.")
     cities = load_cities()
     T = city_answers(n_answers, wrong, seed)
-    out.mkdir(parents=True, exist_ok=True)
+    make_folder(out)
     # Wrong answers are why steps are bounded, and why each answer comes up again.
     learner = ERKLE(len(cities.names), step=PassiveAggressiveI(C=0.02), passes=3, random_state=seed)
     with announcing_compilation():
         ERKLE(3, step=learner.step).learn_one((0, 1, 2))
-    if n_answers:
-        anchor, b, c = (cities.names[i] for i in T[0])
-        console.print(f"Is {anchor} nearer to {b} or to {c}? ", style="bold", end="")
+    anchor, b, c = (cities.names[i] for i in T[0])
+    console.print(f"Is {anchor} nearer to {b} or to {c}? ", style="bold", end="")
     console.print(f"{n_answers:,} such questions about {len(cities.names)} cities, {per_cent(wrong)} answered wrongly.")
     curve = _learn(learner, T)
     _show(learner, curve, cities, seed, out)

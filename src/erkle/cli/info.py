@@ -5,10 +5,10 @@ from pathlib import Path
 import numpy as np
 
 from erkle import metrics
+from erkle._kernels.dense import memory_dtype
 from erkle.cli.facts import repeats, show, some
 from erkle.cli.screen import checking_bar, per_cent
-from erkle.files import load_npz
-from erkle.online import ERKLE
+from erkle.files import FileError, load_npz
 from erkle.triplets import Reader
 
 __all__ = ["describe"]
@@ -23,17 +23,23 @@ def describe(path: Path) -> None:
 
 
 def _kernel_facts(path: Path) -> dict[str, str]:
-    learner = ERKLE.load(path)
-    arrays, _ = load_npz(path)
+    """From the file itself, without a learner: one with a loss of the user's own is described all the same."""
+    arrays, meta = load_npz(path)
+    if "kernel" not in arrays or meta.get("kind") != "ERKLE":
+        raise FileError(f"{path.name}: holds no kernel; pass a kernel.npz that `erkle learn` or ERKLE.save wrote.")
     names = arrays["labels"].tolist() if "labels" in arrays else []
+    memory = dict(zip(memory_dtype.names or (), arrays["memory"], strict=True))
+    n_learned, n_mistakes = meta["n_triplets_seen"], meta["n_mistakes"]
+    parts = [f"{name}({', '.join(f'{field:g}' for field in fields)})" for name, *fields in (meta["loss"], meta["step"])]
+    settings = [f"{name} {value}" for name, value in meta["parameters"].items() if name != "n_objects"]
     return {
-        "objects": f"{learner.n_objects_:,}",
+        "objects": f"{len(arrays['kernel']):,}",
         "names": some(names) if names else "none saved",
-        "answers learned": f"{learner.n_triplets_seen_:,}",
-        "predicted wrongly before learning": per_cent(learner.prequential_error_),
-        "moves": f"{learner.n_active_:,}, of which {learner.n_projections_:,} projected",
-        "rank": str(metrics.rank(learner.kernel_)),
-        "learner": " ".join(repr(learner).split()),
+        "answers learned": f"{n_learned:,}",
+        "predicted wrongly before learning": per_cent(n_mistakes / n_learned) if n_learned else "nothing learned yet",
+        "moves": f"{int(memory['n_active']):,}, of which {int(memory['n_projections']):,} projected",
+        "rank": str(metrics.rank(arrays["kernel"])),
+        "learned with": ", ".join([*parts, *settings]),
     }
 
 

@@ -11,13 +11,17 @@ from numpy.typing import NDArray
 from erkle import triplets
 from erkle.cli.checkpoint import Position, fingerprint, known_names
 from erkle.cli.interruption import Interruption, watching
-from erkle.cli.report import Report, write_report
+from erkle.cli.looks import Looks
+from erkle.cli.report import Report, make_folder, write_report
 from erkle.cli.run import Run
 from erkle.cli.screen import LearningBar, checking_bar, compile_first, console
 from erkle.cli.settings import Settings
 from erkle.triplets import Chunk, Labels, Reader, ReadError
 
 __all__ = ["learn_file", "learn_stream"]
+
+
+_SHUFFLED_CHUNK = 1 << 15
 
 
 class Contents(NamedTuple):
@@ -80,22 +84,24 @@ def _learn_all(
         while at.rows < len(T):
             at = at._replace(rows=at.rows + run.learn(T[at.rows :], bar, interruption))
             if interruption.asked or run.checkpoint_is_due():
-                run.save(at, fingerprint(path, chunk.end_offset), chunk.end_offset)
+                covered = chunk.end_offset if contents.answers is None else path.stat().st_size
+                run.save(at, fingerprint(path, covered), covered)
             if interruption.asked:
                 return
         at = Position(chunk.end_offset, chunk.line, still_to_skip)
 
 
 def _chunks(path: Path, contents: Contents, at: Position, run: Run) -> Iterator[Chunk]:
-    """The answers in the order of the file, read again, or in a random one, from memory."""
+    """The answers in the order of the file, read again, or in a random one, from memory; offsets are rows then."""
     if contents.answers is None:
         with Reader(path, run.labels, frozen=True) as reader:
             reader.seek(at.offset, at.line)
             yield from reader
-    else:
-        rng = np.random.default_rng(run.settings.seed)
-        shuffled = rng.permutation(contents.answers).astype(np.int64)
-        yield Chunk(shuffled, path.stat().st_size, contents.n_answers)
+        return
+    order = np.random.default_rng(run.settings.seed).permutation(contents.n_answers)
+    for start in range(at.offset, contents.n_answers, _SHUFFLED_CHUNK):
+        T = contents.answers[order[start : start + _SHUFFLED_CHUNK]].astype(np.int64)
+        yield Chunk(T, start + len(T), 0)
 
 
 def _listen(run: Run, bar: LearningBar, interruption: Interruption) -> None:
@@ -114,7 +120,7 @@ def _listen(run: Run, bar: LearningBar, interruption: Interruption) -> None:
 
 
 def _prepare(settings: Settings) -> None:
-    settings.out.mkdir(parents=True, exist_ok=True)
+    make_folder(settings.out)
     checkpoint = settings.out / "checkpoint.npz"
     if checkpoint.exists() and not settings.resume:
         raise ValueError(
@@ -128,28 +134,23 @@ def _prepare(settings: Settings) -> None:
 def _check(path: Path, settings: Settings) -> Contents:
     """Read the file once, so that a mistake on its last line is known before hours of learning."""
     labels = Labels(known_names(settings))
-    n_answers, n_same_anchor = 0, 0
+    looks = Looks()
     answers, held_out = [np.empty((0, 3), np.int32)], [np.empty((0, 3), np.int64)]
     with Reader(path, labels, settings.objects is not None) as reader, checking_bar(path.name, reader.size) as bar:
         for chunk in reader:
             T = chunk.triplets
-            n_answers += len(T)
-            n_same_anchor += int(np.count_nonzero(T[1:, 0] == T[:-1, 0]))
+            looks.see(T)
             held_out.append(T[triplets.held_out(T, settings.holdout, settings.seed)])
             if settings.shuffle:
                 answers.append(T.astype(np.int32))
             bar.update(bar.task_ids[0], completed=chunk.end_offset)
-    contents = Contents(
-        labels, n_answers, np.concatenate(held_out), np.concatenate(answers) if settings.shuffle else None
-    )
-    if len(contents.held_out) == n_answers:
+    everything = np.concatenate(answers) if settings.shuffle else None
+    contents = Contents(labels, looks.n_answers, np.concatenate(held_out), everything)
+    if len(contents.held_out) == looks.n_answers:
         raise ValueError(f"--holdout {settings.holdout} keeps back every answer of {path}; pass a smaller share.")
-    if not settings.shuffle and n_answers > 100 and n_same_anchor > 0.9 * n_answers and len(labels) > 5:
-        console.print(
-            f"Most answers in {path.name} follow one about the same object. A learner that sees them in such an order "
-            "forgets the first ones; add --shuffle to learn them in a random order.",
-            style="yellow",
-        )
+    if not settings.resume:
+        for remark in looks.remarks(path.name, labels, settings.shuffle):
+            console.print(remark, style="yellow")
     return contents
 
 
@@ -161,7 +162,13 @@ def _test_answers(settings: Settings, labels: Labels) -> NDArray[np.int64]:
 
 def _resumed(run: Run, path: Path) -> Position:
     source = run.resume()
-    if path.stat().st_size < source["covered"] or fingerprint(path, source["covered"]) != source["fingerprint"]:
+    size, covered = path.stat().st_size, source["covered"]
+    # A random order is one of all answers: a file that has grown would be another one.
+    if (
+        size < covered
+        or (run.settings.shuffle and size > covered)
+        or fingerprint(path, covered) != source["fingerprint"]
+    ):
         raise ValueError(
             f"{path} is not the file that {run.checkpoint} was made from; resume with that file, "
             "or choose another --out."

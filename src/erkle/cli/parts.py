@@ -30,22 +30,30 @@ def step_from_text(text: str) -> Step:
 
 def _part(text: str, known: dict[str, type[Any]], kind: str) -> Any:
     name, _, settings = text.partition(":")
+    name = name.strip().lower()
     if name not in known:
         raise ValueError(f"--{kind} is {name!r}; pass one of {', '.join(known)}.")
     part = known[name]
-    fields = dict(_field(setting, kind) for setting in settings.split(",") if setting)
-    if "probability" in fields and "margin" in part._fields and kind == "step":
+    spellings = {field.lower(): field for field in part._fields}
+    if kind == "step" and "margin" in spellings:
+        spellings["probability"] = "probability"
+    fields: dict[str, float] = {}
+    for setting in filter(None, settings.split(",")):
+        word, value = _field(setting, kind)
+        if word not in spellings:
+            has = f"takes {', '.join(spellings.values())}" if spellings else "takes no settings"
+            raise ValueError(f"--{kind} {name} has no setting {word!r}; it {has}.")
+        if spellings[word] in fields or {word, *fields} >= {"margin", "probability"}:
+            raise ValueError(f"--{kind} {text} sets the same thing twice; give each setting once.")
+        fields[spellings[word]] = value
+    if "probability" in fields:
         fields["margin"] = margin_of_probability(fields.pop("probability"))
-    for field in fields:
-        if field not in part._fields:
-            has = f"takes {', '.join(part._fields)}" if part._fields else "takes no settings"
-            raise ValueError(f"--{kind} {name} has no setting {field!r}; it {has}.")
     return part(**fields)
 
 
 def _field(setting: str, kind: str) -> tuple[str, float]:
     name, _, value = setting.partition("=")
     try:
-        return name.strip(), float(value)
+        return name.strip().lower(), float(value)
     except ValueError:
         raise ValueError(f"--{kind} has the setting {setting!r}; write it as name=number.") from None

@@ -3,17 +3,18 @@
 import csv
 import io
 import json
+from pathlib import Path
 from typing import NamedTuple
 
 from erkle import __version__, metrics
 from erkle.cli.curve import WINDOW, ErrorCurve
-from erkle.cli.screen import console, per_cent
+from erkle.cli.screen import console, counted, per_cent
 from erkle.cli.settings import Settings
 from erkle.files import write_text
 from erkle.online import ERKLE
 from erkle.pictures import errors_figure, map_figure, save
 
-__all__ = ["Report", "write_report"]
+__all__ = ["Report", "make_folder", "write_report"]
 
 
 class Report(NamedTuple):
@@ -26,6 +27,13 @@ class Report(NamedTuple):
     source: str
     n_answers: int
     n_test: int
+
+
+def make_folder(out: Path) -> None:
+    """The folder for the results."""
+    if out.exists() and not out.is_dir():
+        raise ValueError(f"--out {out} is a file; pass a folder.")
+    out.mkdir(parents=True, exist_ok=True)
 
 
 def write_report(report: Report) -> None:
@@ -78,9 +86,9 @@ def _summary(report: Report) -> dict[str, object]:
 
 def _tell(report: Report) -> None:
     learner, curve, out = report.learner, report.curve, report.settings.out
-    console.print(f"Learned {curve.n_answers:,} answers about {learner.n_objects_:,} objects.")
+    console.print(f"Learned {counted(curve.n_answers, 'answer')} about {learner.n_objects_:,} objects.")
     recent = f"the last {min(WINDOW, curve.n_answers):,}: {per_cent(curve.last)}"
     console.print(f"Predicted wrongly before learning: {per_cent(curve.prequential)} ({recent})")
     if report.n_test:
-        console.print(f"Wrong on {report.n_test:,} test answers: {per_cent(curve.points[-1, 3])}")
+        console.print(f"Wrong on {counted(report.n_test, 'test answer')}: {per_cent(curve.points[-1, 3])}")
     console.print(f"Written to {out}: kernel.npz embedding.csv map.png errors.csv errors.png summary.json")

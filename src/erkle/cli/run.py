@@ -60,7 +60,7 @@ class Run:
 
     def _learn(self, T: NDArray[np.int64]) -> None:
         if self.learner is None:
-            self.learner = self.settings.learner(len(self.labels)).partial_fit([])
+            self.learner = self.settings.first_learner(len(self.labels))
         self.learner.add_objects(len(self.labels) - self.learner.n_objects_)
         self.curve.add(self.learner.prequential(T))
         if self.curve.until_next_point() == 0:

@@ -18,8 +18,9 @@ from rich.progress import (
 from erkle._kernels.compiling import when_compiling
 from erkle.cli.curve import WINDOW, ErrorCurve
 from erkle.cli.settings import Settings
+from erkle.online import ERKLE
 
-__all__ = ["LearningBar", "announcing_compilation", "checking_bar", "compile_first", "console", "per_cent"]
+__all__ = ["LearningBar", "announcing_compilation", "checking_bar", "compile_first", "console", "counted", "per_cent"]
 
 console = Console(stderr=True, highlight=False)
 
@@ -33,10 +34,20 @@ def per_cent(share: float) -> str:
     return f"{100 * share:.1f} %"
 
 
+def counted(number: int, thing: str) -> str:
+    """A number of things.
+
+    >>> counted(1, "answer"), counted(2000, "answer")
+    ('1 answer', '2,000 answers')
+    """
+    return f"{number:,} {thing}" + ("" if number == 1 else "s")
+
+
 def compile_first(settings: Settings) -> None:
     """Compile before the clock and the bar start."""
     with announcing_compilation():
-        settings.learner(3).learn_one((0, 1, 2))
+        saved = settings.started
+        ERKLE(3, *((saved[0].loss, saved[0].step) if saved else (settings.loss, settings.step))).learn_one((0, 1, 2))
 
 
 @contextmanager

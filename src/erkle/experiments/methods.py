@@ -14,7 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from erkle import metrics
 from erkle.batch import RCKL, Popularity
-from erkle.batch.objective import ByKernel, answers_of
+from erkle.batch.objective import ByKernel, terms_of
 from erkle.experiments.protocol import Protocol as Sizes
 from erkle.experiments.trials import Trial
 from erkle.kernels.lapack import one_thread, projected
@@ -125,7 +125,7 @@ class Steps(NamedTuple):
         K, seconds, steps = np.eye(trial.n_objects), 0.0, 0
         for seen in _marks(trial, every):
             start = time.perf_counter()
-            objective = ByKernel(answers_of(trial.train[:seen], self.loss), setting["trace"])
+            objective = ByKernel(terms_of(trial.train[:seen], self.loss), setting["trace"])
             with one_thread(trial.n_objects):
                 for _ in range(self.n_steps):
                     K = projected(K - setting["rate"] * objective(K)[1])
@@ -171,7 +171,7 @@ class Descent(NamedTuple):
     def rows(self, trial: Trial, every: int, seed: int, setting: dict[str, float], sizes: Sizes) -> Iterator[Row]:
         """A row for each step."""
         K, seconds, n = np.eye(trial.n_objects), 0.0, len(trial.train)
-        objective = ByKernel(answers_of(trial.train, self.loss), setting["trace"])
+        objective = ByKernel(terms_of(trial.train, self.loss), setting["trace"])
         for step in range(1, sizes.most_passes + 1):
             start = time.perf_counter()
             with one_thread(trial.n_objects):

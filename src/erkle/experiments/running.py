@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path
 
 import joblib
@@ -53,8 +54,8 @@ def _backend(scheduler: str | None) -> Iterator[None]:
         yield
         return
     try:
-        from dask.distributed import Client
+        distributed = import_module("dask.distributed")
     except ImportError:
         raise ValueError("--backend dask needs Dask; install erkle[dask].") from None
-    with Client(scheduler), joblib.parallel_config(backend="dask"):
+    with distributed.Client(scheduler), joblib.parallel_config(backend="dask"):
         yield

@@ -108,6 +108,8 @@ class DenseKernel:
         if self._state.memory["bound"][0] < 0.0:
             # The loop had asked for an eigenpair, and an interruption came in between.
             self._project()
+        # An array that is read-only or not aligned would be compiled for anew.
+        rows = rows if rows.flags.behaved else rows.copy()
         position = 0
         while position < len(rows):
             try:
@@ -178,7 +180,9 @@ def check_initial_kernel(K: Any, n_objects: int) -> NDArray[np.float64]:
         raise ValueError(f"The initial kernel has shape {K.shape}; pass one of shape ({n_objects}, {n_objects}).")
     if not np.isfinite(K).all():
         raise ValueError("The initial kernel has entries that are not finite; pass numbers only.")
-    scale = max(np.abs(K).max(), np.finfo(float).tiny)
+    scale = np.abs(K).max()
+    if scale > 0.0 and not 1e-100 < scale < 1e100:
+        raise ValueError(f"The initial kernel has entries up to {scale:.3g}; scale it to between 1e-100 and 1e100.")
     if np.abs(K - K.T).max() > 1e-8 * scale:
         raise ValueError("The initial kernel is not symmetric; pass (K + K.T) / 2.")
     smallest = _smallest_eigenvalue(K)

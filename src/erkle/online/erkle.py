@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 
-from erkle import triplets
 from erkle.estimators import KernelLearner, answers
 from erkle.kernels.dense import DenseKernel, Projection
 from erkle.kernels.lapack import one_thread, projected
@@ -146,7 +145,7 @@ class ERKLE(KernelLearner, BaseEstimator):  # type: ignore[misc]
     def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
         """d²(a, c) - d²(a, b) of each row (a, b, c): positive where a is nearer to b."""
         self._check_fitted()
-        return -self._kernel.excess(triplets.check(X, self.n_objects_))
+        return -self._kernel.excess(answers(X, None, self.n_objects_))
 
     def predict_one(self, triplet: Sequence[int] | NDArray[np.integer[Any]]) -> bool:
         """Whether the first object is nearer to the second than to the third. Before any answer: False, a tie."""
@@ -220,6 +219,11 @@ class ERKLE(KernelLearner, BaseEstimator):  # type: ignore[misc]
         """The learner that `save` wrote. A loss or step of your own must be given again: no code is loaded."""
         learner: Self = saving.load(cls, path, loss, step)
         return learner
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.categorical = tags.input_tags.positive_only = True  # X holds ids
+        return tags
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_kernel")

@@ -21,7 +21,12 @@ def generator(random_state: int | np.random.Generator | np.random.RandomState | 
         return np.random.Generator(np.random.PCG64(int(random_state.integers(2**63))))
     if isinstance(random_state, np.random.RandomState):
         return np.random.Generator(np.random.PCG64(random_state.randint(2**31)))
-    return np.random.Generator(np.random.PCG64(random_state))
+    try:
+        return np.random.Generator(np.random.PCG64(random_state))
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"random_state is {random_state!r}; pass None, an integer of at least 0 or a numpy Generator."
+        ) from error
 
 
 class Schedule(NamedTuple):

@@ -13,7 +13,7 @@ from erkle._kernels.dense import memory_dtype
 from erkle.files import FileError, load_npz, save_npz
 from erkle.kernels.dense import DenseKernel
 from erkle.losses import LOSSES, Loss, check_loss
-from erkle.online.replay import Replay
+from erkle.online.replay import Replay, generator
 from erkle.online.settings import check_settings
 from erkle.steps import STEPS, Step, check_step
 
@@ -93,7 +93,7 @@ def unpack(
 
 def _restore(learner: Any, arrays: dict[str, NDArray[Any]], meta: dict[str, Any]) -> None:
     check_settings(learner)
-    rng = np.random.default_rng()
+    rng = generator(learner.random_state)
     rng.bit_generator.state = meta["generator"]
     replay = Replay(meta["replay_passes"], rng)
     replay.restore(meta["n_triplets_seen"], arrays["history"])
@@ -110,18 +110,23 @@ def _check(arrays: dict[str, NDArray[Any]], meta: dict[str, Any]) -> None:
         and K.dtype == np.float64
         and bool(np.isfinite(K).all()),
         "P does not fit K": P.shape in ((n, n), (0, 0)) and P.dtype == np.float64 and bool(np.isfinite(P).all()),
-        "memory is no list of so many numbers": memory.shape == (len(memory_dtype.names or ()),)
-        and memory.dtype == np.float64
-        and bool(np.isfinite(memory).all()),
+        "memory is no list of so many numbers": _is_memory(memory),
         "history is no list of triplets": history.ndim == 2 and history.shape[1] == 3 and history.dtype == np.int32,
         "history names unknown objects": bool(((history >= 0) & (history < n)).all()),
         "history has another length": len(history) == (seen if passes > 1 else 0),
+        "other parameters are wanted": set(meta["parameters"]) == set(_PLAIN),
         "replay_passes is 0": passes >= 1,
         "there are more mistakes than answers": mistakes <= seen,
     }
     for complaint, holds in sound.items():
         if not holds:
             raise ValueError(complaint)
+
+
+def _is_memory(memory: NDArray[Any]) -> bool:
+    names = list(memory_dtype.names or ())
+    numbers = memory.shape == (len(names),) and memory.dtype == np.float64 and bool(np.isfinite(memory).all())
+    return numbers and bool(memory[names.index("sigma")] > 0.0)
 
 
 def _count(meta: dict[str, Any], name: str) -> int:

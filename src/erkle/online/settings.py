@@ -33,7 +33,7 @@ def check_settings(learner: Any) -> Settings:
     one_of(learner.projection, "projection", get_args(Projection))
     tol = learner.tol
     if isinstance(tol, bool) or not isinstance(tol, int | float | np.number) or not 1e-12 <= tol <= 0.5:
-        raise ValueError(f"tol is {tol!r}; pass a number from 1e-12 to 0.5, or projection='eigh' for exact eigenpairs.")
+        raise ValueError(f"tol is {tol!r}; pass a number from 1e-12 to 0.5.")
     initial = learner.initial_kernel
     kernel = np.eye(n) if initial is None else check_initial_kernel(initial, n)
     return Settings(check_loss(learner.loss), check_step(learner.step), passes, float(tol), kernel)

@@ -1,0 +1,80 @@
+"""The documentation says what the program does: options, defaults, losses and steps, pages.
+
+That its examples run is tested by `conftest.py` in the project's folder, page by page.
+"""
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+import typer.main
+
+import erkle
+from erkle.cli.app import app
+from erkle.losses import LOSSES
+from erkle.steps import STEPS
+
+ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "docs"
+PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted(DOCS.rglob("*.md"))]
+COMMANDS = typer.main.get_command(app).commands
+
+OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]*")
+
+
+def options(command):
+    return {name: p for p in COMMANDS[command].params for name in p.opts if name.startswith("--") and name != "--help"}
+
+
+def section(page, heading):
+    return re.split(r"^## ", page.read_text(encoding="utf-8").partition(f"\n## {heading}\n")[2], flags=re.MULTILINE)[0]
+
+
+def rows(text):
+    """First and second cell of each row of a table that begins with an option."""
+    return dict(re.findall(r"^\| `(--[a-z-]+)` \| (.*?) ?\|", text, flags=re.MULTILINE))
+
+
+def shown(default):
+    if default is None:
+        return ""
+    return "no" if default is False else f"{default:g}" if isinstance(default, float) else str(default)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_the_page_of_the_command_line_has_every_option_and_no_other(command):
+    assert set(rows(section(DOCS / "command-line.md", f"erkle {command}"))) == set(options(command))
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_the_page_of_the_command_line_has_the_defaults(command):
+    told = rows(section(DOCS / "command-line.md", f"erkle {command}"))
+    assert {name: told[name].strip("`") for name in told} == {
+        name: shown(option.default) for name, option in options(command).items()
+    }
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_pages_name_only_options_that_exist(page):
+    known = {"--help", "--version"}.union(*map(options, COMMANDS))
+    assert set(OPTION.findall(page.read_text(encoding="utf-8"))) <= known
+
+
+@pytest.mark.parametrize("name", [*LOSSES, *STEPS])
+def test_the_page_about_learning_has_every_loss_and_step_by_both_its_names(name):
+    part = {**LOSSES, **STEPS}[name]
+    text = (DOCS / "learning.md").read_text(encoding="utf-8")
+    written = ", ".join(f"{field}={value:g}" for field, value in part._field_defaults.items())
+    assert re.search(rf"^\| `{part.__name__}\({re.escape(written)}\)` \| `{name}[:`]", text, flags=re.MULTILINE)
+
+
+def test_every_page_is_in_the_menu():
+    menu = tomllib.loads((ROOT / "zensical.toml").read_text(encoding="utf-8"))["project"]["nav"]
+    assert sorted(re.findall(r"[\w/-]+\.md", str(menu))) == sorted(
+        page.relative_to(DOCS).as_posix() for page in DOCS.rglob("*.md")
+    )
+
+
+def test_the_changes_have_this_version():
+    assert f"\n## {erkle.__version__}" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")

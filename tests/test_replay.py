@@ -1,0 +1,230 @@
+"""Laws of streams: how a stream is cut into calls, saved, loaded and looked at in between is without effect."""
+
+import itertools
+import pickle
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import erkle.online.erkle
+from erkle import CKL, ERKLE, GNMDS, STE, Constant, Inverse, PassiveAggressive
+from erkle.online.replay import Replay, generator
+from erkle.triplets import sample
+from parts import PROJECTIONS, Cooling, SquaredHinge, answers, state
+
+PASSES = pytest.mark.parametrize("passes", [1, 3])
+PROJECTION = pytest.mark.parametrize("projection", PROJECTIONS)
+
+
+# Ways to learn a piece of a stream; each returns the learner to go on with.
+
+
+def by_partial_fit(learner, piece):
+    return learner.partial_fit(piece)
+
+
+def by_lists(learner, piece):
+    return learner.partial_fit(piece.tolist())
+
+
+def by_questions(learner, piece):
+    return learner.partial_fit(piece[:, [0, 2, 1]], np.zeros(len(piece), bool))
+
+
+def by_single_answers(learner, piece):
+    for row in piece:
+        learner.learn_one(row)
+    return learner
+
+
+def by_single_questions(learner, piece):
+    for a, b, c in piece.tolist():
+        learner.learn_one((a, c, b), answer=False)
+    return learner
+
+
+def by_prequential(learner, piece):
+    learner.prequential(piece)
+    return learner
+
+
+def after_pickling(learner, piece):
+    return pickle.loads(pickle.dumps(learner)).partial_fit(piece)
+
+
+def after_saving(learner, piece):
+    if not learner.__sklearn_is_fitted__():
+        return learner.partial_fit(piece)
+    with tempfile.TemporaryDirectory() as folder:
+        learner.save(Path(folder, "learner.npz"))
+        return ERKLE.load(Path(folder, "learner.npz"), loss=learner.loss, step=learner.step).partial_fit(piece)
+
+
+def after_looking(learner, piece):
+    learner.partial_fit(piece)
+    learner.kernel_, learner.embedding_, learner.score([(0, 1, 2)]), learner.predict_one((0, 1, 2))
+    return learner
+
+
+def after_a_refusal(learner, piece):
+    with pytest.raises(ValueError, match="name object"):
+        learner.partial_fit([*piece.tolist(), (0, 1, 99)])
+    return learner.partial_fit(piece)
+
+
+WAYS = [
+    by_partial_fit,
+    by_lists,
+    by_questions,
+    by_single_answers,
+    by_single_questions,
+    by_prequential,
+    after_pickling,
+    after_saving,
+    after_looking,
+    after_a_refusal,
+]
+cuts = st.lists(st.tuples(st.integers(0, 300), st.sampled_from(WAYS)), max_size=8)
+
+
+@pytest.mark.parametrize(
+    ("loss", "step"),
+    [(GNMDS(), PassiveAggressive()), (STE(), Constant(1.0)), (CKL(), Inverse(3.0)), (SquaredHinge(), Cooling())],
+    ids=["PA", "STE", "CKL", "own"],
+)
+@settings(max_examples=50)
+@given(cuts=cuts, projection=st.sampled_from(PROJECTIONS), passes=st.sampled_from([1, 3]))
+def test_any_split_of_a_stream_gives_the_same_kernel(loss, step, projection, passes, cuts):
+    T = answers(7, 300, flipped=0.2)
+    parameters = {"loss": loss, "step": step, "projection": projection, "passes": passes, "random_state": 5}
+    whole = ERKLE(7, **parameters).fit(T)
+    learner = ERKLE(7, **parameters)
+    cuts = sorted(cuts, key=lambda cut: cut[0])
+    ends = [position for position, _ in cuts[1:]] + [300]
+    learner.partial_fit(T[: cuts[0][0] if cuts else 300])
+    for (start, way), end in zip(cuts, ends, strict=False):
+        learner = way(learner, T[start:end])
+    assert state(learner) == state(whole)
+    np.testing.assert_array_equal(learner.kernel_, whole.kernel_)
+    assert learner.prequential_error_ == whole.prequential_error_
+    for name in ("n_triplets_seen_", "n_active_", "n_eigenpairs_", "n_projections_"):
+        assert getattr(learner, name) == getattr(whole, name)
+
+
+@PASSES
+@PROJECTION
+def test_blocks_inside_a_call_are_without_effect(projection, passes, monkeypatch):
+    T = answers(7, 300, flipped=0.2)
+    whole = ERKLE(7, projection=projection, passes=passes, random_state=0).fit(T)
+    monkeypatch.setattr(erkle.online.erkle, "_BLOCK", 10)
+    blocks = ERKLE(7, projection=projection, passes=passes, random_state=0)
+    decisions = blocks.prequential(T)
+    assert state(blocks) == state(whole)
+    assert not np.isnan(decisions).any()
+
+
+@PASSES
+@PROJECTION
+def test_fit_twice_is_fit_once(projection, passes):
+    T = answers(7, 300, flipped=0.2)
+    parameters = {"projection": projection, "passes": passes, "random_state": 0}
+    once, twice = ERKLE(7, **parameters).fit(T), ERKLE(7, **parameters).fit(T[::-1]).fit(T)
+    assert state(once) == state(twice)
+    grown = ERKLE(7, **parameters).fit(T).add_objects(2).fit(T)
+    assert state(grown) == state(once)
+
+
+def test_the_seed_matters_only_for_several_passes():
+    T = answers(7, 100)
+    one_pass = [ERKLE(7, random_state=seed).fit(T).kernel_ for seed in (0, 1, None)]
+    np.testing.assert_array_equal(one_pass[0], one_pass[1])
+    np.testing.assert_array_equal(one_pass[0], one_pass[2])
+    first, again, other = (ERKLE(7, passes=3, random_state=seed).fit(T).kernel_ for seed in (0, 0, 1))
+    np.testing.assert_array_equal(first, again)
+    assert np.abs(first - other).max() > 1e-6
+
+
+# The schedule itself.
+
+
+def pieces(T, positions):
+    return np.split(T, sorted(min(position, len(T)) for position in positions))
+
+
+@given(size=st.integers(0, 60), passes=st.integers(1, 6), positions=st.lists(st.integers(0, 60), max_size=5))
+def test_a_schedule_does_not_depend_on_the_split(size, passes, positions):
+    T = sample(9, size, 1)
+    whole, split = Replay(passes, generator(4)), Replay(passes, generator(4))
+    rows, numbers, new = whole.schedule(T)
+    schedules = [split.schedule(piece) for piece in pieces(T, positions)]
+    np.testing.assert_array_equal(rows, np.concatenate([schedule.rows for schedule in schedules]))
+    np.testing.assert_array_equal(numbers, np.concatenate([schedule.numbers for schedule in schedules]))
+    np.testing.assert_array_equal(rows[new], T)
+    np.testing.assert_array_equal(whole.history, split.history)
+    assert whole.seen == split.seen == size
+
+
+@given(size=st.integers(0, 60), passes=st.integers(1, 6))
+def test_after_twice_the_passes_each_answer_is_followed_by_answers_already_seen(size, passes):
+    T = np.arange(3 * size).reshape(size, 3)
+    rows, numbers, new = Replay(passes, generator(0)).schedule(T)
+    counts = np.diff([*new, len(rows)])
+    expected = np.where(np.arange(1, size + 1) > 2 * passes, passes, 1)
+    np.testing.assert_array_equal(counts, expected)
+    for j, start, count in zip(itertools.count(1), new, counts, strict=False):
+        block = rows[start : start + count]
+        assert (block[:, 0] // 3 < j).all()
+        assert block[0].tolist() == T[j - 1].tolist()
+        assert numbers[start : start + count].tolist() == list(range(j, j + count))
+
+
+def test_replayed_answers_are_drawn_uniformly_from_all_seen():
+    T = np.arange(30_000).reshape(10_000, 3)
+    rows, _, new = Replay(2, generator(0)).schedule(T)
+    later = new[9000:]
+    drawn = rows[later + 1, 0] // 3 / np.arange(9001, 10_001)
+    np.testing.assert_allclose(np.histogram(drawn, bins=4, range=(0, 1))[0] / 1000, 0.25, atol=0.04)
+
+
+@given(size=st.integers(0, 40), forgotten=st.integers(0, 40), passes=st.integers(1, 5))
+def test_what_was_not_learned_is_scheduled_again_with_the_same_draws(size, forgotten, passes):
+    forgotten = min(size, forgotten)
+    T = sample(9, size, 1)
+    straight, back = Replay(passes, generator(4)), Replay(passes, generator(4))
+    straight.schedule(T[: size - forgotten])
+    back.schedule(T)
+    back.forget(forgotten)
+    first, second = straight.schedule(T[size - forgotten :]), back.schedule(T[size - forgotten :])
+    for one, other in zip(first, second, strict=True):
+        np.testing.assert_array_equal(one, other)
+    np.testing.assert_array_equal(straight.history, back.history)
+
+
+def test_one_pass_keeps_no_answers():
+    learner = ERKLE(7).fit(answers(7, 100))
+    assert learner._replay.history.shape == (0, 3)
+    assert ERKLE(7, passes=2).fit(answers(7, 100))._replay.history.shape == (100, 3)
+
+
+def test_a_generator_given_is_drawn_from_once_and_never_shared():
+    given_out = np.random.default_rng(3)
+    first, second = generator(given_out), generator(given_out)
+    assert first is not given_out
+    assert first.random() != second.random()
+    assert generator(np.random.default_rng(3)).random() == generator(np.random.default_rng(3)).random()
+    assert generator(np.random.RandomState(3)).random() == generator(np.random.RandomState(3)).random()
+    assert isinstance(generator(None).bit_generator, np.random.PCG64)
+    mersenne = np.random.Generator(np.random.MT19937(3))
+    assert isinstance(generator(mersenne).bit_generator, np.random.PCG64)
+
+
+@pytest.mark.parametrize("seed", [-1, 1.5, "seed", object()])
+def test_a_seed_that_is_none_is_refused(seed):
+    with pytest.raises(
+        ValueError, match=r"^random_state is .*; pass None, an integer of at least 0 or a numpy Generator\.$"
+    ):
+        ERKLE(5, random_state=seed).fit([(0, 1, 2)])
