@@ -27,8 +27,8 @@ def units_for(figures: list[Figure], protocol: Protocol, n_trials: int) -> list[
         dict.fromkeys(
             unit
             for figure in figures
-            for method in figure.methods
             for trial in range(n_trials)
+            for method in figure.methods
             for unit in units_of(figure.world, method, trial, protocol)
         )
     )

@@ -4,12 +4,13 @@ import csv
 import io
 import json
 import re
+from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
 from erkle.experiments.methods import METHODS, Row
 from erkle.experiments.protocol import Protocol
-from erkle.experiments.trials import WORLDS
+from erkle.experiments.trials import WORLDS, Trial
 from erkle.files import write_text
 
 __all__ = ["Unit", "read_rows", "run_unit", "units_of"]
@@ -38,7 +39,7 @@ def units_of(world: str, method: str, trial: int, protocol: Protocol) -> list[Un
 
 def run_unit(unit: Unit, protocol: Protocol, folder: Path) -> Unit:
     """Do the work and write its file, whole or not at all."""
-    trial = WORLDS[unit.world](unit.trial, protocol)
+    trial = _trial(unit.world, unit.trial, protocol)
     every = METHODS[unit.method].every(unit.world, protocol)
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
@@ -46,6 +47,12 @@ def run_unit(unit: Unit, protocol: Protocol, folder: Path) -> Unit:
     writer.writerows(METHODS[unit.method].rows(trial, every, unit.trial, dict(unit.setting), protocol))
     write_text(folder / unit.file, text.getvalue())
     return unit
+
+
+@lru_cache(maxsize=4)
+def _trial(world: str, number: int, protocol: Protocol) -> Trial:
+    # Settings and methods of one trial follow each other, and choosing questions adaptively takes a minute.
+    return WORLDS[world](number, protocol)
 
 
 def read_rows(unit: Unit, folder: Path) -> list[Row]:
