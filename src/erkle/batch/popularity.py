@@ -53,7 +53,7 @@ class Popularity(TripletLearner, BaseEstimator):  # type: ignore[misc]
         Parameters
         ----------
         X : (m, 3) array of integers
-            Terms (anchor, near, far); with ``y``, questions (anchor, b, c).
+            Answers (anchor, near, far); with ``y``, questions (anchor, b, c).
         y : (m,) array of booleans, of 0 and 1 or of -1 and 1, optional
             True where the anchor is nearer to b.
         """

@@ -97,7 +97,7 @@ class RCKL(KernelLearner, BaseEstimator):  # type: ignore[misc]
         Parameters
         ----------
         X : (m, 3) array of integers
-            Terms (anchor, near, far); with ``y``, questions (anchor, b, c).
+            Answers (anchor, near, far); with ``y``, questions (anchor, b, c).
         y : (m,) array of booleans, of 0 and 1 or of -1 and 1, optional
             True where the anchor is nearer to b.
         """
@@ -117,7 +117,7 @@ class RCKL(KernelLearner, BaseEstimator):  # type: ignore[misc]
     def fit_path(self, X: ArrayLike, traces: Iterable[float], y: ArrayLike | None = None) -> list[Self]:
         """Fit each weight of the trace, from the largest down, each from the kernel of the one before.
 
-        A grid costs little more than its smallest weight alone.
+        The first ones are quick, and each is a good start for the next.
 
         Parameters
         ----------

@@ -25,7 +25,7 @@ def learn(
     start: Annotated[Path | None, typer.Option(help="A kernel.npz to go on with, with its settings.")] = None,
     objects: Annotated[Path | None, typer.Option(help="File of the objects: names, or id and name.")] = None,
     loss: Annotated[
-        str, typer.Option(help="ste, gnmds, ckl or tste; with settings as in [b]ckl:mu=0.1[/b].")
+        str, typer.Option(help="ste, gnmds, ckl, tste or soe; with settings as in [b]ckl:mu=0.1[/b].")
     ] = "gnmds",
     step: Annotated[
         str,
@@ -112,9 +112,11 @@ def reproduce(
     jobs: Annotated[int, typer.Option(help="Processes at once; -1 for one a core.")] = -1,
     backend: Annotated[str, typer.Option(help="processes, or dask with --scheduler.")] = "processes",
     scheduler: Annotated[str | None, typer.Option(help="Address of a Dask scheduler.")] = None,
+    data: Annotated[Path | None, typer.Option(help="Folder with data sets, in place of ERKLE_DATA.")] = None,
     out: Out = Path("erkle-reproduce"),
 ) -> None:
     """Reproduce figures of the paper: data, pictures and a verdict on each of its claims."""
+    import os
     import sys
 
     from erkle.cli.reproduce import reproduce as run
@@ -122,10 +124,17 @@ def reproduce(
 
     if backend not in ("processes", "dask") or (backend == "dask") != (scheduler is not None):
         raise ValueError(f"--backend is {backend!r}; pass processes, or dask together with --scheduler ADDRESS.")
+    for name, number in (("trials", trials), ("mini-batch", mini_batch), ("traces", traces)):
+        if number is not None and number < 1:
+            raise ValueError(f"--{name} is {number}; pass at least 1.")
+    if jobs < -1 or jobs == 0:
+        raise ValueError(f"--jobs is {jobs}; pass a number of processes, or -1 for one a core.")
+    if data is not None:
+        os.environ["ERKLE_DATA"] = str(data.resolve())
     protocol = QUICK if quick else PAPER
     protocol = protocol._replace(mini_batch=mini_batch or protocol.mini_batch, n_traces=traces or protocol.n_traces)
     command = " ".join(["erkle", *sys.argv[1:]])
-    run(figures or [], protocol, trials, jobs, scheduler, command, out)
+    run(figures or [], protocol, trials, jobs, scheduler, command, out.resolve())
 
 
 def _show_version(wanted: bool) -> None:

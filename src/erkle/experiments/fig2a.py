@@ -25,7 +25,7 @@ def _claims(curves: Curves) -> list[Claim]:
             f"of which {projections:,.0f} were projections",
             skipped > 0.9,
             "The rule cannot give the paper's count: from K = I a fresh answer costs 0.3 of a bound that never exceeds "
-            "1 while nothing has been projected, so at least 3,000 of 10,000 are needed. Our bound is also not raised "
+            "1 while nothing has been projected, so only three in a row can be skipped. Our bound is also not raised "
             "by Lanczos, which sees only what a move has touched.",
         ),
     ]

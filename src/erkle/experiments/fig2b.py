@@ -10,12 +10,14 @@ def _claims(curves: Curves) -> list[Claim]:
     online = curves.of("large", "PA-ERKLE", "test_error")
     steps = [curves.of("large", name, "test_error") for name in ("GNMDS 1 step", "GNMDS 2 steps")]
     best = [min(step.at(x) for step in steps) for x in online.x]
-    ahead = [x for x, own, other in zip(online.x, online.mean, best, strict=True) if own < other]
+    leads = [own < other for own, other in zip(online.mean, best, strict=True)]
+    # The mark from which on PA-ERKLE is never behind again.
+    turn = next((x for i, x in enumerate(online.x) if all(leads[i:])), None)
     return [
         Claim(
             "At first the batch methods do better; from about 2,500 answers on PA-ERKLE does.",
-            f"PA-ERKLE is ahead from {ahead[0]:,.0f} answers on" if ahead else "PA-ERKLE is never ahead",
-            bool(ahead) and online.last < best[-1],
+            f"PA-ERKLE is ahead for good from {turn:,.0f} answers on" if turn else "PA-ERKLE is behind at the end",
+            turn is not None and not leads[0] and turn <= 0.5 * online.x[-1],
         ),
         Claim(
             "PA-ERKLE reaches competitive results in a single pass.",

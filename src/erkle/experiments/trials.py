@@ -10,7 +10,7 @@ from erkle.datasets import load, make_gaussian
 from erkle.experiments.protocol import Protocol
 from erkle.experiments.tamuz import adaptively_chosen
 
-__all__ = ["WORLDS", "Trial"]
+__all__ = ["NEEDS", "WORLDS", "Trial"]
 
 Triplets = NDArray[np.int64]
 
@@ -40,7 +40,7 @@ def large(number: int, protocol: Protocol) -> Trial:
 
 def music(number: int, protocol: Protocol) -> Trial:
     """Musicians compared by people (aset400), split by rows as in the paper."""
-    data = load("aset400")
+    data = load(NEEDS["music"])
     T = _seed(3, number).permutation(data.triplets)
     n = protocol.n_train_music
     return Trial(len(data.names), T[:n], T[n : n + 1000], T[n + 1000 :])
@@ -48,7 +48,7 @@ def music(number: int, protocol: Protocol) -> Trial:
 
 def scenes(number: int, protocol: Protocol) -> Trial:
     """Shoes (zappos85) in place of the paper's outdoor scenes, which are not public; questions chosen adaptively."""
-    data = load("zappos85")
+    data = load(NEEDS["scenes"])
     rng = _seed(4, number)
     n_test, n_validation = 1000, 600
     T = adaptively_chosen(data.triplets, len(data.names), protocol.n_train_scenes + n_test + n_validation, rng)
@@ -63,6 +63,10 @@ WORLDS: dict[str, Callable[[int, Protocol], Trial]] = {
     "music": music,
     "scenes": scenes,
 }
+
+
+# The published answers that some of them are made of.
+NEEDS = {"music": "aset400", "scenes": "zappos85"}
 
 
 def _seed(world: int, trial: int) -> np.random.Generator:
