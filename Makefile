@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-slow check format static bench docs clean
+.PHONY: help run test test-slow check format static bench compare docs clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -30,11 +30,14 @@ static: .venv/dev  ## the checks that run no code
 bench: .venv/dev  ## measure the speed and accuracy claims of the docs
 	$(BIN)/python -m benchmarks
 
+compare: .venv/dev  ## measure beside cblearn, in an environment of its own
+	$(BIN)/python -m benchmarks.compare
+
 docs: .venv/dev  ## build the site under site/
 	$(BIN)/zensical build --clean --strict
 
 clean:  ## remove the environment and everything built
-	rm -rf .venv site dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf .venv .venv-cblearn site dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
 .venv/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \

@@ -13,9 +13,9 @@ from benchmarks.accuracy import sets
 from benchmarks.data import answered, markdown
 from erkle import CKL, GNMDS, RCKL, SOE, STE, TSTE, Popularity, TripletEmbedding, triplets
 
-_TRIALS = 3
-_TRACES = (0.1, 0.3, 0.5, 1.0, 2.0, 4.0, 7.0, 10.0, 15.0, 30.0)
-_TASKS = {"1,000": (1_000, 0.0), "3,000": (3_000, 0.0), "10,000": (10_000, 0.0), "10,000, 20 % flipped": (10_000, 0.2)}
+TRIALS = 3
+TRACES = (0.1, 0.3, 0.5, 1.0, 2.0, 4.0, 7.0, 10.0, 15.0, 30.0)
+TASKS = {"1,000": (1_000, 0.0), "3,000": (3_000, 0.0), "10,000": (10_000, 0.0), "10,000, 20 % flipped": (10_000, 0.2)}
 
 
 def run() -> Iterator[str]:
@@ -29,7 +29,7 @@ def run() -> Iterator[str]:
 
 
 def _kernels() -> str:
-    rows = [_over_traces(name, n, flipped) for name, (n, flipped) in _TASKS.items()]
+    rows = [_over_traces(name, n, flipped) for name, (n, flipped) in TASKS.items()]
     header = [
         "answers",
         "error of the best trace weight",
@@ -39,33 +39,33 @@ def _kernels() -> str:
         "CPU s, all ten weights",
         "CPU s, best weight alone",
     ]
-    title = f"## Batch: RCKL with STE, n = 100, ten trace weights with warm starts, {_TRIALS} trials"
+    title = f"## Batch: RCKL with STE, n = 100, ten trace weights with warm starts, {TRIALS} trials"
     return title + "\n\n" + markdown(header, rows)
 
 
 def _over_traces(name: str, n: int, flipped: float) -> list[str]:
-    errors, seconds, popular = np.empty((_TRIALS, len(_TRACES))), np.empty((_TRIALS, 2)), []
-    for seed in range(_TRIALS):
-        train, test = _task(n, flipped, seed)
-        path, seconds[seed, 0] = _timed(lambda train=train: RCKL(100).fit_path(train, _TRACES))
+    errors, seconds, popular = np.empty((TRIALS, len(TRACES))), np.empty((TRIALS, 2)), []
+    for seed in range(TRIALS):
+        train, test = task(n, flipped, seed)
+        path, seconds[seed, 0] = _timed(lambda train=train: RCKL(100).fit_path(train, TRACES))
         errors[seed] = [1.0 - learner.score(test) for learner in path]
-        best = _TRACES[int(np.argmin(errors[seed]))]
+        best = TRACES[int(np.argmin(errors[seed]))]
         _, seconds[seed, 1] = _timed(lambda train=train, best=best: RCKL(100, trace=best).fit(train))
         popular.append(1.0 - Popularity(100).fit(train).score(test))
     mean = errors.mean(axis=0)
     best = int(np.argmin(mean))
-    cells = [mean[best], mean[_TRACES.index(1.0)], np.mean(popular)]
+    cells = [mean[best], mean[TRACES.index(1.0)], np.mean(popular)]
     return [
         name,
         f"{cells[0]:.3f}",
-        f"{_TRACES[best]:g}",
+        f"{TRACES[best]:g}",
         *(f"{cell:.3f}" for cell in cells[1:]),
         *(f"{second:.2f}" for second in seconds.mean(axis=0)),
     ]
 
 
 def _losses() -> str:
-    train, test = _task(10_000, 0.0, seed=0)
+    train, test = task(10_000, 0.0, seed=0)
     rows = []
     for loss, trace in ((STE(), 1.0), (GNMDS(), 1.0), (GNMDS(), 10.0), (CKL(), 1.0)):
         learner, seconds = _timed(lambda loss=loss, trace=trace: RCKL(100, loss, trace, max_iter=3000).fit(train))
@@ -88,7 +88,7 @@ def _maps() -> str:
     return title + "\n\n" + markdown(header, rows)
 
 
-def _task(n: int, flipped: float, seed: int) -> tuple[np.ndarray, np.ndarray]:
+def task(n: int, flipped: float, seed: int) -> tuple[np.ndarray, np.ndarray]:
     train, test = sets(seed)
     right = np.random.default_rng([seed, 1]).random(n) >= flipped
     return triplets.orient(train[:n], right), test

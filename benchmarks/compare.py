@@ -1,0 +1,97 @@
+"""`make compare`: erkle beside cblearn 0.4 on the same triplets, as a table kept in benchmarks/compare.md.
+
+cblearn needs NumPy 1.26, so it gets an environment of its own. Both sides run at once, each in one process with one
+thread, and seconds are of the CPU. The first fit of each of our learners compiles and is not measured.
+"""
+
+import os
+
+# One BLAS thread, set before anything loads a BLAS: what is compared is the algorithms.
+os.environ.update(OPENBLAS_NUM_THREADS="1", OMP_NUM_THREADS="1", MKL_NUM_THREADS="1")
+
+import json
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.batch import TASKS, TRACES, TRIALS, task
+from benchmarks.comparison import report
+from benchmarks.tuning import Fit, Fitter, Task, compare, load, save
+from erkle import CKL, ERKLE, GNMDS, RCKL, SOE, STE, Popularity, TripletEmbedding
+
+_ROOT = Path(__file__).parents[1]
+_PYTHON = _ROOT / ".venv-cblearn" / "bin" / "python"
+_N_OBJECTS = 100
+
+
+def main() -> None:
+    _install()
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        for i, made in enumerate(_tasks()):
+            save(made, folder, i)
+        command = [_PYTHON, "-m", "benchmarks.cblearn_fits", folder]
+        environment = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
+        with subprocess.Popen(command, cwd=_ROOT, env=environment, stdout=subprocess.PIPE, text=True) as theirs:
+            ours = _ours(load(folder))
+            found, _ = theirs.communicate()
+    if theirs.returncode:
+        sys.exit(f"cblearn's fits ended with status {theirs.returncode}; the reason stands above.")
+    text = report([*(Fit(*fit) for fit in json.loads(found)), *ours])
+    print(text)
+    Path(__file__).with_suffix(".md").write_text(text + "\n")
+
+
+def _install() -> None:
+    if not _PYTHON.exists():
+        subprocess.run([sys.executable, "-m", "venv", _ROOT / ".venv-cblearn"], check=True)
+    wanted = ["cblearn==0.4.*", "numpy==1.26.*"]
+    subprocess.run([_PYTHON, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *wanted], check=True)
+
+
+def _tasks() -> Iterable[Task]:
+    for name, (n, flipped) in TASKS.items():
+        for seed in range(TRIALS):
+            yield Task(name, seed, *task(n, flipped, seed))
+
+
+def _ours(tasks: list[Task]) -> list[Fit]:
+    learners = _learners()
+    little = [Task("little", 0, tasks[0].train[:50], tasks[0].test[:50])]
+    list(compare({name: dict([next(iter(fitters.items()))]) for name, fitters in learners.items()}, little))
+    return list(compare(learners, tasks))
+
+
+def _learners() -> dict[str, dict[str, Fitter]]:
+    losses = {"STE": STE(), "GNMDS": GNMDS(), "CKL": CKL(), "SOE": SOE()}
+    maps = {name: partial(_fitted, TripletEmbedding, loss=loss, seeded=True) for name, loss in losses.items()}
+    return {
+        **{f"erkle TripletEmbedding {name}, default": {"defaults": fit} for name, fit in maps.items()},
+        **{f"erkle TripletEmbedding {name}, tuned": _grid("ridge", fit, n_components=50) for name, fit in maps.items()},
+        "erkle RCKL STE, default": {"defaults": partial(_fitted, RCKL)},
+        "erkle RCKL STE, tuned": _grid("trace", partial(_fitted, RCKL)),
+        "erkle PA-ERKLE, one pass": {"defaults": partial(_fitted, ERKLE, seeded=True)},
+        "erkle PA-ERKLE, ten passes": {"defaults": partial(_fitted, ERKLE, passes=10, seeded=True)},
+        "erkle Popularity": {"defaults": partial(_fitted, Popularity)},
+    }
+
+
+def _grid(weight: str, fit: Fitter, **settings: Any) -> dict[str, Fitter]:
+    return {f"{weight} {value:g}": partial(fit, **{weight: value}, **settings) for value in TRACES}
+
+
+def _fitted(kind: Any, train: np.ndarray, seed: int, seeded: bool = False, **settings: Any):
+    if seeded:
+        settings["random_state"] = 1000 + seed
+    learner = kind(_N_OBJECTS, **settings).fit(train)
+    return lambda test: 1.0 - learner.score(test)
+
+
+if __name__ == "__main__":
+    main()
