@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-slow check format static bench compare docs clean
+.PHONY: help run test check format static bench compare docs clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -13,9 +13,6 @@ run: .venv/run  ## learn a map of Europe from simulated answers and show it
 
 test: .venv/dev  ## run the tests
 	$(BIN)/python -m pytest -n auto -q
-
-test-slow: .venv/dev  ## run the checks that take minutes
-	$(BIN)/python -m pytest -n auto -q -m slow
 
 check: .venv/dev  ## format, lint, types, layers, tests
 	$(BIN)/ruff format .

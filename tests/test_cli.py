@@ -1,17 +1,21 @@
 """The command as users run it: in a process of its own wherever signals, pipes or kills matter."""
 
 import csv
+import itertools
 import json
 import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 
 import numpy as np
 import pytest
 
 from erkle import ERKLE, triplets
+from erkle.cli.folder import results_folder
+from erkle.cli.run import Run
 from erkle.files import load_npz
 from erkle.triplets import Labels
 from parts import SquaredHinge
@@ -38,7 +42,7 @@ def answers(tmp_path_factory):
 
 
 def listing(folder):
-    return sorted(path.name for path in folder.iterdir())
+    return sorted(path.name for path in folder.iterdir() if path.name != ".erkle-lock")
 
 
 def table(path):
@@ -413,6 +417,9 @@ def test_a_finished_run_can_be_gone_on_with(erkle, tmp_path):
     assert erkle(*going_on).returncode == 0
     assert erkle("learn", tmp_path / "both.csv", *options, "--out", tmp_path / "c").returncode == 0
     assert np.array_equal(learned(tmp_path / "b").kernel_, learned(tmp_path / "c").kernel_)
+    settings = json.loads((tmp_path / "b" / "summary.json").read_text())["settings"]
+    assert settings["passes"] == 2
+    assert "PassiveAggressiveI" in settings["step"]
     assert "--passes" in erkle(*going_on, "--passes", 2).stderr
     assert (
         erkle("learn", tmp_path / "both.csv", "--start", tmp_path / "none.npz", "--out", tmp_path / "d").returncode == 2
@@ -421,3 +428,120 @@ def test_a_finished_run_can_be_gone_on_with(erkle, tmp_path):
     refused = erkle("learn", tmp_path / "both.csv", "--start", tmp_path / "nameless.npz", "--out", tmp_path / "d")
     assert refused.returncode == 2
     assert "names" in refused.stderr
+
+
+def test_names_and_paths_are_printed_as_they_are(erkle, tmp_path):
+    path = tmp_path / "answers.csv"
+    path.write_text("[/x],[bold]b,$c_2\n" + "p,q,r\n" * 20)
+    run = erkle("learn", path, "--out", tmp_path / "o[/y]")
+    assert run.returncode == 0
+    assert "[/x]" in run.stderr
+    assert "o[/y]" in run.stderr.replace("\n", "")
+
+
+def test_more_objects_than_fit_into_memory_are_refused(erkle, tmp_path):
+    path = tmp_path / "answers.csv"
+    path.write_text("".join(f"a{i},b{i},c{i}\n" for i in range(200_000)))
+    run = erkle("learn", path, "--out", tmp_path / "out")
+    assert run.returncode == 2
+    assert "600,000 objects need" in run.stderr
+
+
+def test_one_run_at_a_time_writes_to_a_folder(erkle, answers, tmp_path):
+    with results_folder(tmp_path):
+        run = erkle("learn", answers, "--out", tmp_path)
+    assert run.returncode == 2
+    assert "Another erkle" in run.stderr
+    (tmp_path / ".erkle-0123.tmp").write_text("left by a run that was killed")
+    assert erkle("learn", answers, "--out", tmp_path).returncode == 0
+    assert listing(tmp_path) == FILES
+
+
+def test_a_pipe_given_by_its_path_is_refused_at_once(erkle, tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    run = erkle("learn", tmp_path / "pipe", "--out", tmp_path / "out")
+    assert run.returncode == 2
+    assert "learn - <" in run.stderr
+
+
+def test_a_name_of_a_thousand_letters_is_enough(erkle, tmp_path):
+    path = tmp_path / "answers.csv"
+    path.write_text("a,b,c\nx,y,z\n" + "n" * 1001 + ",b,c\n")
+    run = erkle("learn", path, "--out", tmp_path / "out")
+    assert run.returncode == 2
+    assert "line 3" in run.stderr
+    assert len(run.stderr) < 300
+
+
+def interrupting(monkeypatch, owner, name, at_call):
+    """Ctrl-C in the middle of some function, at its so-manieth call."""
+    original, calls = getattr(owner, name), itertools.count(1)
+
+    def interrupted(*arguments, **options):
+        if next(calls) == at_call:
+            os.kill(os.getpid(), signal.SIGINT)
+        return original(*arguments, **options)
+
+    monkeypatch.setattr(owner, name, interrupted)
+
+
+def test_an_interruption_before_the_first_answer_is_no_error(erkle, answers, tmp_path, monkeypatch):
+    interrupting(monkeypatch, Run, "learn", 1)
+    run = erkle("learn", answers, "--out", tmp_path)
+    assert run.returncode == 130
+    assert "Stopped after 0 answers." in run.stderr
+    assert listing(tmp_path) == []
+
+
+def test_a_stream_interrupted_between_reading_and_learning_keeps_what_it_has(erkle, tmp_path, monkeypatch):
+    chunks = [b"cat,dog,bus\nbus,dog,cat\n", b"new,newer,cat\n"]
+    reader, writer = os.pipe()
+    interrupting(monkeypatch, Run, "hold_out", 2)
+    feeder = threading.Thread(target=lambda: [os.write(writer, chunk) and time.sleep(0.5) for chunk in chunks])
+    with os.fdopen(reader) as stream:
+        monkeypatch.setattr(sys, "stdin", stream)
+        feeder.start()
+        run = erkle("learn", "-", "--out", tmp_path)
+        feeder.join()
+    os.close(writer)
+    assert run.returncode == 130, run.stderr
+    assert learned(tmp_path).n_triplets_seen_ == 2
+
+
+def test_a_stream_goes_on_when_a_checkpoint_cannot_be_written(erkle, tmp_path, monkeypatch):
+    def fails(*arguments):
+        raise OSError(28, "checkpoint.npz: cannot be written (No space left on device); free some space.")
+
+    monkeypatch.setattr("erkle.cli.run.save_checkpoint", fails)
+    (tmp_path / "answers.csv").write_text("cat,dog,bus\nbus,dog,cat\n")
+    with (tmp_path / "answers.csv").open() as stream:
+        monkeypatch.setattr(sys, "stdin", stream)
+        run = erkle("learn", "-", "--checkpoint-every", 1, "--out", tmp_path / "out")
+    assert run.returncode == 0
+    assert "Learning goes on" in run.stderr
+    assert listing(tmp_path / "out") == FILES
+
+
+def test_a_resumed_stream_keeps_what_it_held_out(tmp_path):
+    T = answers_of(12, 400)
+    lines = [",".join(f"object {i}" for i in row) + "\n" for row in T.tolist()]
+    command = [*COMMAND, "learn", "-", "--holdout", "0.3", "--checkpoint-every", "1", "--out", str(tmp_path)]
+    process = subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    process.stdin.write("".join(lines[:200]))
+    process.stdin.flush()
+    labels = Labels()
+    rows = labels.encode([[f"object {i}" for i in row] for row in T.tolist()])
+    wanted = int((~triplets.held_out(rows[:200], 0.3)).sum())
+    deadline = time.monotonic() + 60
+    while not (tmp_path / "checkpoint.npz").exists() or n_saved(tmp_path) < wanted:
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    process.kill()
+    process.communicate()
+    done = subprocess.run([*command, "--resume"], input="".join(lines[200:]), text=True, capture_output=True)
+    assert done.returncode == 0, done.stderr
+    assert json.loads((tmp_path / "summary.json").read_text())["n_test"] == int(triplets.held_out(rows, 0.3).sum())
+
+
+def n_saved(folder):
+    return load_npz(folder / "checkpoint.npz", format="erkle checkpoint")[1]["curve"]["n_answers"]

@@ -71,6 +71,15 @@ class PassiveAggressive(NamedTuple):
 
     margin: float = 1.0
 
+    @classmethod
+    def with_probability(cls, probability: float) -> "PassiveAggressive":
+        """The step after which, before any projection, the answer holds with this probability under STE.
+
+        >>> PassiveAggressive.with_probability(0.5 + 1e-9).margin < 1e-8
+        True
+        """
+        return cls(margin_of_probability(probability))
+
     def magnitude(self, j: int, excess: float, slope: float, fall: float) -> float:
         """How far to go, never negative; 0 where the answer already holds by the margin."""
         return max(0.0, excess + self.margin) / fall

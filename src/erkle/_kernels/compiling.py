@@ -5,7 +5,9 @@ with after `losses.py` has changed. The folder of the cache is therefore named a
 can end up in compiled code.
 """
 
+import atexit
 import hashlib
+import shutil
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -23,6 +25,10 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 # Sums may be reordered and fused so that loops vectorise; NaN and infinity keep their meaning.
 _OPTIONS: dict[str, Any] = {"fastmath": {"reassoc", "contract", "nsz", "arcp"}, "error_model": "numpy", "nogil": True}
+
+
+# Bytes that all of our compiled functions fit into, with room to spare.
+_ROOM = 50_000_000
 
 
 def compiled(function: Function) -> Function:
@@ -75,7 +81,11 @@ def _folder() -> Path:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         tempfile.TemporaryFile(dir=folder).close()
+        has_room = shutil.disk_usage(folder).free > _ROOM
     except OSError:
+        has_room = False
+    if not has_room:
         # No home to write to (a container, a service account): compile again in every process, but run.
-        return Path(tempfile.mkdtemp(prefix="erkle-compiled-"))
+        folder = Path(tempfile.mkdtemp(prefix="erkle-compiled-"))
+        atexit.register(shutil.rmtree, folder, ignore_errors=True)
     return folder

@@ -81,12 +81,12 @@ class Move(NamedTuple):
 
 
 @compiled
-def distances(state: DenseState, a: int, b: int, c: int) -> tuple[float, float]:
-    """d²(a, b) and d²(a, c)."""
+def distances(state: DenseState, a: int, b: int, c: int) -> tuple[float, float, float]:
+    """d²(a, b), d²(a, c) and their difference, which does not pass through K_aa: a tie stays a tie."""
     K = state.K
-    near = K[a, a] + K[b, b] - 2.0 * K[max(a, b), min(a, b)]
-    far = K[a, a] + K[c, c] - 2.0 * K[max(a, c), min(a, c)]
-    return near, far
+    near = K[b, b] - 2.0 * K[max(a, b), min(a, b)]
+    far = K[c, c] - 2.0 * K[max(a, c), min(a, c)]
+    return K[a, a] + near, K[a, a] + far, near - far
 
 
 @compiled

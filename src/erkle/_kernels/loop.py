@@ -50,8 +50,7 @@ def _learn(
     fall = 10.0 if canonical else 6.0
     for i in range(start, rows.shape[0]):
         triplet = (rows[i, 0], rows[i, 1], rows[i, 2])
-        d_near, d_far = distances(state, triplet[0], triplet[1], triplet[2])
-        x = d_near - d_far
+        d_near, d_far, x = distances(state, triplet[0], triplet[1], triplet[2])
         # Rounding can leave a squared distance a hair below zero, where some losses are not defined.
         near, far = slopes(loss, max(0.0, d_near), max(0.0, d_far))
         slope = 0.5 * (near - far)

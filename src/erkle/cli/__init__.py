@@ -23,6 +23,9 @@ def main() -> None:
     except (ValueError, OSError, FloatingPointError) as trouble:
         sys.stderr.write(f"erkle: {_sentence(trouble)}\n")
         sys.exit(2)
+    except MemoryError:
+        sys.stderr.write("erkle: there is not enough memory for this; use fewer objects or a larger machine.\n")
+        sys.exit(2)
     except KeyboardInterrupt:
         sys.stderr.write("erkle: stopped.\n")
         sys.exit(130)

@@ -47,6 +47,7 @@ def learn(
     resume: Annotated[bool, typer.Option("--resume", help="Go on from the checkpoint in --out.")] = False,
 ) -> None:
     """Learn a kernel, a map and an error curve from answers, one at a time."""
+    from erkle.cli.folder import results_folder
     from erkle.cli.learning import learn_file, learn_stream
     from erkle.cli.parts import loss_from_text, step_from_text
     from erkle.cli.settings import Settings
@@ -74,7 +75,8 @@ def learn(
     )
     if answers == "-" and shuffle:
         raise ValueError("--shuffle needs all answers at once, but - is a stream; pass a file.")
-    finished = learn_stream(settings) if answers == "-" else learn_file(Path(answers), settings)
+    with results_folder(out):
+        finished = learn_stream(settings) if answers == "-" else learn_file(Path(answers), settings)
     if not finished:
         raise typer.Exit(130)
 
@@ -88,8 +90,10 @@ def demo(
 ) -> None:
     """Learn a map of Europe from answers to "is Paris nearer to Lyon or to Madrid?", a tenth of them wrong."""
     from erkle.cli.demo import run_demo
+    from erkle.cli.folder import results_folder
 
-    run_demo(answers, wrong, seed, out)
+    with results_folder(out):
+        run_demo(answers, wrong, seed, out)
 
 
 @app.command()

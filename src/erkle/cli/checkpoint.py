@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from erkle.cli.curve import ErrorCurve
 from erkle.cli.settings import Settings
@@ -49,7 +50,13 @@ def known_names(settings: Settings) -> list[str]:
 
 
 def save_checkpoint(
-    path: Path, learner: ERKLE, names: list[str], curve: ErrorCurve, settings: Settings, source: dict[str, Any]
+    path: Path,
+    learner: ERKLE,
+    names: list[str],
+    curve: ErrorCurve,
+    settings: Settings,
+    source: dict[str, Any],
+    test: NDArray[np.int64],
 ) -> None:
     """Write the state of a run, atomically; ``source`` says how far the answers have been used."""
     arrays, learner_meta = pack(learner)
@@ -61,11 +68,13 @@ def save_checkpoint(
         "settings": settings.that_matter(),
         "source": source,
     }
-    save_npz(path, {**arrays, **curve_arrays, "labels": np.array(names, dtype=np.str_)}, meta)
+    save_npz(path, {**arrays, **curve_arrays, "labels": np.array(names, dtype=np.str_), "test": test}, meta)
 
 
-def load_checkpoint(path: Path, settings: Settings) -> tuple[ERKLE, list[str], ErrorCurve, dict[str, Any]]:
-    """Learner, names, curve and what else was saved; refuses to go on with other settings."""
+def load_checkpoint(
+    path: Path, settings: Settings
+) -> tuple[ERKLE, list[str], ErrorCurve, dict[str, Any], NDArray[np.int64]]:
+    """Learner, names, curve, source and held-out answers; refuses to go on with other settings."""
     arrays, meta = load_npz(path, format=_FORMAT)
     for name, wanted in settings.that_matter().items():
         if meta["settings"].get(name) != wanted:
@@ -77,6 +86,6 @@ def load_checkpoint(path: Path, settings: Settings) -> tuple[ERKLE, list[str], E
         curve = ErrorCurve()
         curve.restore(arrays, meta["curve"])
         learner = unpack(ERKLE, arrays, meta["learner"], path.name)
-        return learner, arrays["labels"].tolist(), curve, meta["source"]
+        return learner, arrays["labels"].tolist(), curve, meta["source"], arrays["test"]
     except (KeyError, TypeError, IndexError) as error:
         raise FileError(f"{path.name}: is not a whole checkpoint ({error}); delete it and start again.") from error

@@ -7,7 +7,6 @@ from numpy.typing import NDArray
 
 from erkle import metrics
 from erkle.cli.curve import ErrorCurve
-from erkle.cli.report import make_folder
 from erkle.cli.screen import LearningBar, announcing_compilation, console, per_cent
 from erkle.datasets import Cities, city_answers, load_cities
 from erkle.embedding import align
@@ -29,7 +28,6 @@ def run_demo(n_answers: int, wrong: float, seed: int, out: Path) -> None:
         raise ValueError(f"--wrong is {wrong}; pass a share from 0 to 1.")
     cities = load_cities()
     T = city_answers(n_answers, wrong, seed)
-    make_folder(out)
     # Wrong answers are why steps are bounded, and why each answer comes up again.
     learner = ERKLE(len(cities.names), step=PassiveAggressiveI(C=0.02), passes=3, random_state=seed)
     with announcing_compilation():

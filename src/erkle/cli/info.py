@@ -1,6 +1,7 @@
 """`erkle info`: what is in a file."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -25,6 +26,13 @@ def describe(path: Path) -> None:
 def _kernel_facts(path: Path) -> dict[str, str]:
     """From the file itself, without a learner: one with a loss of the user's own is described all the same."""
     arrays, meta = load_npz(path)
+    try:
+        return _facts(path, arrays, meta)
+    except (KeyError, TypeError, AttributeError, IndexError, ZeroDivisionError) as error:
+        raise FileError(f"{path.name}: is not a whole learner ({error}); restore it from a copy.") from error
+
+
+def _facts(path: Path, arrays: dict[str, Any], meta: dict[str, Any]) -> dict[str, str]:
     if "kernel" not in arrays or meta.get("kind") != "ERKLE":
         raise FileError(f"{path.name}: holds no kernel; pass a kernel.npz that `erkle learn` or ERKLE.save wrote.")
     names = arrays["labels"].tolist() if "labels" in arrays else []

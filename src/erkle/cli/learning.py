@@ -12,9 +12,9 @@ from erkle import triplets
 from erkle.cli.checkpoint import Position, fingerprint, known_names
 from erkle.cli.interruption import Interruption, watching
 from erkle.cli.looks import Looks
-from erkle.cli.report import Report, make_folder, write_report
+from erkle.cli.report import Report, write_report
 from erkle.cli.run import Run
-from erkle.cli.screen import LearningBar, checking_bar, compile_first, console
+from erkle.cli.screen import LearningBar, checking_bar, compile_first, console, counted
 from erkle.cli.settings import Settings
 from erkle.triplets import Chunk, Labels, Reader, ReadError
 
@@ -45,7 +45,8 @@ def learn_file(path: Path, settings: Settings) -> bool:
     with watching() as interruption, LearningBar(n_to_learn) as bar, interruption.finishing_first():
         _learn_all(path, contents, position, run, bar, interruption)
     if interruption.asked:
-        console.print(f"Stopped after {run.curve.n_answers:,} answers; the same command with --resume goes on there.")
+        after = f"Stopped after {counted(run.curve.n_answers, 'answer')}"
+        console.print(f"{after}; the same command with --resume goes on there." if run.learner else f"{after}.")
         return False
     _finish(run, contents.n_answers, str(path))
     return True
@@ -64,7 +65,7 @@ def learn_stream(settings: Settings) -> bool:
     try:
         with watching() as interruption, LearningBar(None) as bar:
             _listen(run, bar, interruption)
-    except ReadError:
+    except (ReadError, MemoryError, ValueError):
         # One wrong line ends the stream, but costs nothing that came before it.
         if run.curve.n_answers:
             _finish(run, run.curve.n_answers, "standard input")
@@ -83,7 +84,7 @@ def _learn_all(
         still_to_skip, at = at.rows - skipped, at._replace(rows=skipped)
         while at.rows < len(T):
             at = at._replace(rows=at.rows + run.learn(T[at.rows :], bar, interruption))
-            if interruption.asked or run.checkpoint_is_due():
+            if run.learner is not None and (interruption.asked or run.checkpoint_is_due()):
                 covered = chunk.end_offset if contents.answers is None else path.stat().st_size
                 run.save(at, fingerprint(path, covered), covered)
             if interruption.asked:
@@ -114,13 +115,22 @@ def _listen(run: Run, bar: LearningBar, interruption: Interruption) -> None:
                 T = T[run.learn(T, bar, interruption) :]
                 if run.checkpoint_is_due():
                     with interruption.finishing_first():
-                        run.save()
+                        _save_if_possible(run)
             if interruption.asked:
+                if len(T):
+                    console.print(f"{counted(len(T), 'answer')} had arrived and will not be learned.")
                 return
 
 
+def _save_if_possible(run: Run) -> None:
+    """A stream cannot be read again: a disk that is full now is no reason to let go of what was learned."""
+    try:
+        run.save()
+    except OSError as trouble:
+        console.print(f"No checkpoint: {trouble.strerror} Learning goes on.", style="yellow")
+
+
 def _prepare(settings: Settings) -> None:
-    make_folder(settings.out)
     checkpoint = settings.out / "checkpoint.npz"
     if checkpoint.exists() and not settings.resume:
         raise ValueError(
@@ -133,6 +143,8 @@ def _prepare(settings: Settings) -> None:
 
 def _check(path: Path, settings: Settings) -> Contents:
     """Read the file once, so that a mistake on its last line is known before hours of learning."""
+    if path.exists() and not path.is_file() and not path.is_dir():
+        raise ValueError(f"{path} is a pipe or a device, which cannot be read twice; use: erkle learn - < {path}")
     labels = Labels(known_names(settings))
     looks = Looks()
     answers, held_out = [np.empty((0, 3), np.int32)], [np.empty((0, 3), np.int64)]
@@ -178,8 +190,9 @@ def _resumed(run: Run, path: Path) -> Position:
 
 
 def _finish(run: Run, n_answers: int, source: str) -> None:
-    if run.learner is None:
-        raise ValueError(f"{source} ended before the first answer; nothing was learned.")
+    if run.learner is None or not run.curve.n_answers:
+        raise ValueError(f"{source} ended before there was an answer to learn; nothing was written.")
+    run.learner.add_objects(len(run.labels) - run.learner.n_objects_)
     run.mark()
     names = run.settings.listed.names if run.settings.listed else run.labels.names
     write_report(Report(run.learner, names, run.curve, run.settings, source, n_answers, len(run.test)))

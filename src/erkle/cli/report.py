@@ -3,7 +3,6 @@
 import csv
 import io
 import json
-from pathlib import Path
 from typing import NamedTuple
 
 from erkle import __version__, metrics
@@ -14,7 +13,7 @@ from erkle.files import write_text
 from erkle.online import ERKLE
 from erkle.pictures import errors_figure, map_figure, save
 
-__all__ = ["Report", "make_folder", "write_report"]
+__all__ = ["Report", "write_report"]
 
 
 class Report(NamedTuple):
@@ -27,13 +26,6 @@ class Report(NamedTuple):
     source: str
     n_answers: int
     n_test: int
-
-
-def make_folder(out: Path) -> None:
-    """The folder for the results."""
-    if out.exists() and not out.is_dir():
-        raise ValueError(f"--out {out} is a file; pass a folder.")
-    out.mkdir(parents=True, exist_ok=True)
 
 
 def write_report(report: Report) -> None:

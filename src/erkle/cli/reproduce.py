@@ -42,6 +42,7 @@ def reproduce(
     write_page(verdicts, protocol, n_trials, command, out)
     for verdict in verdicts:
         for claim in verdict.claims:
-            word = "[green]holds[/]  " if claim.holds else "[yellow]differs[/]"
-            console.print(f"{verdict.figure.name} {word} {claim.paper} [dim]{claim.measured}[/]")
+            word, style = ("holds  ", "green") if claim.holds else ("differs", "yellow")
+            console.print(f"{verdict.figure.name} {word} {claim.paper}", style=style)
+            console.print(f"   {claim.measured}", style="dim")
     console.print(f"Look at {out / 'report.html'}.", style="bold")

@@ -1,5 +1,6 @@
 """A learner on its way through a stream, with its error curve and its checkpoints."""
 
+import os
 from typing import Any
 
 import numpy as np
@@ -59,6 +60,7 @@ class Run:
         return used
 
     def _learn(self, T: NDArray[np.int64]) -> None:
+        _check_memory(len(self.labels))
         if self.learner is None:
             self.learner = self.settings.first_learner(len(self.labels))
         self.learner.add_objects(len(self.labels) - self.learner.n_objects_)
@@ -83,13 +85,29 @@ class Run:
         """Write a checkpoint; for a file, with how far it was used and what its first bytes looked like."""
         assert self.learner is not None
         source = {"position": position, "fingerprint": fingerprint, "covered": covered}
-        save_checkpoint(self.checkpoint, self.learner, self.labels.names, self.curve, self.settings, source)
         self._saved_at = self.curve.n_answers
+        # The answers a stream has held out cannot be read again, those of a file can.
+        test = self.test if position is None else np.empty((0, 3), np.int64)
+        save_checkpoint(self.checkpoint, self.learner, self.labels.names, self.curve, self.settings, source, test)
 
     def resume(self) -> dict[str, Any]:
         """Stand where the checkpoint was made, and return what it says of the source."""
-        self.learner, names, self.curve, source = load_checkpoint(self.checkpoint, self.settings)
+        self.learner, names, self.curve, source, test = load_checkpoint(self.checkpoint, self.settings)
+        if len(test):
+            self._test = [test]
         if names != self.labels.names[: len(names)]:
             raise ValueError(f"{self.checkpoint} knows other objects than the answers name; choose another --out.")
         self._saved_at = self.curve.n_answers
         return source
+
+
+def _check_memory(n_objects: int) -> None:
+    """Refuse what cannot fit before the system kills us over it: two dense matrices."""
+    if not hasattr(os, "sysconf"):
+        return
+    needed, there = 16 * n_objects**2, os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    if needed > there:
+        raise ValueError(
+            f"{n_objects:,} objects need {needed / 2**30:,.0f} GiB for a dense kernel, but this machine has "
+            f"{there / 2**30:,.0f} GiB; learn fewer objects at once."
+        )

@@ -22,7 +22,8 @@ from erkle.online import ERKLE
 
 __all__ = ["LearningBar", "announcing_compilation", "checking_bar", "compile_first", "console", "counted", "per_cent"]
 
-console = Console(stderr=True, highlight=False)
+# Names and paths are printed as they are: no markup.
+console = Console(stderr=True, highlight=False, markup=False)
 
 
 def per_cent(share: float) -> str:

@@ -90,13 +90,14 @@ class Settings:
 
     def that_matter(self) -> dict[str, Any]:
         """Everything the learned kernel and its errors depend on, as JSON can hold it."""
+        learner = self.started[0] if self.started else self.learner(3)
         return {
             "start": str(self.start) if self.start else None,
-            "loss": repr(self.loss),
-            "step": repr(self.step),
-            "direction": self.direction,
-            "passes": self.passes,
-            "tol": self.tol,
+            "loss": repr(learner.loss),
+            "step": repr(learner.step),
+            "direction": learner.direction,
+            "passes": learner.passes,
+            "tol": learner.tol,
             "seed": self.seed,
             "holdout": self.holdout,
             "shuffle": self.shuffle,

@@ -87,6 +87,8 @@ class DenseKernel:
 
     def grow(self, n_new: int) -> None:
         """Add objects that are like nothing else yet: a unit on the diagonal, zeros beside it."""
+        if n_new == 0:
+            return
         K, P, memory = self._state.K, self._state.P, self._state.memory
         memory["bound"] = min(memory["bound"][0], 1.0)
         if len(P):

@@ -22,6 +22,7 @@ PARTS = ("anchor", "near", "far")
 _MISSING = frozenset(("", "nan", "na", "null", "none"))
 _NEGATIVE = re.compile(r"-\d+")
 # Control characters and halves of surrogate pairs cannot be written to a text file, one name a line.
+_LONGEST_NAME = 1000
 _NOT_TEXT = re.compile("[\x00-\x1f\x7f\ud800-\udfff]")
 # Above this, looking for a similar name takes longer than a person wants to wait for an error.
 _MOST_COMPARED = 20_000
@@ -201,6 +202,8 @@ def declared_flaw(name: str) -> str | None:
         return f"is missing ({shown(name)}); every object needs a name."
     if _NOT_TEXT.search(name):
         return f"has a character that is not text ({shown(name)}); remove it from the name."
+    if len(name) > _LONGEST_NAME:
+        return f"has {len(name):,} letters ({shown(name)}); name objects in at most {_LONGEST_NAME:,}."
     if name != name.strip():
         return f"has blanks around it ({shown(name)}); strip them."
     return None
