@@ -16,7 +16,7 @@ FITS = [
 
 def test_a_cell_is_the_mean_of_the_trials_and_the_lowest_error_is_bold_whoever_has_it():
     lines = table(FITS).splitlines()
-    assert lines[0] == "| learner | 3,000 answers | 10,000 answers | CPU s, all settings |"
+    assert lines[0] == "| learner | 3,000 | 10,000 | CPU s, all settings |"
     assert lines[2] == "| theirs, tuned | **0.250** (1.50) | stopped at 120 s | 250 |"
     assert lines[3] == "| ours | 0.260 (< 0.01) | **0.100** (0.50) | 0.50 |"
 
