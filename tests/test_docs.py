@@ -90,3 +90,8 @@ def test_every_page_is_in_the_menu():
 
 def test_the_changes_have_this_version():
     assert f"\n## {erkle.__version__}" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("page", [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))], ids=lambda page: page.name)
+def test_no_page_waits_to_be_filled_in(page):
+    assert "<!--" not in page.read_text(encoding="utf-8")
