@@ -138,7 +138,7 @@ def reproduce(
     protocol = QUICK if quick else PAPER
     protocol = protocol._replace(mini_batch=mini_batch or protocol.mini_batch, n_traces=traces or protocol.n_traces)
     command = " ".join(["erkle", *sys.argv[1:]])
-    run(figures or [], protocol, trials, jobs, scheduler, command, out.resolve())
+    run(figures or [], protocol, trials, jobs, scheduler, command, out)
 
 
 def _show_version(wanted: bool) -> None:

@@ -26,7 +26,8 @@ def reproduce(
         if world in NEEDS:
             load(NEEDS[world])
     units = units_for(figures, protocol, n_trials)
-    folder = open_folder(out, protocol)
+    # Workers of a cluster have other working folders than we.
+    folder = open_folder(out.resolve(), protocol)
     columns = (
         TextColumn("Running"),
         BarColumn(),
