@@ -4,8 +4,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from benchmarks.data import all_questions, answered, gaussian_points, markdown
+from benchmarks.data import all_questions, gaussian_points, markdown
 from erkle import ERKLE, GNMDS, STE, Constant, PassiveAggressive, metrics
+from erkle.datasets import answered
 
 _TRIALS = 5
 _METHODS = {
@@ -26,7 +27,7 @@ def run() -> Iterator[str]:
 
 
 def sets(seed: int) -> tuple[np.ndarray, np.ndarray]:
-    T = answered(gaussian_points(100, seed), all_questions(100))
+    T = answered(all_questions(100), gaussian_points(100, seed))
     T = np.random.default_rng(seed).permutation(T)
     return T[:10_000], T[10_000:]
 

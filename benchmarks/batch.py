@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 
 from benchmarks.accuracy import sets
-from benchmarks.data import answered, markdown
+from benchmarks.data import markdown
 from erkle import CKL, GNMDS, RCKL, SOE, STE, TSTE, Popularity, TripletEmbedding, triplets
+from erkle.datasets import answered
 
 TRIALS = 3
 TRACES = (0.1, 0.3, 0.5, 1.0, 2.0, 4.0, 7.0, 10.0, 15.0, 30.0)
@@ -77,7 +78,7 @@ def _losses() -> str:
 
 def _maps() -> str:
     X = np.random.default_rng(5).standard_normal((100, 5))
-    train, test = (answered(X, triplets.sample(100, 10_000, seed)) for seed in (0, 1))
+    train, test = (answered(triplets.sample(100, 10_000, seed), X) for seed in (0, 1))
     rows = []
     for loss in (STE(), GNMDS(), CKL(), TSTE(), SOE()):
         fit = TripletEmbedding(100, 5, loss, ridge=0.1, random_state=0)

@@ -522,6 +522,27 @@ def test_a_stream_goes_on_when_a_checkpoint_cannot_be_written(erkle, tmp_path, m
     assert listing(tmp_path / "out") == FILES
 
 
+def test_a_stream_that_names_one_object_too_many_keeps_what_it_has(erkle, tmp_path, monkeypatch):
+    def refuses(n_objects):
+        if n_objects > 4:
+            raise ValueError(f"{n_objects} objects do not fit; learn fewer objects at once.")
+
+    monkeypatch.setattr("erkle.cli.run._check_memory", refuses)
+    reader, writer = os.pipe()
+    chunks = [b"cat,dog,bus\nbus,dog,cat\n", b"new,newer,cat\n"]
+    feeder = threading.Thread(target=lambda: [os.write(writer, chunk) and time.sleep(0.5) for chunk in chunks])
+    with os.fdopen(reader) as stream:
+        monkeypatch.setattr(sys, "stdin", stream)
+        feeder.start()
+        run = erkle("learn", "-", "--holdout", 0.01, "--out", tmp_path)
+        feeder.join()
+    os.close(writer)
+    assert run.returncode == 2
+    assert "5 objects do not fit" in run.stderr
+    assert learned(tmp_path).n_triplets_seen_ == 2
+    assert learned(tmp_path).n_objects_ == 3
+
+
 def test_a_resumed_stream_keeps_what_it_held_out(tmp_path):
     T = answers_of(12, 400)
     lines = [",".join(f"object {i}" for i in row) + "\n" for row in T.tolist()]

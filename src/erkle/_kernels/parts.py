@@ -5,7 +5,21 @@ from numba.extending import overload, register_jitable
 from erkle.losses import Loss
 from erkle.steps import Step
 
-__all__ = ["magnitude", "slopes", "value"]
+__all__ = ["cannot_compile", "is_stamped", "magnitude", "slopes", "value"]
+
+
+def is_stamped(*parts: Loss | Step) -> bool:
+    """Whether the cache's name follows the sources of these parts: it does for ours, and for no others."""
+    return all(type(part).__module__ in (Loss.__module__, Step.__module__) for part in parts)
+
+
+def cannot_compile(methods: str, error: Exception) -> TypeError:
+    """What to raise when the compiler refuses a part's methods."""
+    reason = " ".join(str(error).split())[:300]
+    return TypeError(
+        f"{methods} could not be compiled; use arithmetic, comparisons and the math module only. "
+        f"The compiler says: {reason}"
+    )
 
 
 def value(loss: Loss, d_near: float, d_far: float) -> float:

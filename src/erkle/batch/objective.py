@@ -5,13 +5,14 @@ squared coordinates. The answers are sorted first: their order does not matter, 
 """
 
 from collections.abc import Callable
-from typing import Any, NamedTuple, Protocol, Self
+from typing import NamedTuple, Protocol, Self
 
 import numba.core.errors
 import numpy as np
 from numpy.typing import NDArray
 
 from erkle._kernels import sums
+from erkle._kernels.parts import cannot_compile, is_stamped
 from erkle.losses import Loss
 
 __all__ = ["ByKernel", "ByMap", "Objective", "Terms", "terms_of"]
@@ -29,11 +30,12 @@ class Terms(NamedTuple):
     def sum(self, ours: Callable[..., float], own: Callable[..., float], at: Floats) -> tuple[float, Floats]:
         """The sum of the losses and its gradient. Our losses are compiled once per machine, others' per process."""
         G = np.empty(at.shape)
-        function = ours if type(self.loss).__module__ == Loss.__module__ else own
+        function = ours if is_stamped(self.loss) else own
         try:
             return function(self.loss, self.T, self.offsets, at, G), G
         except numba.core.errors.NumbaError as error:
-            raise TypeError(_cannot_compile(self.loss, error)) from None
+            name = type(self.loss).__name__
+            raise cannot_compile(f"{name}.value or {name}.slopes", error) from None
 
 
 def terms_of(T: NDArray[np.int64], loss: Loss) -> Terms:
@@ -114,11 +116,3 @@ class ByMap(NamedTuple):
     def of(self, terms: Terms) -> Self:
         """The same objective of other terms."""
         return self._replace(terms=terms)
-
-
-def _cannot_compile(loss: Any, error: Exception) -> str:
-    reason = " ".join(str(error).split())[:300]
-    return (
-        f"{type(loss).__name__}.value or {type(loss).__name__}.slopes could not be compiled; use arithmetic, "
-        f"comparisons and the math module only. The compiler says: {reason}"
-    )

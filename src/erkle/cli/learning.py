@@ -16,7 +16,7 @@ from erkle.cli.report import Report, write_report
 from erkle.cli.run import Run
 from erkle.cli.screen import LearningBar, checking_bar, compile_first, console, counted
 from erkle.cli.settings import Settings
-from erkle.triplets import Chunk, Labels, Reader, ReadError
+from erkle.triplets import Chunk, Labels, Reader
 
 __all__ = ["learn_file", "learn_stream"]
 
@@ -65,8 +65,8 @@ def learn_stream(settings: Settings) -> bool:
     try:
         with watching() as interruption, LearningBar(None) as bar:
             _listen(run, bar, interruption)
-    except (ReadError, MemoryError, ValueError):
-        # One wrong line ends the stream, but costs nothing that came before it.
+    except (ValueError, MemoryError):
+        # One wrong line, or one object too many, ends the stream, but costs nothing that came before it.
         if run.curve.n_answers:
             _finish(run, run.curve.n_answers, "standard input")
         raise
@@ -192,8 +192,9 @@ def _resumed(run: Run, path: Path) -> Position:
 def _finish(run: Run, n_answers: int, source: str) -> None:
     if run.learner is None or not run.curve.n_answers:
         raise ValueError(f"{source} ended before there was an answer to learn; nothing was written.")
-    run.learner.add_objects(len(run.labels) - run.learner.n_objects_)
     run.mark()
     names = run.settings.listed.names if run.settings.listed else run.labels.names
+    # A stream may have named objects that it ended before learning anything about.
+    names = names[: run.learner.n_objects_]
     write_report(Report(run.learner, names, run.curve, run.settings, source, n_answers, len(run.test)))
     run.checkpoint.unlink(missing_ok=True)

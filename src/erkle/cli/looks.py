@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
+from erkle.cli.facts import some
 from erkle.triplets import Labels
 
 __all__ = ["Looks"]
@@ -34,7 +35,7 @@ class Looks:
     def remarks(self, name: str, labels: Labels, shuffled: bool) -> Iterator[str]:
         """Sentences a user would rather read before learning than after."""
         if self._first is not None and self.n_answers > 10 and self._n_first_again <= 0:
-            names = ", ".join(labels.names[i][:40] for i in self._first)
+            names = some([labels.names[i] for i in self._first])
             yield (
                 f"The first answer of {name} ({names}) names objects that no other answer does. If it is a header, "
                 "call its columns anchor, near, far."

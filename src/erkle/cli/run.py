@@ -41,6 +41,7 @@ class Run:
 
     def hold_out(self, T: NDArray[np.int64]) -> None:
         """Keep back for testing what `learn` will leave out of these rows."""
+        self._make_room()
         if self.settings.holdout:
             self._test.append(T[triplets.held_out(T, self.settings.holdout, self.settings.seed)])
 
@@ -59,12 +60,19 @@ class Run:
             bar.show(self.curve)
         return used
 
-    def _learn(self, T: NDArray[np.int64]) -> None:
-        _check_memory(len(self.labels))
+    def _make_room(self) -> ERKLE:
+        """The learner, with all objects that have been named so far; refused before it is too late."""
+        n_objects = len(self.labels)
         if self.learner is None:
-            self.learner = self.settings.first_learner(len(self.labels))
-        self.learner.add_objects(len(self.labels) - self.learner.n_objects_)
-        self.curve.add(self.learner.prequential(T))
+            _check_memory(n_objects)
+            self.learner = self.settings.first_learner(n_objects)
+        elif n_objects > self.learner.n_objects_:
+            _check_memory(n_objects)
+            self.learner.add_objects(n_objects - self.learner.n_objects_)
+        return self.learner
+
+    def _learn(self, T: NDArray[np.int64]) -> None:
+        self.curve.add(self._make_room().prequential(T))
         if self.curve.until_next_point() == 0:
             self.mark()
 

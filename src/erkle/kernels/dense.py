@@ -15,9 +15,10 @@ from numpy.typing import NDArray
 from erkle._kernels import dense as compiled
 from erkle._kernels.lanczos import Krylov
 from erkle._kernels.loop import NOT_FINITE, learn, learn_with_own_parts
+from erkle._kernels.parts import cannot_compile, is_stamped
 from erkle.kernels import lapack
-from erkle.losses import LOSSES, Loss
-from erkle.steps import STEPS, Step
+from erkle.losses import Loss
+from erkle.steps import Step
 
 __all__ = ["DenseKernel", "Projection", "check_initial_kernel"]
 
@@ -105,8 +106,7 @@ class DenseKernel:
         excess: NDArray[np.float64],
     ) -> None:
         """Learn rows in order, each the ``numbers``-th answer; fill ``excess`` with what it was before each."""
-        ours = type(loss) in LOSSES.values() and type(step) in STEPS.values()
-        loop = learn if ours else learn_with_own_parts
+        loop = learn if is_stamped(loss, step) else learn_with_own_parts
         if self._state.memory["bound"][0] < 0.0:
             # The loop had asked for an eigenpair, and an interruption came in between.
             self._project()
@@ -117,7 +117,8 @@ class DenseKernel:
             try:
                 position, status = loop(self._state, loss, step, canonical, rows, numbers, position, excess)
             except numba.core.errors.NumbaError as error:
-                raise TypeError(_cannot_compile(loss, step, error)) from None
+                methods = f"{type(loss).__name__}.slopes or {type(step).__name__}.magnitude"
+                raise cannot_compile(methods, error) from None
             if status == compiled.NEEDS_EIGENPAIR:
                 self._project()
             elif status == compiled.NEEDS_INVERSE:
@@ -209,11 +210,3 @@ def _bordered(A: NDArray[np.float64], n_new: int, diagonal: float) -> NDArray[np
     larger[:n, :n] = A
     larger.flat[n * (n + n_new + 1) :: n + n_new + 1] = diagonal
     return larger
-
-
-def _cannot_compile(loss: Loss, step: Step, error: Exception) -> str:
-    reason = " ".join(str(error).split())[:300]
-    return (
-        f"{type(loss).__name__}.slopes or {type(step).__name__}.magnitude could not be compiled; use arithmetic, "
-        f"comparisons and the math module only. The compiler says: {reason}"
-    )
