@@ -2,8 +2,8 @@
 
 At fifty places along the stream the kernel is taken out, moved by the next active answer and given to both solvers;
 their mean cost per needed projection is compared with ours, which is everything `partial_fit` did divided by the
-number of eigenpairs it needed. By the paper's skip rule a few of those would not be needed (0.4 % at n = 100, 1 % at
-n = 412, up to 10 % of the first answers at n = 1000); the ratio leaves that out.
+number of eigenpairs it needed. By the paper's skip rule some of those would not be needed, above all among the
+first answers; the ratio leaves that out.
 """
 
 import time
