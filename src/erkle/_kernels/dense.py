@@ -71,13 +71,17 @@ class DenseState(NamedTuple):
 
 
 class Move(NamedTuple):
-    """a1 w1 w1' - a2 w2 w2' on the three objects, and the most by which it can lower an eigenvalue."""
+    """a1 w1 w1' - a2 w2 w2' on the three objects, the most by which it can lower an eigenvalue, and its rate.
+
+    The rate is the length of the gradient step it is: what a weight on the trace is multiplied with.
+    """
 
     a1: float
     w1: tuple[float, float, float]
     a2: float
     w2: tuple[float, float, float]
     reach: float
+    rate: float
 
 
 @compiled
@@ -136,7 +140,7 @@ def move(state: DenseState, triplet: tuple[int, int, int], change: Move) -> int:
 
 @compiled
 def _add_to_three(K: Array, triplet: tuple[int, int, int], change: Move) -> None:
-    a1, w1, a2, w2, _ = change
+    a1, w1, a2, w2, _, _ = change
     for i in range(3):
         for j in range(i + 1):
             row, column = max(triplet[i], triplet[j]), min(triplet[i], triplet[j])
@@ -146,7 +150,7 @@ def _add_to_three(K: Array, triplet: tuple[int, int, int], change: Move) -> None
 @compiled
 def _columns_of_inverse(state: DenseState, triplet: tuple[int, int, int], change: Move) -> tuple[float, float]:
     """p = P w1 and u = (P + weight pp') w2 into vectors 0 and 1; the weight, and 1 - a2 w2'u."""
-    a1, w1, a2, w2, _ = change
+    a1, w1, a2, w2, _, _ = change
     p, u = state.vectors[0], state.vectors[1]
     a, b, c = triplet
     p[:] = 0.0

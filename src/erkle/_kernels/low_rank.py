@@ -1,0 +1,285 @@
+"""The low-rank kernel: K = Q diag(values) Q' with r orthonormal columns, moved by one answer in O(r³) whatever n is.
+
+A move lives in the span of Q and of two sparse vectors F on the three objects. With F = QG + NL', N orthonormal and
+orthogonal to Q, it is a core of size r + 2 whose eigenpairs give the projection onto the cone, the truncation to r and
+the shrinking of the trace at once. The new basis is Q M + F Y: the rotation M goes to R alone, where Q = B R, and only
+three rows of B change. Where R becomes ill-conditioned it is multiplied out, exactly.
+"""
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from erkle._kernels.compiling import compiled
+from erkle._kernels.dense import DONE, Move
+
+__all__ = ["LowRankState", "coordinates", "distances", "memory_dtype", "move", "multiply_out"]
+
+Array = Any
+
+# What is left of a unit vector outside the span of Q, squared, that is no rounding.
+_LEAST_REST = 1e-11
+# R, a product of parts of rotations, is multiplied out when a pivot of its elimination falls below this.
+_LEAST_PIVOT = 1e-6
+# A rotation with a smaller pivot gives up one of the old directions for a new one, and needs R multiplied out.
+_LEAST_TURN = 1e-3
+# Rows of B that can be multiplied out in the time of a move. Directions are given up no more often than that pays for.
+_ROWS_PER_MOVE = 500
+
+memory_dtype = np.dtype(
+    [
+        ("trace", np.float64),  # weight of the trace
+        ("size", np.int64),  # columns of Q in use; those behind are zero
+        ("n_active", np.int64),
+        ("n_projections", np.int64),
+        ("n_multiplied", np.int64),  # how often R was multiplied out
+        ("credit", np.int64),  # moves since then
+    ]
+)
+
+
+class LowRankState(NamedTuple):
+    """B (n, r), R (r, r), eigenvalues by falling size, scalars, and room for rows of Q."""
+
+    B: Array
+    R: Array
+    values: Array
+    memory: Array
+    rows: Array
+
+
+@compiled
+def coordinates(state: LowRankState, i: int, row: Array) -> None:
+    """Row i of Q."""
+    B, R, size = state.B, state.R, state.memory[0].size
+    row[:] = 0.0
+    for k in range(size):
+        weight = B[i, k]
+        if weight != 0.0:
+            for j in range(size):
+                row[j] += weight * R[k, j]
+
+
+@compiled
+def distances(state: LowRankState, a: int, b: int, c: int) -> tuple[float, float, float]:
+    """d²(a, b), d²(a, c) and their difference; the three rows of Q are left in ``state.rows``."""
+    rows, values = state.rows, state.values
+    coordinates(state, a, rows[0])
+    coordinates(state, b, rows[1])
+    coordinates(state, c, rows[2])
+    near = far = 0.0
+    for k in range(state.memory[0].size):
+        near += values[k] * (rows[0, k] - rows[1, k]) ** 2
+        far += values[k] * (rows[0, k] - rows[2, k]) ** 2
+    return near, far, near - far
+
+
+@compiled
+def move(state: LowRankState, triplet: tuple[int, int, int], change: Move) -> int:
+    """Move K, project, truncate and shrink; ``distances`` of the same three objects has been asked before."""
+    memory = state.memory[0]
+    memory.n_active += 1
+    memory.credit += 1
+    size = memory.size
+    U, D = _sparse_basis(change)
+    G = state.rows[:, :size].T @ U
+    L = _rest(G)
+    new = (L[0, 0] > 0.0) + (L[1, 1] > 0.0)
+    core = _core(state.values, G, L, D)
+    spectrum, vectors = np.linalg.eigh(core)
+    if spectrum[2 - new] < 0.0:
+        memory.n_projections += 1
+    kept = min(state.values.size, size + new)
+    # The largest first.
+    V = np.ascontiguousarray(vectors[:, ::-1][:, :kept])
+    Y = _solve_upper(L, V[size:])
+    M = V[:size] - G @ Y
+    if kept > size or not _is_singular(M):
+        _set_values(state, spectrum, kept, change.rate)
+        _change_basis(state, triplet, M, U @ Y)
+    elif memory.credit * _ROWS_PER_MOVE >= state.B.shape[0] and _is_worth_it(spectrum, core, size):
+        _set_values(state, spectrum, kept, change.rate)
+        _replace_basis(state, triplet, M, U @ Y)
+    else:
+        _move_within(state, core[:size, :size].copy(), change.rate)
+    return DONE
+
+
+@compiled
+def _set_values(state: LowRankState, spectrum: Array, kept: int, rate: float) -> None:
+    """The largest eigenvalues, none negative, shrunk by the weight of the trace."""
+    for k in range(kept):
+        state.values[k] = max(0.0, spectrum[spectrum.size - 1 - k] - rate * state.memory[0].trace)
+
+
+@compiled
+def _is_worth_it(spectrum: Array, core: Array, size: int) -> bool:
+    """Whether a new direction carries more than the one it takes the place of; a tie is for the old one."""
+    inside = total = 0.0
+    for k in range(size):
+        inside += core[k, k]
+        total += max(0.0, spectrum[spectrum.size - 1 - k])
+    return total > (1.0 + 1e-9) * inside
+
+
+@compiled
+def _move_within(state: LowRankState, core: Array, rate: float) -> None:
+    """The move as far as it lies in the span of Q: a rotation and nothing else."""
+    spectrum, vectors = np.linalg.eigh(core)
+    size = core.shape[0]
+    _set_values(state, spectrum, size, rate)
+    state.R[:size, :size] = state.R[:size, :size] @ np.ascontiguousarray(vectors[:, ::-1])
+
+
+@compiled
+def _sparse_basis(change: Move) -> tuple[Array, Array]:
+    """Two orthonormal vectors on the three objects that span w1 and w2, and the move in their terms."""
+    U, D = np.zeros((3, 2)), np.zeros((2, 2))
+    norm = math.sqrt(change.w1[0] ** 2 + change.w1[1] ** 2 + change.w1[2] ** 2)
+    along = 0.0
+    for i in range(3):
+        U[i, 0] = change.w1[i] / norm
+        along += U[i, 0] * change.w2[i]
+    square = 0.0
+    for i in range(3):
+        U[i, 1] = change.w2[i] - along * U[i, 0]
+        square += U[i, 1] ** 2
+    across = math.sqrt(square)
+    for i in range(3):
+        U[i, 1] /= across
+    D[0, 0] = change.a1 * norm * norm - change.a2 * along * along
+    D[0, 1] = D[1, 0] = -change.a2 * along * across
+    D[1, 1] = -change.a2 * across * across
+    return U, D
+
+
+@compiled
+def _rest(G: Array) -> Array:
+    """The lower triangular L with LL' = I - G'G; a diagonal entry is zero where there is nothing left outside Q."""
+    L = np.zeros((2, 2))
+    g11 = g12 = g22 = 0.0
+    for k in range(G.shape[0]):
+        g11 += G[k, 0] * G[k, 0]
+        g12 += G[k, 0] * G[k, 1]
+        g22 += G[k, 1] * G[k, 1]
+    if 1.0 - g11 > _LEAST_REST:
+        L[0, 0] = math.sqrt(1.0 - g11)
+        L[1, 0] = -g12 / L[0, 0]
+    rest = 1.0 - g22 - L[1, 0] ** 2
+    if rest > _LEAST_REST:
+        L[1, 1] = math.sqrt(rest)
+    return L
+
+
+@compiled
+def _core(values: Array, G: Array, L: Array, D: Array) -> Array:
+    """diag(values, 0) + W D W' with the rows of W those of G and of L'; directions that do not exist sort last."""
+    size = G.shape[0]
+    W = np.zeros((size + 2, 2))
+    W[:size] = G
+    W[size] = L[:, 0]
+    W[size + 1, 1] = L[1, 1]
+    core = (W @ D) @ W.T
+    for k in range(size):
+        core[k, k] += values[k]
+    lowest = -1.0 - 2.0 * (abs(D[0, 0]) + abs(D[1, 1]) + abs(D[0, 1]))
+    for i in range(2):
+        if L[i, i] == 0.0:
+            core[size + i, size + i] = lowest
+    return core
+
+
+@compiled
+def _solve_upper(L: Array, V: Array) -> Array:
+    """L'^-1 V, with zeros for directions that do not exist."""
+    Y = np.zeros((2, V.shape[1]))
+    for k in range(V.shape[1]):
+        if L[1, 1] > 0.0:
+            Y[1, k] = V[1, k] / L[1, 1]
+        if L[0, 0] > 0.0:
+            Y[0, k] = (V[0, k] - L[1, 0] * Y[1, k]) / L[0, 0]
+    return Y
+
+
+@compiled
+def _change_basis(state: LowRankState, triplet: tuple[int, int, int], M: Array, Y: Array) -> None:
+    """Q <- Q M + Y on the three rows, by R and three rows of B alone if R allows it."""
+    size, kept = M.shape
+    R = state.R[:size, :size] @ M
+    rows = np.ascontiguousarray(Y.T)
+    if kept > size or not _eliminate(R.T.copy(), rows, _LEAST_PIVOT):
+        _replace_basis(state, triplet, M, Y)
+        return
+    state.R[:size, :size] = R
+    for i in range(3):
+        for k in range(size):
+            state.B[triplet[i], k] += rows[k, i]
+
+
+@compiled
+def _replace_basis(state: LowRankState, triplet: tuple[int, int, int], M: Array, Y: Array) -> None:
+    """The same with every row of B multiplied out."""
+    size, kept = M.shape
+    multiply_out(state, state.R[:size, :size] @ M)
+    state.memory[0].size = kept
+    for i in range(3):
+        for k in range(kept):
+            state.B[triplet[i], k] += Y[i, k]
+
+
+@compiled
+def _is_singular(M: Array) -> bool:
+    """Whether an old direction is lost: something close to it is no longer in the new span."""
+    return not _eliminate(M.copy(), np.zeros((M.shape[0], 0)), _LEAST_TURN)
+
+
+@compiled
+def multiply_out(state: LowRankState, R: Array) -> None:
+    """B <- B R, and the identity in the place of R."""
+    state.memory[0].n_multiplied += 1
+    state.memory[0].credit = 0
+    B, (size, kept) = state.B, R.shape
+    row = np.zeros(kept)
+    for i in range(B.shape[0]):
+        row[:] = 0.0
+        for k in range(size):
+            weight = B[i, k]
+            if weight != 0.0:
+                for j in range(kept):
+                    row[j] += weight * R[k, j]
+        B[i, :kept] = row
+    state.R[:] = 0.0
+    for k in range(state.R.shape[0]):
+        state.R[k, k] = 1.0
+
+
+@compiled
+def _eliminate(A: Array, rows: Array, least: float) -> bool:
+    """rows <- A^-1 rows by Gauss with pivots; False, and nonsense in rows, where a pivot is too small."""
+    size = A.shape[0]
+    for k in range(size):
+        pivot = k
+        for i in range(k + 1, size):
+            if abs(A[i, k]) > abs(A[pivot, k]):
+                pivot = i
+        if not abs(A[pivot, k]) > least:
+            return False
+        if pivot != k:
+            for j in range(size):
+                A[k, j], A[pivot, j] = A[pivot, j], A[k, j]
+            for j in range(rows.shape[1]):
+                rows[k, j], rows[pivot, j] = rows[pivot, j], rows[k, j]
+        for i in range(k + 1, size):
+            factor = A[i, k] / A[k, k]
+            for j in range(k + 1, size):
+                A[i, j] -= factor * A[k, j]
+            for j in range(rows.shape[1]):
+                rows[i, j] -= factor * rows[k, j]
+    for k in range(size - 1, -1, -1):
+        for j in range(rows.shape[1]):
+            total = rows[k, j]
+            for i in range(k + 1, size):
+                total -= A[k, i] * rows[i, j]
+            rows[k, j] = total / A[k, k]
+    return True
