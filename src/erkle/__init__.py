@@ -11,7 +11,8 @@ True
 
 The parts: `erkle.triplets` (the data), `erkle.losses` and `erkle.steps` (what an answer asks for), `ERKLE` (the
 learner), `RCKL`, `TripletEmbedding` and `Popularity` (learners of all answers at once, to compare it with),
-`erkle.metrics`, `erkle.embedding`, `erkle.pictures` (what came of it), `erkle.datasets`.
+`erkle.metrics`, `erkle.embedding`, `erkle.pictures` (what came of it), `erkle.conflicts` (what answers say against
+each other), `erkle.datasets`.
 """
 
 from importlib import import_module
@@ -55,7 +56,18 @@ _HOMES = {
     **dict.fromkeys(("Popularity", "RCKL", "TripletEmbedding"), "batch"),
     "ERKLE": "online",
 }
-_MODULES = ("batch", "datasets", "embedding", "files", "losses", "metrics", "pictures", "steps", "triplets")
+_MODULES = (
+    "batch",
+    "conflicts",
+    "datasets",
+    "embedding",
+    "files",
+    "losses",
+    "metrics",
+    "pictures",
+    "steps",
+    "triplets",
+)
 
 
 def __getattr__(name: str) -> Any:
