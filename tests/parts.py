@@ -78,7 +78,7 @@ def relative(K, expected):
 
 def state(learner):
     """All a learner knows, as something that can be compared: equal states go on equally, to the last bit."""
-    arrays = {name: array.tobytes() for name, array in learner._kernel.arrays().items()}
+    arrays = {name: array.tobytes() for name, array in learner._model.kernel.arrays().items()}
     replay = learner._replay
     draws = replay.rng.bit_generator.state if replay.passes > 1 else None
     return arrays, replay.history.tolist(), replay.seen, draws, learner.n_mistakes_

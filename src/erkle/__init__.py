@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from erkle.batch import RCKL, Popularity, TripletEmbedding
+    from erkle.kernels.low_rank import LowRank
     from erkle.losses import CKL, GNMDS, SOE, STE, TSTE
     from erkle.online import ERKLE
     from erkle.steps import (
@@ -44,6 +45,7 @@ __all__ = [
     "Constant",
     "Inverse",
     "InverseSqrt",
+    "LowRank",
     "PassiveAggressive",
     "PassiveAggressiveI",
     "PassiveAggressiveII",
@@ -55,6 +57,7 @@ _HOMES = {
     **dict.fromkeys(("CKL", "GNMDS", "SOE", "STE", "TSTE"), "losses"),
     **dict.fromkeys(("Popularity", "RCKL", "TripletEmbedding"), "batch"),
     "ERKLE": "online",
+    "LowRank": "kernels.low_rank",
 }
 _MODULES = (
     "batch",

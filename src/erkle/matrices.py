@@ -1,9 +1,11 @@
 """The boundary for matrices: a kernel is square, symmetric and finite, a map has a row for each object."""
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["check_kernel", "check_map"]
+__all__ = ["check_kernel", "check_map", "is_plain"]
 
 # What single precision leaves of a symmetric matrix, as a share of the largest entry.
 _SYMMETRY = 1e-6
@@ -46,3 +48,12 @@ def _check_numbers(A: ArrayLike, name: str) -> NDArray[np.float64]:
     if A.dtype.kind not in "buif" or not np.isfinite(A).all():
         raise ValueError(f"Got {name} with entries that are not finite numbers; remove NaN, infinity and text from it.")
     return A.astype(np.float64, copy=False)
+
+
+def is_plain(array: Any, shape: tuple[int, ...]) -> bool:
+    """Whether it is an array of finite floats of this shape.
+
+    >>> is_plain(np.eye(2), (2, 2)), is_plain(np.array([np.nan]), (1,))
+    (True, False)
+    """
+    return bool(array.shape == shape and array.dtype == np.float64 and np.isfinite(array).all())

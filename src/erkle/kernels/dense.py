@@ -8,17 +8,14 @@ When that happens depends on the rows learned and on nothing else, so any split 
 import warnings
 from typing import Any, Literal, Self
 
-import numba.core.errors
 import numpy as np
 from numpy.typing import NDArray
 
 from erkle._kernels import dense as compiled
 from erkle._kernels.lanczos import Krylov
-from erkle._kernels.loop import NOT_FINITE, learn, learn_with_own_parts
-from erkle._kernels.parts import cannot_compile, is_stamped
 from erkle.kernels import lapack
-from erkle.losses import Loss
-from erkle.steps import Step
+from erkle.kernels.looping import Rule, Stretch, go_on
+from erkle.matrices import is_plain
 
 __all__ = ["DenseKernel", "Projection", "check_initial_kernel"]
 
@@ -54,6 +51,7 @@ class DenseKernel:
     @classmethod
     def from_arrays(cls, arrays: dict[str, NDArray[Any]]) -> Self:
         """The kernel that `arrays` came from; it goes on exactly as that one would."""
+        _check_arrays(arrays["K"], arrays["P"], arrays["memory"])
         kernel = cls.__new__(cls)
         memory = np.zeros(1, compiled.memory_dtype)
         memory[0] = tuple(arrays["memory"])
@@ -96,40 +94,20 @@ class DenseKernel:
             P = _bordered(P, n_new, 1.0 / (1.0 + memory["sigma"][0]))
         self._hold(_bordered(K, n_new, 1.0), P, memory)
 
-    def learn(
-        self,
-        loss: Loss,
-        step: Step,
-        canonical: bool,
-        rows: NDArray[np.int64],
-        numbers: NDArray[np.int64],
-        excess: NDArray[np.float64],
-    ) -> None:
-        """Learn rows in order, each the ``numbers``-th answer; fill ``excess`` with what it was before each."""
-        loop = learn if is_stamped(loss, step) else learn_with_own_parts
+    def learn(self, rule: Rule, stretch: Stretch) -> None:
+        """Learn the rows in order; what cannot be learned raises, and its excess and those behind it stay NaN."""
         if self._state.memory["bound"][0] < 0.0:
             # The loop had asked for an eigenpair, and an interruption came in between.
             self._project()
-        # An array that is read-only or not aligned would be compiled for anew.
-        rows = rows if rows.flags.behaved else rows.copy()
         position = 0
-        while position < len(rows):
-            try:
-                position, status = loop(self._state, loss, step, canonical, rows, numbers, position, excess)
-            except numba.core.errors.NumbaError as error:
-                methods = f"{type(loss).__name__}.slopes or {type(step).__name__}.magnitude"
-                raise cannot_compile(methods, error) from None
+        while position < len(stretch.rows):
+            position, status = go_on(self._state, rule, stretch, position)
             if status == compiled.NEEDS_EIGENPAIR:
                 self._project()
             elif status == compiled.NEEDS_INVERSE:
                 self._build_inverse()
             elif status == compiled.NEEDS_BOUND:
                 self._raise_bound()
-            elif status == NOT_FINITE:
-                raise FloatingPointError(
-                    f"{type(step).__name__} of {type(loss).__name__} asks for a move that is negative, not finite or "
-                    f"beyond 1e100 at answer {numbers[position]}; use a smaller rate, or PassiveAggressive()."
-                )
 
     def _project(self) -> None:
         K, P, memory = self._state.K, self._state.P, self._state.memory
@@ -195,6 +173,16 @@ def check_initial_kernel(K: Any, n_objects: int) -> NDArray[np.float64]:
             "project it onto the positive semidefinite cone first."
         )
     return lapack.projected(0.5 * (K + K.T))
+
+
+def _check_arrays(K: NDArray[Any], P: NDArray[Any], memory: NDArray[Any]) -> None:
+    names, n = list(compiled.memory_dtype.names or ()), len(K)
+    if n < 3 or not is_plain(K, (n, n)):
+        raise ValueError("K is no square matrix of numbers")
+    if not (is_plain(P, (n, n)) or is_plain(P, (0, 0))):
+        raise ValueError("P does not fit K")
+    if not is_plain(memory, (len(names),)) or not memory[names.index("sigma")] > 0.0:
+        raise ValueError("memory is no list of so many numbers")
 
 
 def _smallest_eigenvalue(K: NDArray[np.float64]) -> float:

@@ -5,31 +5,47 @@ gives the same kernel to the last bit.
 """
 
 from collections.abc import Sequence
+from concurrent.futures import Future
 from os import PathLike
-from typing import Any, Literal, Self
+from typing import Any, Literal, Self, cast
 
 import numpy as np
+import scipy.special
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 
+from erkle import conflicts, embedding
+from erkle.conflicts import Conflicts
 from erkle.estimators import KernelLearner, answers
 from erkle.kernels.dense import DenseKernel, Projection
 from erkle.kernels.lapack import one_thread, projected
+from erkle.kernels.looping import Rule, Stretch
+from erkle.kernels.low_rank import LowRank
 from erkle.losses import GNMDS, Loss
 from erkle.online import saving
+from erkle.online.alone import Alone
+from erkle.online.background import Background
+from erkle.online.consolidation import Consolidation
+from erkle.online.field import Candidate
+from erkle.online.judging import Reliability
+from erkle.online.models import Model, model_for, most_kept
 from erkle.online.replay import Replay, generator
 from erkle.online.settings import Settings, check_settings
+from erkle.parameters import whole
 from erkle.steps import PassiveAggressive, Step
 
 __all__ = ["ERKLE"]
 
 # Rows handed to the compiled loop at once: bounds memory under replay, and how long Ctrl-C has to wait.
 _BLOCK = 8192
+# A matrix of all pairs of more objects than this takes several GB, and hardly anyone means to ask for it.
+_LARGEST_MATRIX = 20_000
 
 
 class ERKLE(KernelLearner, BaseEstimator):  # type: ignore[misc]
     """K <- projection of K - gamma D onto the positive semidefinite cone, answer by answer (Heim et al. 2015).
 
+    ``ERKLE(n, kernel=LowRank())`` is the learner for people's answers: it needs no other parameter.
     ``ERKLE(n)`` is PA-ERKLE of the paper; ``ERKLE(n, loss=STE(), step=Constant(1.0))`` is STE-ERKLE.
 
     Parameters
@@ -53,6 +69,9 @@ class ERKLE(KernelLearner, BaseEstimator):  # type: ignore[misc]
         Where to start, positive semidefinite; None is the identity.
     projection : {"inverse", "eigh"}
         How to find that eigenpair: Lanczos on a maintained inverse, or LAPACK every time, the literal algorithm.
+    kernel : LowRank or None
+        None is the exact kernel of the paper, n × n, started at the identity. `LowRank` is one of low rank, whose
+        cost per answer does not grow with n; ``LowRank()`` chooses rank, regularisation and steps while learning.
 
     Examples
     --------
@@ -68,6 +87,11 @@ class ERKLE(KernelLearner, BaseEstimator):  # type: ignore[misc]
     """
 
     _remedy = "fit, partial_fit or learn_one"
+    _model: Model
+    _replay: Replay
+    _job: Background | None
+    _kernel_cache: NDArray[np.float64] | None
+    n_mistakes_: int
 
     def __init__(
         self,
@@ -80,6 +104,7 @@ class ERKLE(KernelLearner, BaseEstimator):  # type: ignore[misc]
         random_state: int | np.random.Generator | None = None,
         initial_kernel: ArrayLike | None = None,
         projection: Projection = "inverse",
+        kernel: LowRank | None = None,
     ) -> None:
         self.n_objects = n_objects
         self.loss = loss
@@ -90,6 +115,7 @@ class ERKLE(KernelLearner, BaseEstimator):  # type: ignore[misc]
         self.random_state = random_state
         self.initial_kernel = initial_kernel
         self.projection = projection
+        self.kernel = kernel
 
     def fit(self, X: ArrayLike, y: ArrayLike | None = None) -> Self:
         """Forget everything, then learn X in order.
@@ -102,7 +128,7 @@ class ERKLE(KernelLearner, BaseEstimator):  # type: ignore[misc]
             True where the anchor is nearer to b.
         """
         settings = check_settings(self)
-        T = answers(X, y, len(settings.initial_kernel))
+        T = answers(X, y, settings.n_objects)
         self._reset(settings)
         return self.partial_fit(T)
 
@@ -124,28 +150,68 @@ class ERKLE(KernelLearner, BaseEstimator):  # type: ignore[misc]
         self._start()
         T = answers(X, y, self.n_objects_)
         decisions = np.full(len(T), np.nan)
-        block = max(1, _BLOCK // self._replay.passes)
-        for start in range(0, len(T), block):
-            self._learn(T[start : start + block], decisions[start : start + block])
+        done = 0
+        while done < len(T):
+            self._review()
+            room = min(max(1, _BLOCK // self._replay.passes), self._model.next_review - self._replay.seen)
+            self._learn(T[done : done + room], decisions[done : done + room])
+            done += room
+        self._review()
         return decisions
 
     def _learn(self, T: NDArray[np.int64], decisions: NDArray[np.float64]) -> None:
-        loss, step, canonical = self._settings()
+        rule = self._rule()
         rows, numbers, new = self._replay.schedule(T)
         excess = np.full(len(rows), np.nan)
-        self._kernel_cache: NDArray[np.float64] | None = None
+        self._kernel_cache = None
         try:
-            self._kernel.learn(loss, step, canonical, rows, numbers, excess)
+            self._model.learn(rule, Stretch(rows, numbers, excess), new)
         finally:
             # Also after an interruption or an overflow: what has been learned is counted, and nothing else.
             decisions[:] = -excess[new]
             self._replay.forget(int(np.count_nonzero(np.isnan(decisions))))
             self.n_mistakes_ += int(np.count_nonzero(decisions <= 0.0))
 
+    def _review(self) -> None:
+        """Take over a fit that has ended in the background, and let the model choose if it is time to."""
+        self._adopt()
+        if self._replay.seen == self._model.next_review:
+            self._model.review(self._replay.seen, self._replay.history)
+            self._kernel_cache = None
+
+    def consolidate(self, background: bool = False) -> Future[None] | None:
+        """Fit all answers again, to the end, and go on from there; needs a kernel that keeps them (see `LowRank`).
+
+        Parameters
+        ----------
+        background : bool
+            Fit in a thread of its own, and return at once with its future. Learning can go on; the next call that
+            learns (or `consolidate`) after the future is done takes the result over, having learned on it what came
+            in between. When that is depends on the clock, so that two runs need not give the same kernel.
+        """
+        self._start()
+        self._adopt()
+        if not isinstance(self._model, Consolidation):
+            raise ValueError(
+                "This learner keeps no answers to fit; pass kernel=LowRank(), or LowRank(10, consolidate=0.05)."
+            )
+        if background:
+            self._job = self._job or Background(self._model, self._replay.history)
+            return self._job.future
+        self._model.fit(self._replay.history)
+        self._kernel_cache = None
+        return None
+
+    def _adopt(self) -> None:
+        if self._job is not None and self._job.future.done():
+            job, self._job = self._job, None
+            self._model = job.result(cast(Consolidation, self._model), self._replay.history)
+            self._kernel_cache = None
+
     def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
         """d²(a, c) - d²(a, b) of each row (a, b, c): positive where a is nearer to b."""
         self._check_fitted()
-        return -self._kernel.excess(answers(X, None, self.n_objects_))
+        return -self._model.excess(answers(X, None, self.n_objects_))
 
     def predict_one(self, triplet: Sequence[int] | NDArray[np.integer[Any]]) -> bool:
         """Whether the first object is nearer to the second than to the third. Before any answer: False, a tie."""
@@ -157,7 +223,7 @@ class ERKLE(KernelLearner, BaseEstimator):  # type: ignore[misc]
         if isinstance(n_new, bool) or not isinstance(n_new, int | np.integer) or n_new < 0:
             raise ValueError(f"The number of new objects is {n_new!r}; pass an integer of at least 0.")
         self._start()
-        self._kernel.grow(int(n_new))
+        self._model.grow(int(n_new))
         self._kernel_cache = None
         return self
 
@@ -167,15 +233,82 @@ class ERKLE(KernelLearner, BaseEstimator):  # type: ignore[misc]
         self._check_fitted()
         if self._kernel_cache is None:
             with one_thread(self.n_objects_):
-                self._kernel_cache = projected(self._kernel.matrix())
+                self._kernel_cache = self._matrix()
             self._kernel_cache.flags.writeable = False
         return self._kernel_cache
+
+    def _matrix(self) -> NDArray[np.float64]:
+        if isinstance(self._model, Alone) and isinstance(self._model.kernel, DenseKernel):
+            return projected(self._model.kernel.matrix())
+        n = self.n_objects_
+        if n > _LARGEST_MATRIX:
+            raise ValueError(
+                f"The kernel of {n} objects would take {8e-9 * n * n:.0f} GB; use embedding_, whose distances are the "
+                "same, or decision_function."
+            )
+        X = self._map()
+        return np.asarray(X @ X.T)
+
+    @property
+    def embedding_(self) -> NDArray[np.float64]:
+        """All coordinates, (n, rank): their distances are the kernel's; columns by falling variance."""
+        self._check_fitted()
+        return super().embedding_ if self.kernel is None else embedding.principal(self._map())
+
+    def embedding(self, n_components: int = 2) -> NDArray[np.float64]:
+        """The first coordinates, (n, n_components): a map."""
+        if self.kernel is None:
+            return super().embedding(n_components)
+        whole(n_components, "n_components", 1, "a map needs a coordinate")
+        X = self.embedding_[:, :n_components]
+        return np.pad(X, ((0, 0), (0, n_components - X.shape[1])))
+
+    def _map(self) -> NDArray[np.float64]:
+        return self._model.map()
+
+    def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Probabilities, (m, 2), of a being nearer to c and of a being nearer to b, for each row (a, b, c).
+
+        They are calibrated while learning, on answers predicted before they were known: of those predicted with 0.8,
+        about 0.8 come true (`reliability_` shows how well that has held).
+        """
+        near = scipy.special.expit(self.decision_function(X) / self.temperature_)
+        return np.column_stack([1.0 - near, near])
+
+    @property
+    def temperature_(self) -> float:
+        """What decision values are divided by before they become probabilities."""
+        self._check_fitted()
+        return self._model.judge.temperature
+
+    @property
+    def reliability_(self) -> Reliability:
+        """Answers by how sure the learner was of them just before it learned them, and how often it was right."""
+        self._check_fitted()
+        return self._model.judge.reliability()
+
+    @property
+    def selection_(self) -> list[Candidate]:
+        """Candidates of ``LowRank()``, the best first: setting, weight, loss and error on answers before they were
+        known (the recent ones counting most), and whether it leads, runs or has been given up."""
+        self._check_fitted()
+        if isinstance(self._model, Alone):
+            return []
+        return self._model.field.candidates()
+
+    @property
+    def conflicts_(self) -> Conflicts:
+        """What the answers say against each other; of a low-rank kernel without fits, the last million or two."""
+        self._check_fitted()
+        if self._replay.keep == 0:
+            raise AttributeError("The exact kernel keeps no answers; pass them to erkle.conflicts.find.")
+        return conflicts.find(self._replay.history)
 
     @property
     def n_objects_(self) -> int:
         """Number of objects, those added included."""
         self._check_fitted()
-        return self._kernel.n_objects
+        return self._model.n_objects
 
     @property
     def n_triplets_seen_(self) -> int:
@@ -187,19 +320,19 @@ class ERKLE(KernelLearner, BaseEstimator):  # type: ignore[misc]
     def n_active_(self) -> int:
         """Number of answers, replayed ones included, that moved the kernel."""
         self._check_fitted()
-        return self._kernel.count("n_active")
+        return self._model.count("n_active")
 
     @property
     def n_eigenpairs_(self) -> int:
         """Number of eigenpairs computed: moves the skip rule did not show to be harmless."""
         self._check_fitted()
-        return self._kernel.count("n_eigenpairs")
+        return self._model.count("n_eigenpairs")
 
     @property
     def n_projections_(self) -> int:
         """Number of moves that made an eigenvalue negative, and were projected."""
         self._check_fitted()
-        return self._kernel.count("n_projections")
+        return self._model.count("n_projections")
 
     @property
     def prequential_error_(self) -> float:
@@ -226,29 +359,36 @@ class ERKLE(KernelLearner, BaseEstimator):  # type: ignore[misc]
         return tags
 
     def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "_kernel")
+        return hasattr(self, "_model")
 
     def _start(self) -> None:
-        if not hasattr(self, "_kernel"):
+        if not hasattr(self, "_model"):
             self._reset(check_settings(self))
 
     def _reset(self, settings: Settings) -> None:
-        kernel = DenseKernel(settings.initial_kernel, settings.tol, self.projection)
-        self._begin(kernel, Replay(settings.passes, generator(self.random_state)))
+        rng = generator(self.random_state)
+        model = model_for(settings, self.projection, rng)
+        self._begin(model, Replay(settings.passes, rng, most_kept(settings)))
 
-    def _begin(self, kernel: DenseKernel, replay: Replay, n_mistakes: int = 0) -> None:
-        self._kernel, self._replay, self.n_mistakes_ = kernel, replay, n_mistakes
+    def _begin(self, model: Model, replay: Replay, n_mistakes: int = 0) -> None:
+        self._model, self._replay, self.n_mistakes_ = model, replay, n_mistakes
         self._kernel_cache = None
+        self._job = None
         self._given: tuple[Any, ...] = (None, None, None)
         self.n_features_in_ = 3
 
-    def _settings(self) -> tuple[Loss, Step, bool]:
+    def _rule(self) -> Rule:
         """Loss, step and direction as compiled code wants them; checked again only when one has been set anew."""
         given = (self.loss, self.step, self.direction)
         if any(new is not old for new, old in zip(given, self._given, strict=True)):
             settings = check_settings(self)
-            self._given, self._parts = given, (settings.loss, settings.step, self.direction == "canonical")
+            self._given, self._parts = given, Rule(settings.loss, settings.step, self.direction == "canonical")
         return self._parts
+
+    def __getstate__(self) -> Any:
+        state = super().__getstate__()
+        # A thread cannot be copied; its result would be lost on the copy, and nothing else.
+        return {**state, "_job": None} if "_job" in state else state
 
 
 def _one_row(triplet: Sequence[int] | NDArray[np.integer[Any]]) -> NDArray[Any]:

@@ -1,8 +1,9 @@
-"""Multi-pass replay: after 2 beta answers, each new one is followed by beta - 1 drawn from all seen so far.
+"""Answers seen so far, and multi-pass replay: after 2 beta, each new one is followed by beta - 1 drawn from all.
 
 The draws are made row by row from one generator, so any split of a stream into calls gives the same ones.
 """
 
+import sys
 from typing import NamedTuple, cast
 
 import numpy as np
@@ -38,32 +39,37 @@ class Schedule(NamedTuple):
 
 
 class Replay:
-    """All answers seen so far, and the generator that draws from them. One pass keeps nothing."""
+    """The answers seen so far, and the generator that draws from them.
 
-    def __init__(self, passes: int, rng: np.random.Generator) -> None:
+    With one pass only the last ``keep`` are kept (up to twice as many), and none for 0.
+    """
+
+    def __init__(self, passes: int, rng: np.random.Generator, keep: int = 0) -> None:
         self.passes = passes
         self.rng = rng
+        self.keep = sys.maxsize if passes > 1 else keep
         self.seen = 0
+        self._kept = 0
         self._history = np.empty((0, 3), np.int32)
 
     @property
     def history(self) -> NDArray[np.int32]:
-        """The answers kept for replay, in the order in which they came."""
-        return self._history[: self.seen if self.passes > 1 else 0]
+        """The answers that are kept, in the order in which they came."""
+        return self._history[: self._kept]
 
     def restore(self, seen: int, history: NDArray[np.int32]) -> None:
         """Stand where another replay stood."""
-        self.seen = seen
+        self.seen, self._kept = seen, len(history)
         self._history = np.array(history, np.int32)
 
     def schedule(self, T: NDArray[np.int64]) -> Schedule:
         """What to learn for the new answers T."""
-        first = self.seen + 1
-        numbers = np.arange(first, first + len(T))
+        numbers = np.arange(self.seen + 1, self.seen + 1 + len(T))
+        self.seen += len(T)
+        if self.keep:
+            self._remember(T)
         if self.passes == 1:
-            self.seen += len(T)
             return Schedule(T, numbers, np.arange(len(T)))
-        self._remember(T)
         draws = self.rng.random((len(T), self.passes - 1))
         drawn = (draws * numbers[:, None]).astype(np.int64)
         rows = np.concatenate([T[:, None], self._history[drawn]], axis=1)
@@ -77,14 +83,18 @@ class Replay:
     def forget(self, n_triplets: int) -> None:
         """Undo the scheduling of the last answers, which were not learned; their draws will be made again."""
         self.seen -= n_triplets
+        self._kept = max(0, self._kept - n_triplets)
         bits = cast(np.random.PCG64, self.rng.bit_generator)
         bits.advance(-n_triplets * (self.passes - 1) % 2**128)
 
     def _remember(self, T: NDArray[np.int64]) -> None:
-        needed = self.seen + len(T)
+        if self._kept + len(T) > 2 * self.keep:
+            self._history[: self.keep] = self._history[self._kept - self.keep : self._kept]
+            self._kept = self.keep
+        needed = self._kept + len(T)
         if needed > len(self._history):
             room = np.empty((max(needed, 2 * len(self._history)), 3), np.int32)
-            room[: self.seen] = self._history[: self.seen]
+            room[: self._kept] = self.history
             self._history = room
-        self._history[self.seen : needed] = T
-        self.seen = needed
+        self._history[self._kept : needed] = T
+        self._kept = needed

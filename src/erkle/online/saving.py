@@ -9,10 +9,10 @@ from typing import Any, TypeVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from erkle._kernels.dense import memory_dtype
 from erkle.files import FileError, load_npz, save_npz
-from erkle.kernels.dense import DenseKernel
+from erkle.kernels.low_rank import LowRank
 from erkle.losses import LOSSES, Loss, check_loss
+from erkle.online.models import MODELS
 from erkle.online.replay import Replay, generator
 from erkle.online.settings import check_settings
 from erkle.steps import STEPS, Step, check_step
@@ -22,6 +22,8 @@ __all__ = ["load", "pack", "save", "unpack"]
 Learner = TypeVar("Learner")
 
 _PLAIN = ("n_objects", "direction", "passes", "tol", "projection")
+# Above so many objects the file holds coordinates only, and no matrix of all pairs.
+_LARGEST_MATRIX = 5000
 
 
 def save(learner: Any, path: str | PathLike[str], labels: list[str] | None) -> None:
@@ -29,7 +31,10 @@ def save(learner: Any, path: str | PathLike[str], labels: list[str] | None) -> N
     if labels is not None and len(labels) != learner.n_objects_:
         raise ValueError(f"There are {len(labels)} labels for {learner.n_objects_} objects; pass one for each.")
     arrays, meta = pack(learner)
-    arrays["kernel"] = learner.kernel_
+    if learner.kernel is not None:
+        arrays["map"] = learner.embedding_
+    if learner.kernel is None or learner.n_objects_ <= _LARGEST_MATRIX:
+        arrays["kernel"] = learner.kernel_
     if labels is not None:
         arrays["labels"] = np.array(labels, dtype=np.str_)
     save_npz(path, arrays, meta)
@@ -45,17 +50,21 @@ def pack(learner: Any) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
     # Parameters set anew since the last answer: better refused now than when the file is read.
     check_settings(learner)
     replay, seed = learner._replay, learner.random_state
-    arrays = {"history": replay.history, **learner._kernel.arrays()}
+    model_arrays, model_meta = learner._model.pack()
+    arrays = {"history": replay.history, **model_arrays}
     if learner.initial_kernel is not None:
         arrays["initial_kernel"] = np.asarray(learner.initial_kernel, dtype=np.float64)
     return arrays, {
         "kind": "ERKLE",
+        **model_meta,
         "parameters": {name: _plain(getattr(learner, name)) for name in _PLAIN},
+        "kernel": None if learner.kernel is None else [_plain(field) for field in learner.kernel],
         "loss": _description(learner.loss),
         "step": _description(learner.step),
         "random_state": _plain(seed) if isinstance(seed, int | np.integer) else None,
         "generator": replay.rng.bit_generator.state,
         "replay_passes": replay.passes,
+        "replay_keep": replay.keep,
         "n_triplets_seen": replay.seen,
         "n_mistakes": learner.n_mistakes_,
     }
@@ -75,15 +84,17 @@ def unpack(
     if meta.get("kind") != "ERKLE":
         raise FileError(f"{name}: holds no learner; pass a file that ERKLE.save or `erkle learn` wrote.")
     try:
-        _check(arrays, meta)
+        model = MODELS[meta["model"]].unpack(arrays, meta)
+        _check(arrays["history"], meta, model.n_objects)
         learner: Learner = cast(Any, kind)(
             loss=loss if loss is not None else _part(meta["loss"], LOSSES, "loss", name),
             step=step if step is not None else _part(meta["step"], STEPS, "step", name),
             random_state=meta["random_state"],
             initial_kernel=arrays.get("initial_kernel"),
+            kernel=None if meta["kernel"] is None else LowRank(*meta["kernel"]),
             **meta["parameters"],
         )
-        _restore(learner, arrays, meta)
+        _restore(learner, model, arrays["history"], meta)
     except FileError:
         raise
     except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError, MemoryError) as error:
@@ -91,29 +102,23 @@ def unpack(
     return learner
 
 
-def _restore(learner: Any, arrays: dict[str, NDArray[Any]], meta: dict[str, Any]) -> None:
+def _restore(learner: Any, model: Any, history: NDArray[np.int32], meta: dict[str, Any]) -> None:
     check_settings(learner)
     rng = generator(learner.random_state)
     rng.bit_generator.state = meta["generator"]
-    replay = Replay(meta["replay_passes"], rng)
-    replay.restore(meta["n_triplets_seen"], arrays["history"])
-    learner._begin(DenseKernel.from_arrays(arrays), replay, meta["n_mistakes"])
+    replay = Replay(meta["replay_passes"], rng, meta["replay_keep"])
+    replay.restore(meta["n_triplets_seen"], history)
+    learner._begin(model, replay, meta["n_mistakes"])
 
 
-def _check(arrays: dict[str, NDArray[Any]], meta: dict[str, Any]) -> None:
-    K, P, memory, history = arrays["K"], arrays["P"], arrays["memory"], arrays["history"]
-    n = len(K)
-    passes, seen, mistakes = (_count(meta, name) for name in ("replay_passes", "n_triplets_seen", "n_mistakes"))
+def _check(history: NDArray[Any], meta: dict[str, Any], n: int) -> None:
+    passes, seen, mistakes, keep = (
+        _count(meta, name) for name in ("replay_passes", "n_triplets_seen", "n_mistakes", "replay_keep")
+    )
     sound = {
-        "K is no square matrix of numbers": n >= 3
-        and K.shape == (n, n)
-        and K.dtype == np.float64
-        and bool(np.isfinite(K).all()),
-        "P does not fit K": P.shape in ((n, n), (0, 0)) and P.dtype == np.float64 and bool(np.isfinite(P).all()),
-        "memory is no list of so many numbers": _is_memory(memory),
         "history is no list of triplets": history.ndim == 2 and history.shape[1] == 3 and history.dtype == np.int32,
         "history names unknown objects": bool(((history >= 0) & (history < n)).all()),
-        "history has another length": len(history) == (seen if passes > 1 else 0),
+        "history has another length": len(history) in range(min(seen, keep), seen + 1 if keep else 1),
         "other parameters are wanted": set(meta["parameters"]) == set(_PLAIN),
         "replay_passes is 0": passes >= 1,
         "there are more mistakes than answers": mistakes <= seen,
@@ -121,12 +126,6 @@ def _check(arrays: dict[str, NDArray[Any]], meta: dict[str, Any]) -> None:
     for complaint, holds in sound.items():
         if not holds:
             raise ValueError(complaint)
-
-
-def _is_memory(memory: NDArray[Any]) -> bool:
-    names = list(memory_dtype.names or ())
-    numbers = memory.shape == (len(names),) and memory.dtype == np.float64 and bool(np.isfinite(memory).all())
-    return numbers and bool(memory[names.index("sigma")] > 0.0)
 
 
 def _count(meta: dict[str, Any], name: str) -> int:

@@ -6,9 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from erkle.kernels.dense import Projection, check_initial_kernel
-from erkle.losses import Loss, check_loss
-from erkle.parameters import one_of, whole
-from erkle.steps import Step, check_step
+from erkle.kernels.low_rank import LowRank
+from erkle.losses import GNMDS, Loss, check_loss
+from erkle.parameters import number, one_of, whole
+from erkle.steps import PassiveAggressive, Step, check_step
 
 __all__ = ["Settings", "check_settings"]
 
@@ -16,13 +17,16 @@ DIRECTIONS = ("canonical", "gradient")
 
 
 class Settings(NamedTuple):
-    """Parameters in the form the learner works with."""
+    """Parameters in the form the learner works with; the share is 0 for no fits, None for those of a good schedule."""
 
+    n_objects: int
     loss: Loss
     step: Step
     passes: int
     tol: float
     initial_kernel: NDArray[np.float64]
+    kernel: LowRank | None
+    share: float | None
 
 
 def check_settings(learner: Any) -> Settings:
@@ -34,6 +38,43 @@ def check_settings(learner: Any) -> Settings:
     tol = learner.tol
     if isinstance(tol, bool) or not isinstance(tol, int | float | np.number) or not 1e-12 <= tol <= 0.5:
         raise ValueError(f"tol is {tol!r}; pass a number from 1e-12 to 0.5.")
-    initial = learner.initial_kernel
-    kernel = np.eye(n) if initial is None else check_initial_kernel(initial, n)
-    return Settings(check_loss(learner.loss), check_step(learner.step), passes, float(tol), kernel)
+    loss, step = check_loss(learner.loss), check_step(learner.step)
+    kernel = _check_kernel(learner, loss, step, n)
+    share = 0.0 if kernel is None else _share(kernel)
+    return Settings(n, loss, step, passes, float(tol), _start(learner, kernel, n), kernel, share)
+
+
+def _start(learner: Any, kernel: LowRank | None, n_objects: int) -> NDArray[np.float64]:
+    if kernel is not None:
+        return np.zeros((0, 0))
+    return (
+        np.eye(n_objects) if learner.initial_kernel is None else check_initial_kernel(learner.initial_kernel, n_objects)
+    )
+
+
+def _check_kernel(learner: Any, loss: Loss, step: Step, n_objects: int) -> LowRank | None:
+    kernel = learner.kernel
+    if kernel is None:
+        return None
+    if not isinstance(kernel, LowRank):
+        raise ValueError(f"kernel is {kernel!r}; pass LowRank(...), or None for the exact kernel.")
+    if learner.initial_kernel is not None:
+        raise ValueError("A low-rank kernel starts at 0; leave initial_kernel at None, or pass kernel=None.")
+    if kernel.chooses:
+        if kernel.trace is not None:
+            raise ValueError('LowRank("auto") chooses its weight of the trace; leave it at None, or pass a rank.')
+        if (loss, step, learner.direction) != (GNMDS(), PassiveAggressive(), "canonical"):
+            raise ValueError('LowRank("auto") chooses its own loss and step; leave them out, or pass a rank.')
+        return kernel
+    if isinstance(kernel.rank, str):
+        raise ValueError(f'The rank is {kernel.rank!r}; pass an integer of at least 1, or "auto".')
+    rank = whole(kernel.rank, "rank", 1, "a kernel of rank 0 knows nothing")
+    trace = 0.0 if kernel.trace is None else number(kernel.trace, "trace", "0 leaves the size of the kernel free")
+    return LowRank(min(rank, n_objects), trace, kernel.consolidate)
+
+
+def _share(kernel: LowRank) -> float | None:
+    if isinstance(kernel.consolidate, str):
+        one_of(kernel.consolidate, "consolidate", ("auto", "off"))
+        return None if kernel.consolidate == "auto" and kernel.chooses else 0.0
+    return number(kernel.consolidate, "consolidate", "0.05 fits anew when there are 5 % more answers")

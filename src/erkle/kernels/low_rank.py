@@ -1,0 +1,154 @@
+"""The low-rank kernel in Python: K = XX' with r columns, of which only three rows and a rotation change at a time."""
+
+import math
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from erkle._kernels import low_rank as compiled
+from erkle.kernels import lapack
+from erkle.kernels.looping import Rule, Stretch, go_on
+from erkle.matrices import is_plain
+
+__all__ = ["LowRank", "LowRankKernel"]
+
+Floats = NDArray[np.float64]
+
+
+class LowRank(NamedTuple):
+    """K of rank r or less, started at 0: what people's answers hold, at a cost that does not grow with n.
+
+    Attributes
+    ----------
+    rank : int or "auto"
+        The largest rank; "auto" chooses it, the weight of the trace and the length of the steps while learning.
+    trace : float or None
+        Weight of the trace of K in the loss of each answer: every move shrinks the eigenvalues by its rate times
+        this. None is 0, and chosen where the rank is.
+    consolidate : "auto", "off" or float
+        Whether all answers are fitted again now and then, with online steps in between: a share s does so whenever
+        there are s times more answers than at the last time, and keeps all answers for it. "auto" is a good schedule
+        where the rank is chosen, and "off" where it is given.
+
+    Examples
+    --------
+    >>> from erkle import ERKLE, LowRank
+    >>> learner = ERKLE(n_objects=4, kernel=LowRank(2)).fit([(0, 1, 2), (0, 1, 3), (2, 3, 0)])
+    >>> learner.embedding_.shape
+    (4, 2)
+    """
+
+    rank: int | str = "auto"
+    trace: float | None = None
+    consolidate: str | float = "auto"
+
+    @property
+    def chooses(self) -> bool:
+        """Whether rank, trace and steps are chosen while learning."""
+        return self.rank == "auto"
+
+
+class LowRankKernel:
+    """K = Q diag(values) Q', rank r or less."""
+
+    def __init__(self, n_objects: int, rank: int, trace: float = 0.0) -> None:
+        memory = np.zeros(1, compiled.memory_dtype)
+        memory["trace"] = trace
+        self._hold(np.zeros((n_objects, rank)), np.eye(rank), np.zeros(rank), memory)
+
+    def _hold(self, B: Floats, R: Floats, values: Floats, memory: NDArray[np.void]) -> None:
+        # Room for new objects is doubled when it is used up, so that adding one costs O(r) in the mean.
+        self._room = B
+        self._state = compiled.LowRankState(B, R, values, memory, np.zeros((3, len(values))))
+
+    @classmethod
+    def of_map(cls, X: Floats, rank: int, trace: float) -> Self:
+        """The kernel XX', to go on with; X has at least as many columns as are needed, or fewer than ``rank``."""
+        kernel = cls(len(X), rank, trace)
+        # The eigenvectors of XX' by the small matrix X'X; directions lost in rounding are left out.
+        values, vectors = np.linalg.eigh(X.T @ X)
+        values, vectors = values[::-1][:rank], vectors[:, ::-1][:, :rank]
+        kept = int(np.count_nonzero(values > 1e-9 * max(values[0], 1e-200))) if len(values) else 0
+        state = kernel._state
+        state.B[:, :kept] = X @ (vectors[:, :kept] / np.sqrt(values[:kept]))
+        state.values[:kept] = values[:kept]
+        state.memory["size"] = kept
+        return kernel
+
+    @classmethod
+    def from_arrays(cls, arrays: dict[str, NDArray[Any]]) -> Self:
+        """The kernel that `arrays` came from; it goes on exactly as that one would."""
+        _check_arrays(arrays["B"], arrays["R"], arrays["values"], arrays["memory"])
+        kernel = cls.__new__(cls)
+        memory = np.zeros(1, compiled.memory_dtype)
+        memory[0] = tuple(arrays["memory"])
+        B, R, values = (np.array(arrays[name], dtype=np.float64, order="C") for name in ("B", "R", "values"))
+        kernel._hold(B, R, values, memory)
+        return kernel
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """All of the state, as plain arrays of numbers."""
+        B, R, values, memory, _ = self._state
+        return {"B": B, "R": R, "values": values, "memory": np.array(memory[0].item(), dtype=np.float64)}
+
+    def copy(self) -> Self:
+        """Another kernel of the same state."""
+        return self.from_arrays(self.arrays())
+
+    @property
+    def n_objects(self) -> int:
+        """Number of objects."""
+        return len(self._state.B)
+
+    @property
+    def rank(self) -> int:
+        """Largest rank."""
+        return len(self._state.values)
+
+    def count(self, name: str) -> int:
+        """One of the counters n_active, n_eigenpairs (of small cores, one an active answer), n_projections."""
+        return int(self._state.memory[0]["n_active" if name == "n_eigenpairs" else name])
+
+    def map(self) -> Floats:
+        """Coordinates X, (n, rank), with K = XX'; columns by falling length."""
+        return self._rows(slice(None))
+
+    def _rows(self, ids: Any) -> Floats:
+        state = self._state
+        size = int(state.memory["size"][0])
+        with lapack.one_thread(self.n_objects):
+            return np.asarray(state.B[ids, :size] @ (state.R[:size, :size] * np.sqrt(state.values[:size])))
+
+    def matrix(self) -> Floats:
+        """K, (n, n)."""
+        X = self.map()
+        return np.asarray(X @ X.T)
+
+    def excess(self, T: NDArray[np.int64]) -> Floats:
+        """d²(a, b) - d²(a, c) of each row."""
+        a, b, c = (self._rows(ids) for ids in T.T)
+        return np.asarray(((a - b) ** 2).sum(axis=1) - ((a - c) ** 2).sum(axis=1))
+
+    def grow(self, n_new: int) -> None:
+        """Add objects at the origin: like everything and nothing."""
+        B = self._state.B
+        n = len(B)
+        if n + n_new > len(self._room):
+            self._room = np.zeros((max(n + n_new, math.ceil(1.5 * n)), B.shape[1]))
+            self._room[:n] = B
+        self._state = self._state._replace(B=self._room[: n + n_new])
+
+    def learn(self, rule: Rule, stretch: Stretch) -> None:
+        """Learn the rows in order; what cannot be learned raises, and its excess and those behind it stay NaN."""
+        go_on(self._state, rule, stretch, 0)
+
+
+def _check_arrays(B: NDArray[Any], R: NDArray[Any], values: NDArray[Any], memory: NDArray[Any]) -> None:
+    names, rank = list(compiled.memory_dtype.names or ()), len(values)
+    if len(B) < 3 or not is_plain(B, (len(B), rank)):
+        raise ValueError("B is no matrix of numbers with a column for each eigenvalue")
+    if not is_plain(R, (rank, rank)) or not is_plain(values, (rank,)) or (values < 0.0).any():
+        raise ValueError("R and values do not fit B")
+    if not is_plain(memory, (len(names),)) or not 0 <= memory[names.index("size")] <= rank:
+        raise ValueError("memory is no list of so many numbers")

@@ -1,0 +1,34 @@
+"""A consolidation in a thread of its own: online steps go on, and are made again on its result."""
+
+from concurrent.futures import Future, ThreadPoolExecutor
+
+import numpy as np
+from numpy.typing import NDArray
+
+from erkle.kernels.looping import Stretch
+from erkle.online.consolidation import BETWEEN, Consolidation
+
+__all__ = ["Background"]
+
+
+class Background:
+    """A fit of the answers so far by a copy of the model."""
+
+    def __init__(self, model: Consolidation, history: NDArray[np.int32]) -> None:
+        arrays, meta = model.pack()
+        self._copy = Consolidation.unpack({name: array.copy() for name, array in arrays.items()}, meta)
+        self._review, self._fitted = model.next_review, len(history)
+        pool = ThreadPoolExecutor(1, thread_name_prefix="erkle-consolidation")
+        self.future: Future[None] = pool.submit(self._copy.fit, history.copy())
+        pool.shutdown(wait=False)
+
+    def result(self, model: Consolidation, history: NDArray[np.int32]) -> Consolidation:
+        """The copy, having learned what came after; or the model itself, if it has been fitted again since."""
+        self.future.result()
+        if model.next_review != self._review or model.n_objects != self._copy.n_objects:
+            return model
+        rows = history[self._fitted :].astype(np.int64)
+        numbers = np.arange(self._fitted + 1, len(history) + 1)
+        if len(rows):
+            self._copy.learn(BETWEEN, Stretch(rows, numbers, np.empty(len(rows))), np.arange(len(rows)))
+        return self._copy

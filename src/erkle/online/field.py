@@ -1,0 +1,105 @@
+"""A field of candidates: the one whose predictions have been best leads, hopeless ones retire, neighbours enter.
+
+Everything is decided at reviews, from what judges have heard of predictions made before the answers were known. A
+newcomer inherits the leader's judgement with a handicap, so that from then on only their difference counts.
+"""
+
+import math
+from collections.abc import Callable, Iterable
+from typing import Any, Generic, NamedTuple, TypeVar
+
+from erkle.online.judging import Judge
+
+__all__ = ["Candidate", "Entry", "Field", "next_review"]
+
+Setting = TypeVar("Setting", bound=tuple[Any, ...])
+Model = TypeVar("Model")
+
+# Nats of discounted evidence by which a newcomer begins behind the leader.
+_HANDICAP = 1.0
+# How much a nat counts for in a mixture (1 would be Bayes, but predictions depend on each other), and the weight, as a
+# share of the largest, below which a candidate is left out.
+_TRUST, _LEAST_WEIGHT = 0.2, 0.05
+# A retired setting may come back when there are so many times as many answers.
+_COMEBACK = 1.5
+
+
+class Entry(Generic[Setting, Model]):
+    """A candidate: its setting, what it has learned, and what its judge has heard."""
+
+    def __init__(self, setting: Setting, model: Model, judge: Judge) -> None:
+        self.setting = setting
+        self.model = model
+        self.judge = judge
+
+
+class Candidate(NamedTuple):
+    """A row of ``selection_``."""
+
+    setting: dict[str, float]
+    weight: float
+    loss: float
+    error: float
+    status: str
+
+
+class Field(Generic[Setting, Model]):
+    """Candidates side by side, ``most`` at once; one that is ``hopeless`` nats behind retires."""
+
+    def __init__(
+        self,
+        entries: Iterable[Entry[Setting, Model]],
+        neighbours: Callable[[Entry[Setting, Model]], Iterable[Setting]],
+        most: int,
+        hopeless: float,
+    ) -> None:
+        self.entries, self.most, self.hopeless = list(entries), most, hopeless
+        self.leader = self.entries[0]
+        self.retired: dict[Setting, int] = {}
+        self._neighbours = neighbours
+
+    def review(self, seen: int, enter: Callable[[Setting, Entry[Setting, Model]], Model]) -> None:
+        """Choose the leader, retire those that are far behind, and let neighbours of the leader in."""
+        self.entries.sort(key=lambda entry: entry.judge.evidence)
+        self.leader = self.entries[0]
+        limit = self.leader.judge.evidence + self.hopeless
+        self._retire([entry for entry in self.entries if entry.judge.evidence > limit], seen)
+        running = {entry.setting for entry in self.entries}
+        for setting in self._neighbours(self.leader):
+            if setting in running or seen < _COMEBACK * self.retired.get(setting, 0):
+                continue
+            if len(self.entries) >= self.most:
+                break
+            self.retired.pop(setting, None)
+            model = enter(setting, self.leader)
+            self.entries.append(Entry(setting, model, self.leader.judge.successor(_HANDICAP)))
+
+    def weights(self) -> list[float]:
+        """What each candidate counts for in a mixture: all the same without evidence, soon the leader alone."""
+        best = self.leader.judge.evidence
+        weights = [math.exp(_TRUST * (best - entry.judge.evidence)) for entry in self.entries]
+        return [weight / sum(weights) if weight > _LEAST_WEIGHT * max(weights) else 0.0 for weight in weights]
+
+    def _retire(self, hopeless: list[Entry[Setting, Model]], seen: int) -> None:
+        for entry in hopeless:
+            self.retired[entry.setting] = seen
+            self.entries.remove(entry)
+
+    def candidates(self) -> list[Candidate]:
+        """All settings, the best first, and those that have been given up."""
+        rows = []
+        for entry, weight in sorted(zip(self.entries, self.weights(), strict=True), key=lambda pair: -pair[1]):
+            status = "leads" if entry is self.leader else "runs"
+            rows.append(Candidate(_fields(entry.setting), weight, entry.judge.loss, entry.judge.error, status))
+        for setting, seen in self.retired.items():
+            rows.append(Candidate(_fields(setting), 0.0, math.nan, math.nan, f"retired after {seen} answers"))
+        return rows
+
+
+def next_review(seen: int, first: int, share: float) -> int:
+    """The number of answers at which to look again: a share more than now."""
+    return max(first, seen + max(5, math.ceil(share * seen)))
+
+
+def _fields(setting: Any) -> dict[str, float]:
+    return dict(setting._asdict())

@@ -1,0 +1,148 @@
+"""Low-rank kernels side by side, purely online: rank, weight of the trace and rate are chosen while they learn."""
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from erkle.kernels.looping import Rule, Stretch
+from erkle.kernels.low_rank import LowRankKernel
+from erkle.losses import STE
+from erkle.online.field import Entry, Field, next_review
+from erkle.online.judging import Judge
+from erkle.online.packing import Packed, pack_field, prefixed, under, unpack_field
+from erkle.steps import Constant
+
+__all__ = ["Pace", "Race"]
+
+Floats = NDArray[np.float64]
+
+_START = ((5, 2e-3, 0.3), (2, 2e-3, 0.3), (10, 2e-3, 0.3))
+TRACES, RATES = (0.0, 5e-4, 2e-3, 8e-3), (0.1, 0.3, 1.0)
+_LARGEST_RANK = 40
+_FIRST, _SHARE = 100, 0.25
+# Few at once, for each costs as much as learning alone. A larger rank falls behind at first and must be waited for.
+_MOST, _HOPELESS, _DISCOUNT = 5, 25.0, 8.0
+
+
+class Pace(NamedTuple):
+    """The setting of a candidate."""
+
+    rank: int
+    trace: float
+    rate: float
+
+    @property
+    def rule(self) -> Rule:
+        """How it learns: STE at a constant rate, along the paper's G."""
+        return Rule(STE(), Constant(self.rate), True)
+
+
+class Race:
+    """Candidates that all learn every answer; the model is a mixture by evidence, which soon is the leader alone."""
+
+    def __init__(self, n_objects: int) -> None:
+        most = min(_LARGEST_RANK, n_objects - 1)
+        paces = dict.fromkeys(Pace(min(rank, most), trace, rate) for rank, trace, rate in _START)
+        entries = [Entry(pace, LowRankKernel(n_objects, pace.rank, pace.trace), Judge(_DISCOUNT)) for pace in paces]
+        self.field: Field[Pace, LowRankKernel] = Field(
+            entries, lambda leader: self._neighbours(leader.setting, most), _MOST, _HOPELESS
+        )
+        self.judge = Judge()
+        self.shares = _shares_of(self.field)
+        self.next_review = _FIRST
+
+    @property
+    def n_objects(self) -> int:
+        """Number of objects."""
+        return self.field.leader.model.n_objects
+
+    def count(self, name: str) -> int:
+        """A counter of the leader."""
+        return self.field.leader.model.count(name)
+
+    def excess(self, T: NDArray[np.int64]) -> Floats:
+        """d²(a, b) - d²(a, c) of each row, under the mixture."""
+        return np.asarray(sum(scale * entry.model.excess(T) for entry, scale in self._shares()))
+
+    def map(self) -> Floats:
+        """Coordinates of the mixture."""
+        return np.concatenate([np.sqrt(scale) * entry.model.map() for entry, scale in self._shares()], axis=1)
+
+    def learn(self, rule: Rule, stretch: Stretch, new: NDArray[np.int64]) -> None:
+        """Every candidate learns the rows in order by a rule of its own."""
+        first, interrupted = int(stretch.numbers[0]), False
+        mixed, shares = np.zeros(len(stretch.rows)), dict(self._shares())
+        for entry in self.field.entries:
+            own = stretch._replace(excess=np.full_like(stretch.excess, np.nan))
+            interrupted |= _learn_all(entry, own)
+            entry.judge.hear(own.excess[new], first)
+            mixed += shares.get(entry, 0.0) * own.excess
+        stretch.excess[:] = mixed
+        self.judge.hear(mixed[new], first)
+        if interrupted:
+            raise KeyboardInterrupt
+
+    def _shares(self) -> list[tuple[Entry[Pace, LowRankKernel], float]]:
+        """What the mixture is made of: kernels by the weights of the last review, at the leader's temperature."""
+        return [(entry, share) for entry, share in zip(self.field.entries, self.shares, strict=True) if share > 0.0]
+
+    def review(self, seen: int, history: NDArray[np.int32]) -> None:
+        """Choose the leader."""
+        self.field.review(seen, lambda pace, leader: LowRankKernel.of_map(leader.model.map(), pace.rank, pace.trace))
+        self.shares = _shares_of(self.field)
+        self.next_review = next_review(seen, _FIRST, _SHARE)
+
+    def _neighbours(self, pace: Pace, most: int) -> Iterator[Pace]:
+        """Twice the rank if none has more, and the weights and rates next to the leader's."""
+        if pace.rank < most and pace.rank == max(entry.setting.rank for entry in self.field.entries):
+            yield pace._replace(rank=min(2 * pace.rank, most))
+        for trace in _beside(TRACES, pace.trace):
+            yield pace._replace(trace=trace)
+        for rate in _beside(RATES, pace.rate):
+            yield pace._replace(rate=rate)
+
+    def grow(self, n_new: int) -> None:
+        """Make room for new objects."""
+        for entry in self.field.entries:
+            entry.model.grow(n_new)
+
+    def pack(self) -> Packed:
+        """All of the state, as arrays and as what JSON can hold."""
+        arrays, meta = pack_field(self.field, LowRankKernel.arrays)
+        arrays |= prefixed("judge", self.judge.arrays())
+        return arrays, {"model": "race", "field": meta, "shares": self.shares, "next_review": self.next_review}
+
+    @classmethod
+    def unpack(cls, arrays: dict[str, NDArray[Any]], meta: dict[str, Any]) -> Self:
+        """The model that was packed."""
+        race = cls(len(arrays["candidate0.model.B"]))
+        unpack_field(race.field, arrays, meta["field"], Pace, LowRankKernel.from_arrays)
+        race.judge = Judge.from_arrays(under("judge", arrays))
+        race.shares, race.next_review = meta["shares"], meta["next_review"]
+        return race
+
+
+def _shares_of(field: Field[Pace, LowRankKernel]) -> list[float]:
+    leader = field.leader.judge.temperature
+    pairs = zip(field.entries, field.weights(), strict=True)
+    return [weight * leader / entry.judge.temperature for entry, weight in pairs]
+
+
+def _learn_all(entry: Entry[Pace, LowRankKernel], stretch: Stretch) -> bool:
+    """Learn the whole stretch, and tell whether an interruption came in between: no candidate may stay behind."""
+    interrupted = False
+    while np.isnan(stretch.excess).any():
+        done = int(np.argmax(np.isnan(stretch.excess)))
+        try:
+            entry.model.learn(entry.setting.rule, stretch.after(done))
+        except KeyboardInterrupt:
+            interrupted = True
+    return interrupted
+
+
+def _beside(values: tuple[float, ...], value: float) -> tuple[float, ...]:
+    """The next larger and the next smaller value."""
+    at = values.index(value)
+    return values[at + 1 : at + 2] + values[max(at - 1, 0) : at]
