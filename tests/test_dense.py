@@ -32,12 +32,12 @@ from parts import DIRECTIONS, LOSSES, PROJECTIONS, SquaredHinge, answers, named,
 
 
 def memory(learner, name):
-    return learner._kernel._state.memory[name][0]
+    return learner._model.kernel._state.memory[name][0]
 
 
 def inverse_error(learner):
     """Largest entry of P (K + sigma I) - I."""
-    state = learner._kernel._state
+    state = learner._model.kernel._state
     K, P = lapack.symmetric(state.K), lapack.symmetric(state.P)
     return np.abs(P @ (K + state.memory["sigma"][0] * np.eye(len(K))) - np.eye(len(K))).max()
 
@@ -50,7 +50,7 @@ def test_after_every_move_the_kernel_is_the_projected_one_and_the_inverse_its_in
         for j, triplet in enumerate(sample(n, 150, n).tolist(), start=1):
             learner.learn_one(triplet)
             K, _ = naive.step_once(K, triplet, j, loss, Constant(0.5), direction)
-            assert relative(learner._kernel.matrix(), K) < 1e-6
+            assert relative(learner._model.kernel.matrix(), K) < 1e-6
             assert inverse_error(learner) < 1e-9
 
 
@@ -150,7 +150,7 @@ def test_compiled_and_python_learn_the_same_kernel(canonical, projection, monkey
 def test_an_inverse_that_has_drifted_is_repaired_within_a_few_dozen_answers(entry):
     T = answers(10, 3000, flipped=0.3)
     learner, untouched = ERKLE(10).fit(T[:2000]), ERKLE(10).fit(T[:2000])
-    learner._kernel._state.P[entry] += 1e-6
+    learner._model.kernel._state.P[entry] += 1e-6
     assert inverse_error(learner) > 1e-7
     learner.partial_fit(T[2000:2100])
     assert inverse_error(learner) < 1e-9
@@ -161,7 +161,7 @@ def test_an_inverse_that_has_drifted_is_repaired_within_a_few_dozen_answers(entr
 def test_a_kernel_forced_out_of_the_cone_warns_and_recovers():
     T = answers(10, 3000, flipped=0.3)
     learner = ERKLE(10).fit(T[:1000])
-    learner._kernel._state.K[4, 4] -= 10.0
+    learner._model.kernel._state.K[4, 4] -= 10.0
     with pytest.warns(
         RuntimeWarning, match=r"^The kernel had left the positive semidefinite cone .*; pass a smaller tol"
     ):
@@ -170,7 +170,7 @@ def test_a_kernel_forced_out_of_the_cone_warns_and_recovers():
         warnings.simplefilter("error")
         learner.partial_fit(T[1200:])
     assert inverse_error(learner) < 1e-9
-    assert np.linalg.eigvalsh(learner._kernel.matrix())[0] > -1e-3
+    assert np.linalg.eigvalsh(learner._model.kernel.matrix())[0] > -1e-3
     assert learner.score(T[2000:]) > 0.5
 
 
@@ -192,13 +192,13 @@ def test_lapack_takes_over_where_the_basis_is_too_small(most, monkeypatch):
 @pytest.mark.parametrize("projection", PROJECTIONS)
 def test_growing_borders_the_kernel_with_the_identity_and_keeps_the_inverse(projection):
     learner = ERKLE(10, projection=projection, tol=1e-8).fit(answers(10, 300))
-    before = learner._kernel.matrix()
+    before = learner._model.kernel.matrix()
     learner.add_objects(0)
-    np.testing.assert_array_equal(learner._kernel.matrix(), before)
+    np.testing.assert_array_equal(learner._model.kernel.matrix(), before)
     learner.add_objects(3)
     expected = np.eye(13)
     expected[:10, :10] = before
-    np.testing.assert_array_equal(learner._kernel.matrix(), expected)
+    np.testing.assert_array_equal(learner._model.kernel.matrix(), expected)
     if projection == "inverse":
         assert inverse_error(learner) < 1e-9
     T = answers(13, 300, flipped=0.2)
@@ -228,9 +228,9 @@ def test_a_scaled_kernel_and_margin_give_the_scaled_kernel(scale, projection):
 def test_the_shift_comes_to_the_usual_depth_of_a_projection(factor):
     T = answers(20, 3000, flipped=0.3)
     learner = ERKLE(20, tol=1e-8).fit(T[:10])
-    state = learner._kernel._state
+    state = learner._model.kernel._state
     state.memory["sigma"] *= factor
-    learner._kernel._build_inverse()
+    learner._model.kernel._build_inverse()
     learner.partial_fit(T[10:])
     reference = ERKLE(20, tol=1e-8).fit(T)
     assert memory(reference, "sigma") / 4 < memory(learner, "sigma") < memory(reference, "sigma") * 4
@@ -287,7 +287,7 @@ def test_the_bound_never_exceeds_the_smallest_eigenvalue(projection, tol, rank):
     learner = ERKLE(20, loss=STE(), step=Constant(0.02), initial_kernel=initial, projection=projection, tol=tol)
     for start in range(0, len(T), 10):
         learner.partial_fit(T[start : start + 10])
-        smallest = np.linalg.eigvalsh(learner._kernel.matrix())[0]
+        smallest = np.linalg.eigvalsh(learner._model.kernel.matrix())[0]
         assert 0.0 <= memory(learner, "bound") <= max(0.0, smallest) + tol
 
 
