@@ -1,5 +1,7 @@
 """The low-rank kernel: K = Q diag(values) Q' with r orthonormal columns, moved by one answer in O(r³) whatever n is.
 
+Beside it stands a diagonal of shifts, which no move touches: what makes an object far from all others alike.
+
 A move lives in the span of Q and of two sparse vectors F on the three objects. With F = QG + NL', N orthonormal and
 orthogonal to Q, it is a core of size r + 2 whose eigenpairs give the projection onto the cone, the truncation to r and
 the shrinking of the trace at once. The new basis is Q M + F Y: the rotation M goes to R alone, where Q = B R, and only
@@ -40,11 +42,12 @@ memory_dtype = np.dtype(
 
 
 class LowRankState(NamedTuple):
-    """B (n, r), R (r, r), eigenvalues by falling size, scalars, and room for rows of Q."""
+    """B (n, r), R (r, r), eigenvalues by falling size, shifts (n,), scalars, and room for rows of Q."""
 
     B: Array
     R: Array
     values: Array
+    shifts: Array
     memory: Array
     rows: Array
 
@@ -68,11 +71,11 @@ def distances(state: LowRankState, a: int, b: int, c: int) -> tuple[float, float
     coordinates(state, a, rows[0])
     coordinates(state, b, rows[1])
     coordinates(state, c, rows[2])
-    near = far = 0.0
+    near, far = state.shifts[b], state.shifts[c]
     for k in range(state.memory[0].size):
         near += values[k] * (rows[0, k] - rows[1, k]) ** 2
         far += values[k] * (rows[0, k] - rows[2, k]) ** 2
-    return near, far, near - far
+    return state.shifts[a] + near, state.shifts[a] + far, near - far
 
 
 @compiled

@@ -17,7 +17,7 @@ from sklearn.base import BaseEstimator
 from erkle import conflicts, embedding
 from erkle.conflicts import Conflicts
 from erkle.estimators import KernelLearner, answers
-from erkle.kernels.dense import DenseKernel, Projection
+from erkle.kernels.dense import Projection
 from erkle.kernels.lapack import one_thread, projected
 from erkle.kernels.looping import Rule, Stretch
 from erkle.kernels.low_rank import LowRank
@@ -238,22 +238,25 @@ class ERKLE(KernelLearner, BaseEstimator):  # type: ignore[misc]
         return self._kernel_cache
 
     def _matrix(self) -> NDArray[np.float64]:
-        if isinstance(self._model, Alone) and isinstance(self._model.kernel, DenseKernel):
-            return projected(self._model.kernel.matrix())
         n = self.n_objects_
+        if self.kernel is None:
+            return projected(self._model.matrix())
         if n > _LARGEST_MATRIX:
             raise ValueError(
-                f"The kernel of {n} objects would take {8e-9 * n * n:.0f} GB; use embedding_, whose distances are the "
-                "same, or decision_function."
+                f"The kernel of {n} objects would take {8e-9 * n * n:.0f} GB; use embedding_ for coordinates and "
+                "decision_function for answers."
             )
-        X = self._map()
-        return np.asarray(X @ X.T)
+        return self._model.matrix()
 
     @property
     def embedding_(self) -> NDArray[np.float64]:
-        """All coordinates, (n, rank): their distances are the kernel's; columns by falling variance."""
+        """All coordinates, (n, rank), by falling variance: their distances are the kernel's.
+
+        ``LowRank()`` may find that some objects are farther from all others alike; that stands on the diagonal of
+        the kernel, and in no coordinate.
+        """
         self._check_fitted()
-        return super().embedding_ if self.kernel is None else embedding.principal(self._map())
+        return super().embedding_ if self.kernel is None else embedding.principal(self._model.map())
 
     def embedding(self, n_components: int = 2) -> NDArray[np.float64]:
         """The first coordinates, (n, n_components): a map."""
@@ -262,9 +265,6 @@ class ERKLE(KernelLearner, BaseEstimator):  # type: ignore[misc]
         whole(n_components, "n_components", 1, "a map needs a coordinate")
         X = self.embedding_[:, :n_components]
         return np.pad(X, ((0, 0), (0, n_components - X.shape[1])))
-
-    def _map(self) -> NDArray[np.float64]:
-        return self._model.map()
 
     def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
         """Probabilities, (m, 2), of a being nearer to c and of a being nearer to b, for each row (a, b, c).

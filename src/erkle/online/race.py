@@ -70,6 +70,11 @@ class Race:
         """Coordinates of the mixture."""
         return np.concatenate([np.sqrt(scale) * entry.model.map() for entry, scale in self._shares()], axis=1)
 
+    def matrix(self) -> Floats:
+        """The kernel, (n, n)."""
+        X = self.map()
+        return np.asarray(X @ X.T)
+
     def learn(self, rule: Rule, stretch: Stretch, new: NDArray[np.int64]) -> None:
         """Every candidate learns the rows in order by a rule of its own."""
         first, interrupted = int(stretch.numbers[0]), False
