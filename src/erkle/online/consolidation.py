@@ -34,7 +34,7 @@ RANKS = (1, 2, 3, 5, 10, 25, 50, 100)
 RIDGES = (0.01, 0.03, 0.1, 0.3, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0)
 _MOST, _HOPELESS = 9, 8.0
 # Between two fits: gentle steps along the gradient, for one answer must not undo what a thousand have settled.
-BETWEEN = Rule(STE(), Constant(0.3), False)
+BETWEEN = Rule(STE(), Constant(0.1), False)
 _FIRST = 10
 # Iterations of a fit on the way, and what ends one earlier; and of one asked for by hand.
 _ITERATIONS, _TOL = 15, 1e-4
@@ -125,8 +125,9 @@ class Consolidation:
         """Choose the leader by what the last fits have predicted since, then fit all answers."""
         self.field.review(seen, lambda fit, leader: self._start(leader.model, fit, seen))
         self.fit(history, _ITERATIONS, _TOL)
-        share = automatic_share(seen) if self.share is None else self.share
-        self.next_review = next_review(seen, _FIRST, share)
+        # Objects count as answers do: an iteration has to touch both.
+        share = self.share if self.share is not None else automatic_share(seen) * (1.0 + self.n_objects / seen)
+        self.next_review = next_review(seen, share)
 
     def fit(self, history: NDArray[np.int32], iterations: int = _MOST_ITERATIONS, tol: float = _LEAST_TOL) -> None:
         """Fit all answers with every setting, and go on from the leader's fit."""

@@ -96,9 +96,9 @@ class Field(Generic[Setting, Model]):
         return rows
 
 
-def next_review(seen: int, first: int, share: float) -> int:
+def next_review(seen: int, share: float) -> int:
     """The number of answers at which to look again: a share more than now."""
-    return max(first, seen + max(5, math.ceil(share * seen)))
+    return seen + max(5, math.ceil(share * seen))
 
 
 def _fields(setting: Any) -> dict[str, float]:

@@ -97,7 +97,7 @@ class Race:
         """Choose the leader."""
         self.field.review(seen, lambda pace, leader: LowRankKernel.of_map(leader.model.map(), pace.rank, pace.trace))
         self.shares = _shares_of(self.field)
-        self.next_review = next_review(seen, _FIRST, _SHARE)
+        self.next_review = next_review(seen, _SHARE)
 
     def _neighbours(self, pace: Pace, most: int) -> Iterator[Pace]:
         """Twice the rank if none has more, and the weights and rates next to the leader's."""
