@@ -19,7 +19,7 @@ class Background:
         self._copy = Consolidation.unpack({name: array.copy() for name, array in arrays.items()}, meta)
         self._review, self._fitted = model.next_review, len(history)
         pool = ThreadPoolExecutor(1, thread_name_prefix="erkle-consolidation")
-        self.future: Future[None] = pool.submit(self._copy.fit, history.copy())
+        self.future: Future[None] = pool.submit(self._copy.finish, history.copy())
         pool.shutdown(wait=False)
 
     def result(self, model: Consolidation, history: NDArray[np.int32]) -> Consolidation:

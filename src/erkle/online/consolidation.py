@@ -69,9 +69,13 @@ _START = (
 )
 
 
-def automatic_share(seen: int) -> float:
-    """By how much the answers grow between two fits: 5 %, and more in long streams, up to twice as many."""
-    return min(1.0, 0.05 * math.sqrt(max(1.0, seen / 10_000)))
+def automatic_share(seen: int, n_objects: int) -> float:
+    """By how much the answers grow between two fits: 5 %, and more where there are many answers or objects.
+
+    An iteration touches every answer and every object, and an object costs as much as ten answers.
+    """
+    size = 0.05 * math.sqrt(max(1.0, (seen + 10 * n_objects) / 10_000))
+    return min(1.0, size) * (1.0 + n_objects / seen)
 
 
 class Consolidation:
@@ -87,7 +91,7 @@ class Consolidation:
         )
         self.kernel = LowRankKernel(n_objects, self.field.leader.setting.rank)
         self.judge = Judge()
-        self.next_review = _FIRST
+        self.next_review = max(_FIRST, n_objects // 20)
         self.next_start = 0.0
 
     @property
@@ -124,13 +128,17 @@ class Consolidation:
     def review(self, seen: int, history: NDArray[np.int32]) -> None:
         """Choose the leader by what the last fits have predicted since, then fit all answers."""
         self.field.review(seen, lambda fit, leader: self._start(leader.model, fit, seen))
-        self.fit(history, _ITERATIONS, _TOL)
-        # Objects count as answers do: an iteration has to touch both.
-        share = self.share if self.share is not None else automatic_share(seen) * (1.0 + self.n_objects / seen)
+        self._fit_all(history, self.field.entries, _ITERATIONS, _TOL)
+        share = automatic_share(seen, self.n_objects) if self.share is None else self.share
         self.next_review = next_review(seen, share)
 
-    def fit(self, history: NDArray[np.int32], iterations: int = _MOST_ITERATIONS, tol: float = _LEAST_TOL) -> None:
-        """Fit all answers with every setting, and go on from the leader's fit."""
+    def finish(self, history: NDArray[np.int32]) -> None:
+        """Fit all answers to the end with the settings the model is made of, and go on from there."""
+        self._fit_all(history, [entry for entry, weight in self._parts() if weight > 0.0], _MOST_ITERATIONS, _LEAST_TOL)
+
+    def _fit_all(
+        self, history: NDArray[np.int32], entries: list[Entry[Fit, Floats]], iterations: int, tol: float
+    ) -> None:
         seen = len(history)
         if seen == 0:
             return
@@ -140,7 +148,7 @@ class Consolidation:
             self.next_start = _ANEW * seen
         widest = max(self.field.entries, key=lambda entry: entry.setting.rank)
         with one_thread(len(widest.model)):
-            for entry in sorted(self.field.entries, key=lambda entry: -entry.setting.rank):
+            for entry in sorted(entries, key=lambda entry: -entry.setting.rank):
                 self._fit(entry, terms, widest.model if anew and entry is not widest else None, iterations, tol)
         self.kernel = self._mixture(seen)
 
@@ -169,11 +177,14 @@ class Consolidation:
             start[:, -1] = X[:, -1]
         return start
 
+    def _parts(self) -> Iterator[tuple[Entry[Fit, Floats], float]]:
+        return zip(self.field.entries, self.field.weights(), strict=True)
+
     def _mixture(self, seen: int) -> LowRankKernel:
         """The sum of the candidates' kernels, each by its weight and at the leader's temperature, ready to go on."""
         leader, parts, ridge = self.field.leader, [], 0.0
         shifts = np.zeros(self.n_objects)
-        for entry, weight in zip(self.field.entries, self.field.weights(), strict=True):
+        for entry, weight in self._parts():
             if weight > 0.0:
                 share = weight * leader.judge.temperature / entry.judge.temperature
                 parts.append(math.sqrt(share) * entry.model[:, :-1])

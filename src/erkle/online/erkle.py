@@ -198,7 +198,7 @@ class ERKLE(KernelLearner, BaseEstimator):  # type: ignore[misc]
         if background:
             self._job = self._job or Background(self._model, self._replay.history)
             return self._job.future
-        self._model.fit(self._replay.history)
+        self._model.finish(self._replay.history)
         self._kernel_cache = None
         return None
 
