@@ -199,6 +199,8 @@ class ERKLE(KernelLearner, BaseEstimator):  # type: ignore[misc]
             self._job = self._job or Background(self._model, self._replay.history)
             return self._job.future
         self._model.fit(self._replay.history)
+        # One in the background would know less than this one.
+        self._job = None
         self._kernel_cache = None
         return None
 
@@ -238,8 +240,8 @@ class ERKLE(KernelLearner, BaseEstimator):  # type: ignore[misc]
         return self._kernel_cache
 
     def _matrix(self) -> NDArray[np.float64]:
-        if isinstance(self._model, Alone) and isinstance(self._model.kernel, DenseKernel):
-            return projected(self._model.kernel.matrix())
+        if self._is_exact:
+            return projected(cast(DenseKernel, cast(Alone, self._model).kernel).matrix())
         n = self.n_objects_
         if n > _LARGEST_MATRIX:
             raise ValueError(
@@ -253,15 +255,21 @@ class ERKLE(KernelLearner, BaseEstimator):  # type: ignore[misc]
     def embedding_(self) -> NDArray[np.float64]:
         """All coordinates, (n, rank): their distances are the kernel's; columns by falling variance."""
         self._check_fitted()
-        return super().embedding_ if self.kernel is None else embedding.principal(self._map())
+        return super().embedding_ if self._is_exact else embedding.principal(self._map())
 
     def embedding(self, n_components: int = 2) -> NDArray[np.float64]:
         """The first coordinates, (n, n_components): a map."""
-        if self.kernel is None:
+        self._check_fitted()
+        if self._is_exact:
             return super().embedding(n_components)
         whole(n_components, "n_components", 1, "a map needs a coordinate")
         X = self.embedding_[:, :n_components]
         return np.pad(X, ((0, 0), (0, n_components - X.shape[1])))
+
+    @property
+    def _is_exact(self) -> bool:
+        """What the model is, and not what the parameters, which may have been set anew, would make of it."""
+        return isinstance(self._model, Alone) and isinstance(self._model.kernel, DenseKernel)
 
     def _map(self) -> NDArray[np.float64]:
         return self._model.map()
