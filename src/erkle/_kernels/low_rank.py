@@ -86,7 +86,7 @@ def move(state: LowRankState, triplet: tuple[int, int, int], change: Move) -> in
     memory.credit += 1
     size = memory.size
     U, D = _sparse_basis(change)
-    G = state.rows[:, :size].T @ U
+    G = np.ascontiguousarray(state.rows[:, :size].T) @ U
     L = _rest(G)
     new = (L[0, 0] > 0.0) + (L[1, 1] > 0.0)
     core = _core(state.values, G, L, D)
@@ -132,7 +132,7 @@ def _move_within(state: LowRankState, core: Array, rate: float) -> None:
     spectrum, vectors = np.linalg.eigh(core)
     size = core.shape[0]
     _set_values(state, spectrum, size, rate)
-    state.R[:size, :size] = state.R[:size, :size] @ np.ascontiguousarray(vectors[:, ::-1])
+    state.R[:size, :size] = _turn(state, size) @ np.ascontiguousarray(vectors[:, ::-1])
 
 
 @compiled
@@ -209,7 +209,7 @@ def _solve_upper(L: Array, V: Array) -> Array:
 def _change_basis(state: LowRankState, triplet: tuple[int, int, int], M: Array, Y: Array) -> None:
     """Q <- Q M + Y on the three rows, by R and three rows of B alone if R allows it."""
     size, kept = M.shape
-    R = state.R[:size, :size] @ M
+    R = _turn(state, size) @ M
     rows = np.ascontiguousarray(Y.T)
     if kept > size or not _eliminate(R.T.copy(), rows, _LEAST_PIVOT):
         _replace_basis(state, triplet, M, Y)
@@ -224,11 +224,17 @@ def _change_basis(state: LowRankState, triplet: tuple[int, int, int], M: Array, 
 def _replace_basis(state: LowRankState, triplet: tuple[int, int, int], M: Array, Y: Array) -> None:
     """The same with every row of B multiplied out."""
     size, kept = M.shape
-    multiply_out(state, state.R[:size, :size] @ M)
+    multiply_out(state, _turn(state, size) @ M)
     state.memory[0].size = kept
     for i in range(3):
         for k in range(kept):
             state.B[triplet[i], k] += Y[i, k]
+
+
+@compiled
+def _turn(state: LowRankState, size: int) -> Array:
+    """The part of R in use, in one piece: Numba warns where it multiplies anything else."""
+    return np.ascontiguousarray(state.R[:size, :size])
 
 
 @compiled

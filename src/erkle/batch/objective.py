@@ -121,13 +121,13 @@ class ByMap(NamedTuple):
 class ByShiftedMap(NamedTuple):
     """sum of losses + weight * sum of all squared coordinates + shift_weight * sum of squared shifts.
 
-    The shifts are the last column: what is added to the squared distance of each object from all others. A weight of
-    infinity keeps them where they are.
+    The shifts are the last column: what is added to the squared distance of each object from all others. Without a
+    weight they stay as they are.
     """
 
     terms: Terms
     weight: float
-    shift_weight: float
+    shift_weight: float | None
 
     def __call__(self, at: Floats) -> tuple[float, Floats]:
         """Value and gradient at coordinates and shifts."""
@@ -136,7 +136,7 @@ class ByShiftedMap(NamedTuple):
         X, shifts = at[:, :-1], at[:, -1]
         G[:, :-1] += 2.0 * self.weight * X
         total += self.weight * float(np.vdot(X, X))
-        if self.shift_weight == np.inf:
+        if self.shift_weight is None:
             G[:, -1] = 0.0
             return total, G
         G[:, -1] += 2.0 * self.shift_weight * shifts

@@ -99,6 +99,10 @@ class LowRankKernel:
         """Another kernel of the same state."""
         return self.from_arrays(self.arrays())
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Field by field, a copy would hold B twice, and the rows in use apart from the room to grow into.
+        return type(self).from_arrays, (self.arrays(),)
+
     @property
     def n_objects(self) -> int:
         """Number of objects."""
@@ -161,7 +165,7 @@ def _check_arrays(
     B: NDArray[Any], R: NDArray[Any], values: NDArray[Any], shifts: NDArray[Any], memory: NDArray[Any]
 ) -> None:
     names, rank = list(compiled.memory_dtype.names or ()), len(values)
-    if len(B) < 3 or not is_plain(B, (len(B), rank)):
+    if len(B) < 3 or rank < 1 or not is_plain(B, (len(B), rank)):
         raise ValueError("B is no matrix of numbers with a column for each eigenvalue")
     if not is_plain(R, (rank, rank)) or not is_plain(values, (rank,)) or (values < 0.0).any():
         raise ValueError("R and values do not fit B")

@@ -25,8 +25,9 @@ class Background:
     def result(self, model: Consolidation, history: NDArray[np.int32]) -> Consolidation:
         """The copy, having learned what came after; or the model itself, if it has been fitted again since."""
         self.future.result()
-        if model.next_review != self._review or model.n_objects != self._copy.n_objects:
+        if model.next_review != self._review:
             return model
+        self._copy.grow(model.n_objects - self._copy.n_objects)
         rows = history[self._fitted :].astype(np.int64)
         numbers = np.arange(self._fitted + 1, len(history) + 1)
         if len(rows):

@@ -24,6 +24,7 @@ from erkle.matrices import is_plain
 from erkle.online.field import Entry, Field, next_review
 from erkle.online.judging import Judge
 from erkle.online.packing import Packed, pack_field, prefixed, under, unpack_field
+from erkle.parameters import number, whole
 from erkle.steps import Constant
 
 __all__ = ["BETWEEN", "Consolidation", "Fit", "automatic_share"]
@@ -48,7 +49,7 @@ _LARGEST_MAP = 10_000_000
 
 
 class Fit(NamedTuple):
-    """The setting of a candidate: coordinates under a ridge, and shifts under another, which is infinite for none.
+    """The setting of a candidate: coordinates under a ridge, and shifts under another; 0 is for none.
 
     A shift makes an object farther from all others alike: how popular it is. Where answers are few for the
     dimensions of the data that is most of what can be known.
@@ -56,7 +57,7 @@ class Fit(NamedTuple):
 
     rank: int
     ridge: float
-    shift: float = math.inf
+    shift: float = 0.0
 
 
 _SHIFT = 0.3
@@ -83,11 +84,14 @@ class Consolidation:
 
     def __init__(self, n_objects: int, fit: Fit | None, share: float | None, seed: int) -> None:
         self.share, self.seed, self.fixed = share, seed, fit is not None
-        most = max(1, min(n_objects - 1, _LARGEST_MAP // n_objects))
+        most = _largest_rank(n_objects)
         fits = [fit] if fit else [start._replace(rank=min(start.rank, most)) for start in _START]
         entries = [Entry(fit, np.zeros((n_objects, fit.rank + 1)), Judge()) for fit in dict.fromkeys(fits)]
         self.field: Field[Fit, Floats] = Field(
-            entries, lambda leader: () if self.fixed else _neighbours(leader, most), _MOST, _HOPELESS
+            entries,
+            lambda leader: () if self.fixed else _neighbours(leader, _largest_rank(self.n_objects)),
+            _MOST,
+            _HOPELESS,
         )
         self.kernel = LowRankKernel(n_objects, self.field.leader.setting.rank)
         self.judge = Judge()
@@ -117,7 +121,13 @@ class Consolidation:
 
     def learn(self, rule: Rule, stretch: Stretch, new: NDArray[np.int64]) -> None:
         """The model learns online; every candidate is judged by its last fit."""
-        self.kernel.learn(BETWEEN, stretch)
+        try:
+            self.kernel.learn(BETWEEN, stretch)
+        finally:
+            # Also after an interruption: judges hear what has been learned, and nothing else.
+            self._tell(stretch, new[~np.isnan(stretch.excess[new])])
+
+    def _tell(self, stretch: Stretch, new: NDArray[np.int64]) -> None:
         self.judge.hear(stretch.excess[new], int(stretch.numbers[0]))
         T = np.ascontiguousarray(stretch.rows[new])
         excess = np.empty(len(T))
@@ -155,7 +165,7 @@ class Consolidation:
     def _fit(self, entry: Entry[Fit, Floats], terms: Terms, other: Floats | None, iterations: int, tol: float) -> None:
         _, ridge, shift = fit = entry.setting
         seen = len(terms.T)
-        objective = ByShiftedMap(terms, ridge * seen if self.fixed else ridge, shift)
+        objective = ByShiftedMap(terms, ridge * seen if self.fixed else ridge, shift or None)
         starts = [entry.model if _is_alive(entry.model) else self._start(entry.model, fit, seen)]
         if other is not None and _is_alive(other):
             starts.append(self._start(other, fit, seen))
@@ -173,7 +183,7 @@ class Consolidation:
         axes = vectors[:, ::-1][:, : fit.rank]
         start[:, : axes.shape[1]] = X[:, :-1] @ axes
         start[:, :-1] += 0.01 * noise
-        if fit.shift < math.inf:
+        if fit.shift:
             start[:, -1] = X[:, -1]
         return start
 
@@ -215,21 +225,37 @@ class Consolidation:
     @classmethod
     def unpack(cls, arrays: dict[str, NDArray[Any]], meta: dict[str, Any]) -> Self:
         """The model that was packed."""
-        fit = Fit(*meta["field"]["candidates"][0]) if meta["fixed"] else None
-        model = cls(len(arrays["kernel.B"]), fit, meta["share"], meta["seed"])
-        unpack_field(model.field, arrays, meta["field"], Fit, lambda parts: np.array(parts["X"], order="C"))
+        fit = _fit(*meta["field"]["candidates"][0]) if meta["fixed"] else None
+        share = None if meta["share"] is None else number(meta["share"], "share", "it is one of all answers")
+        seed = whole(meta["seed"], "seed", 0, "generators start from such")
+        model = cls(len(arrays["kernel.B"]), fit, share, seed)
+        unpack_field(model.field, arrays, meta["field"], _fit, lambda parts: np.array(parts["X"], order="C"))
         for entry in model.field.entries:
             if not is_plain(entry.model, (model.kernel.n_objects, entry.setting.rank + 1)):
                 raise ValueError("a candidate's coordinates are no matrix of numbers of its rank")
         model.judge = Judge.from_arrays(under("judge", arrays))
         model.kernel = LowRankKernel.from_arrays(under("kernel", arrays))
-        model.next_review, model.next_start = meta["next_review"], meta["next_start"]
+        model.next_review = whole(meta["next_review"], "next_review", 0, "it counts answers")
+        model.next_start = number(meta["next_start"], "next_start", "it counts answers")
         return model
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self).unpack, self.pack()
+
+
+def _largest_rank(n_objects: int) -> int:
+    return max(1, min(n_objects - 1, _LARGEST_MAP // n_objects))
+
+
+def _fit(rank: int, ridge: float, shift: float) -> Fit:
+    """A setting that a candidate can have, or an error."""
+    ridge, shift = (number(weight, "a ridge", "0 leaves the size free") for weight in (ridge, shift))
+    return Fit(whole(rank, "rank", 1, "a map needs a coordinate"), ridge, shift)
 
 
 def _neighbours(leader: Entry[Fit, Floats], most: int) -> Iterator[Fit]:
     fit = leader.setting
-    at = min(range(len(RIDGES)), key=lambda i: abs(math.log(RIDGES[i] / fit.ridge)))
+    at = min(range(len(RIDGES)), key=lambda i: abs(RIDGES[i] - fit.ridge))
     for i in (at - 1, at + 1):
         if 0 <= i < len(RIDGES):
             yield fit._replace(ridge=RIDGES[i])
@@ -239,7 +265,7 @@ def _neighbours(leader: Entry[Fit, Floats], most: int) -> Iterator[Fit]:
     below = [value for value in RANKS if value < fit.rank]
     if below:
         yield fit._replace(rank=below[-1])
-    yield fit._replace(shift=_SHIFT if fit.shift == math.inf else math.inf)
+    yield fit._replace(shift=0.0 if fit.shift else _SHIFT)
 
 
 def _uses_all(X: Floats) -> bool:

@@ -17,7 +17,7 @@ from sklearn.base import BaseEstimator
 from erkle import conflicts, embedding
 from erkle.conflicts import Conflicts
 from erkle.estimators import KernelLearner, answers
-from erkle.kernels.dense import Projection
+from erkle.kernels.dense import DenseKernel, Projection
 from erkle.kernels.lapack import one_thread, projected
 from erkle.kernels.looping import Rule, Stretch
 from erkle.kernels.low_rank import LowRank
@@ -199,6 +199,8 @@ class ERKLE(KernelLearner, BaseEstimator):  # type: ignore[misc]
             self._job = self._job or Background(self._model, self._replay.history)
             return self._job.future
         self._model.finish(self._replay.history)
+        # One in the background would know less than this one.
+        self._job = None
         self._kernel_cache = None
         return None
 
@@ -239,7 +241,7 @@ class ERKLE(KernelLearner, BaseEstimator):  # type: ignore[misc]
 
     def _matrix(self) -> NDArray[np.float64]:
         n = self.n_objects_
-        if self.kernel is None:
+        if self._is_exact:
             return projected(self._model.matrix())
         if n > _LARGEST_MATRIX:
             raise ValueError(
@@ -256,15 +258,21 @@ class ERKLE(KernelLearner, BaseEstimator):  # type: ignore[misc]
         the kernel, and in no coordinate.
         """
         self._check_fitted()
-        return super().embedding_ if self.kernel is None else embedding.principal(self._model.map())
+        return super().embedding_ if self._is_exact else embedding.principal(self._model.map())
 
     def embedding(self, n_components: int = 2) -> NDArray[np.float64]:
         """The first coordinates, (n, n_components): a map."""
-        if self.kernel is None:
+        self._check_fitted()
+        if self._is_exact:
             return super().embedding(n_components)
         whole(n_components, "n_components", 1, "a map needs a coordinate")
         X = self.embedding_[:, :n_components]
         return np.pad(X, ((0, 0), (0, n_components - X.shape[1])))
+
+    @property
+    def _is_exact(self) -> bool:
+        """What the model is, and not what the parameters, which may have been set anew, would make of it."""
+        return isinstance(self._model, Alone) and isinstance(self._model.kernel, DenseKernel)
 
     def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
         """Probabilities, (m, 2), of a being nearer to c and of a being nearer to b, for each row (a, b, c).
