@@ -20,7 +20,7 @@ class Demand(NamedTuple):
 
     def __str__(self) -> str:
         verdict = "holds" if self.holds else "**fails**"
-        return f"{'≥' if self.at_least else '≤'} {self.bound:,.4g}: {verdict}"
+        return f"{'≥' if self.at_least else '≤'} {self.bound:,.5g}: {verdict}"
 
 
 class Table(NamedTuple):
