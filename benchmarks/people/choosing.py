@@ -8,8 +8,8 @@ from benchmarks.people.streams import Stream, first
 from erkle import ERKLE, STE, Constant, LowRank
 
 RANKS = (2, 3, 5, 10, 20, 40)
-# Per answer: at 10,000 answers, ridges of 0.1 to 3.
-TRACES = (1e-5, 3e-5, 1e-4, 3e-4)
+# Per answer: at 10,000 answers, ridges of 0.1 to 10.
+TRACES = (1e-5, 3e-5, 1e-4, 3e-4, 1e-3)
 _SHARE = 0.05
 PASSES = (10, 1)
 
