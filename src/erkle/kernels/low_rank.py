@@ -55,12 +55,12 @@ class LowRankKernel:
     def __init__(self, n_objects: int, rank: int, trace: float = 0.0) -> None:
         memory = np.zeros(1, compiled.memory_dtype)
         memory["trace"] = trace
-        self._hold(np.zeros((n_objects, rank)), np.eye(rank), np.zeros(rank), memory)
+        self._hold(np.zeros((n_objects, rank)), np.eye(rank), np.zeros((rank, rank)), np.zeros(rank), memory)
 
-    def _hold(self, B: Floats, R: Floats, values: Floats, memory: NDArray[np.void]) -> None:
+    def _hold(self, B: Floats, R: Floats, gram: Floats, values: Floats, memory: NDArray[np.void]) -> None:
         # Room for new objects is doubled when it is used up, so that adding one costs O(r) in the mean.
         self._room = B
-        self._state = compiled.LowRankState(B, R, values, memory, np.zeros((3, len(values))))
+        self._state = compiled.LowRankState(B, R, gram, values, memory, np.zeros((3, len(values))))
 
     @classmethod
     def of_map(cls, X: Floats, rank: int, trace: float) -> Self:
@@ -72,6 +72,7 @@ class LowRankKernel:
         kept = int(np.count_nonzero(values > 1e-9 * max(values[0], 1e-200))) if len(values) else 0
         state = kernel._state
         state.B[:, :kept] = X @ (vectors[:, :kept] / np.sqrt(values[:kept]))
+        state.gram[:kept, :kept] = state.B[:, :kept].T @ state.B[:, :kept]
         state.values[:kept] = values[:kept]
         state.memory["size"] = kept
         return kernel
@@ -79,18 +80,19 @@ class LowRankKernel:
     @classmethod
     def from_arrays(cls, arrays: dict[str, NDArray[Any]]) -> Self:
         """The kernel that `arrays` came from; it goes on exactly as that one would."""
-        _check_arrays(arrays["B"], arrays["R"], arrays["values"], arrays["memory"])
+        parts = [arrays[name] for name in ("B", "R", "gram", "values")]
+        _check_arrays(*parts, arrays["memory"])
         kernel = cls.__new__(cls)
         memory = np.zeros(1, compiled.memory_dtype)
         memory[0] = tuple(arrays["memory"])
-        B, R, values = (np.array(arrays[name], dtype=np.float64, order="C") for name in ("B", "R", "values"))
-        kernel._hold(B, R, values, memory)
+        kernel._hold(*(np.array(part, dtype=np.float64, order="C") for part in parts), memory)
         return kernel
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """All of the state, as plain arrays of numbers."""
-        B, R, values, memory, _ = self._state
-        return {"B": B, "R": R, "values": values, "memory": np.array(memory[0].item(), dtype=np.float64)}
+        B, R, gram, values, memory, _ = self._state
+        numbers = np.array(memory[0].item(), dtype=np.float64)
+        return {"B": B, "R": R, "gram": gram, "values": values, "memory": numbers}
 
     def copy(self) -> Self:
         """Another kernel of the same state."""
@@ -148,11 +150,15 @@ class LowRankKernel:
         go_on(self._state, rule, stretch, 0)
 
 
-def _check_arrays(B: NDArray[Any], R: NDArray[Any], values: NDArray[Any], memory: NDArray[Any]) -> None:
+def _check_arrays(
+    B: NDArray[Any], R: NDArray[Any], gram: NDArray[Any], values: NDArray[Any], memory: NDArray[Any]
+) -> None:
     names, rank = list(compiled.memory_dtype.names or ()), len(values)
     if len(B) < 3 or rank < 1 or not is_plain(B, (len(B), rank)):
         raise ValueError("B is no matrix of numbers with a column for each eigenvalue")
-    if not is_plain(R, (rank, rank)) or not is_plain(values, (rank,)) or (values < 0.0).any():
-        raise ValueError("R and values do not fit B")
+    if not is_plain(R, (rank, rank)) or not is_plain(gram, (rank, rank)):
+        raise ValueError("R and gram do not fit B")
+    if not is_plain(values, (rank,)) or (values < 0.0).any():
+        raise ValueError("values are no eigenvalues, none negative, as many as B has columns")
     if not is_plain(memory, (len(names),)) or not 0 <= memory[names.index("size")] <= rank:
         raise ValueError("memory is no list of so many numbers")
