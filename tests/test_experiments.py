@@ -12,12 +12,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from erkle.batch import RCKL
+from erkle.batch.objective import ByKernel, terms_of
 from erkle.cli.reproduce import reproduce
 from erkle.experiments.curves import Curves
+from erkle.experiments.descent import plain_descent
 from erkle.experiments.figures import FIGURES, chosen_figures, units_for
 from erkle.experiments.protocol import TINY
 from erkle.experiments.running import open_folder, run_units
+from erkle.experiments.trials import WORLDS
 from erkle.experiments.units import read_rows, run_unit
+from erkle.losses import GNMDS, STE
 
 SYNTHETIC = ["1a", "1b", "1c", "2a", "2b"]
 
@@ -93,6 +98,22 @@ def test_the_setting_with_the_least_validation_error_is_shown(run):
         ]
         errors = {unit.setting: read_rows(unit, run / "units")[-1].validation_error for unit in units}
         assert errors[tuple(setting.items())] == min(errors.values())
+
+
+@pytest.mark.parametrize("loss", [STE(), GNMDS()], ids=["STE", "GNMDS"])
+def test_more_plain_steps_come_nearer_to_the_optimum(loss):
+    trial = WORLDS["small"](0, TINY)
+    objective = ByKernel(terms_of(trial.train, loss), 1.0)
+    optimum = objective(RCKL(trial.n_objects, loss, 1.0).fit(trial.train).kernel_)[0]
+    above = []
+    for most in (1, 20, 1000):
+        K, n_steps = plain_descent(objective, trial.n_objects, most)
+        assert n_steps <= most
+        assert np.linalg.eigvalsh(K)[0] > -1e-9
+        above.append(objective(K)[0] / optimum - 1.0)
+    assert above == sorted(above, reverse=True)
+    # The hinge has kinks, at which plain steps rise five times and stop.
+    assert -1e-6 < above[-1] < (0.5 if isinstance(loss, GNMDS) else 1e-3)
 
 
 def test_intervals_are_those_of_students_t(run):
