@@ -3,6 +3,7 @@
 import csv
 import itertools
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -18,10 +19,12 @@ from erkle.cli.reproduce import reproduce
 from erkle.experiments.curves import Curves
 from erkle.experiments.descent import plain_descent
 from erkle.experiments.figures import FIGURES, chosen_figures, units_for
+from erkle.experiments.methods import Row
 from erkle.experiments.protocol import TINY
+from erkle.experiments.report import Verdict, write_page
 from erkle.experiments.running import open_folder, run_units
 from erkle.experiments.trials import WORLDS
-from erkle.experiments.units import read_rows, run_unit
+from erkle.experiments.units import read_rows, run_unit, units_of
 from erkle.losses import GNMDS, STE
 
 SYNTHETIC = ["1a", "1b", "1c", "2a", "2b"]
@@ -116,6 +119,31 @@ def test_more_plain_steps_come_nearer_to_the_optimum(loss):
     assert -1e-6 < above[-1] < (0.5 if isinstance(loss, GNMDS) else 1e-3)
 
 
+def test_bounds_of_the_settings_that_were_chosen_are_named(tmp_path):
+    protocol, best = TINY._replace(n_traces=3), [0.03, 0.9487, 30.0, 30.0]
+    for trial, trace in enumerate(best):
+        for unit in units_of("small", "CKL-Batch", trial, protocol):
+            error = 0.1 if dict(unit.setting) == {"trace": trace} else 0.2
+            cells = Row(100, 1, error, error, error, 2, 0.0, 1, 1)
+            (tmp_path / unit.file).write_text(f"{','.join(Row._fields)}\n{','.join(map(str, cells))}\n")
+    assert Curves(tmp_path, protocol, 4).bounds_chosen("small", "CKL-Batch") == [
+        "CKL-Batch chose the smallest trace tried (0.03) in 1 of 4 trials.",
+        "CKL-Batch chose the largest trace tried (30) in 2 of 4 trials.",
+    ]
+    assert Curves(tmp_path, protocol, 1).bounds_chosen("small", "CKL-Batch") == [
+        "CKL-Batch chose the smallest trace tried (0.03) in 1 of 1 trial."
+    ]
+
+
+def test_the_page_names_the_bounds_below_the_figure(run, tmp_path):
+    shutil.copy(run / "figure-1c.png", tmp_path)
+    sentence = "STE-Batch by steps chose the largest rate tried (1) in 1 of 1 trial."
+    write_page([Verdict(FIGURES["1c"], [], [sentence])], TINY, 1, "erkle reproduce", tmp_path)
+    assert sentence in (tmp_path / "report.html").read_text().partition("<h2>Figure 1c")[2]
+    # Nothing lies between the two values of a tiny run.
+    assert " tried (" not in (run / "report.html").read_text()
+
+
 def test_intervals_are_those_of_students_t(run):
     curves = Curves(run / "units", TINY, 2)
     curve = curves.of("small", "PA-ERKLE", "test_error")
@@ -145,6 +173,7 @@ KILLED = """
 import sys
 from pathlib import Path
 from erkle.experiments.figures import chosen_figures, units_for
+from erkle.experiments.methods import Row
 from erkle.experiments.protocol import TINY
 from erkle.experiments.running import open_folder, run_units
 out = Path(sys.argv[1])

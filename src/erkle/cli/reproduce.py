@@ -46,4 +46,6 @@ def reproduce(
             word, style = ("holds  ", "green") if claim.holds else ("differs", "yellow")
             console.print(f"{verdict.figure.name} {word} {claim.paper}", style=style)
             console.print(f"   {claim.measured}", style="dim")
+        for text in verdict.bounds:
+            console.print(f"{verdict.figure.name} {text}", style="dim")
     console.print(f"Look at {out / 'report.html'}.", style="bold")
