@@ -75,7 +75,7 @@ def write_page(verdicts: list[Verdict], protocol: Protocol, n_trials: int, comma
 
 
 def _circumstances(protocol: Protocol, n_trials: int) -> str:
-    sizes = ", ".join(f"{name} {value}" for name, value in protocol._asdict().items() if name != "name")
+    sizes = ", ".join(f"{name} {value}" for name, value in protocol._asdict().items() if value and name != "name")
     return (
         f"erkle {erkle.__version__}, {n_trials} trial{'s' if n_trials > 1 else ''}, seeds [2015, data set, trial]; "
         f"protocol {protocol.name!r}: {sizes}. {platform.machine()}, Python {platform.python_version()}, "
