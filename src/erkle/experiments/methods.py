@@ -146,7 +146,7 @@ class Steps(NamedTuple):
 
     def settings(self, sizes: Sizes) -> list[dict[str, float]]:
         """Lengths of the step; the weight of the trace is that of a light regularisation."""
-        return [{"rate": rate, "trace": 0.1} for rate in np.geomspace(0.01, 1.0, sizes.n_traces).round(4).tolist()]
+        return [{"rate": rate, "trace": 0.1} for rate in np.geomspace(0.001, 0.1, sizes.n_traces).round(4).tolist()]
 
     def rows(self, trial: Trial, every: int, seed: int, setting: dict[str, float], sizes: Sizes) -> Iterator[Row]:
         """A row for each mini-batch; the number of steps taken in all counts as eigenpairs."""
