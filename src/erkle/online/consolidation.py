@@ -183,6 +183,8 @@ class Consolidation:
         seed = whole(meta["seed"], "seed", 0, "generators start from such")
         model = cls(len(arrays["kernel.B"]), fit, share, seed)
         unpack_field(model.field, arrays, meta["field"], _fit, lambda parts: np.array(parts["X"], order="C"))
+        if meta["fixed"] is not model.fixed or (model.fixed and len(model.field.entries) > 1):
+            raise ValueError("there is more than one candidate, but the setting was given")
         for entry in model.field.entries:
             if not is_plain(entry.model, (model.kernel.n_objects, entry.setting.rank)):
                 raise ValueError("a candidate's coordinates are no matrix of numbers of its rank")
@@ -197,7 +199,7 @@ class Consolidation:
 
 
 def _largest_rank(n_objects: int) -> int:
-    return max(1, min(n_objects - 1, _LARGEST_MAP // n_objects))
+    return max(1, min(n_objects - 1, _LARGEST_MAP // max(1, n_objects)))
 
 
 def _fit(rank: int, ridge: float) -> Fit:
