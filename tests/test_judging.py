@@ -97,7 +97,7 @@ def test_every_answer_is_in_one_bin_of_confidence(excess):
 
 def test_recent_answers_count_most():
     judge = Judge()
-    judge.hear(np.concatenate([np.full(800, 2.0), np.full(200, -2.0)]), 1)
+    judge.hear(np.concatenate([np.full(840, 2.0), np.full(160, -2.0)]), 1)
     assert judge.error == pytest.approx(0.5, abs=0.05)
     assert judge.weight == pytest.approx(1000 / 4, rel=0.05)
 

@@ -231,6 +231,8 @@ class Consolidation:
         seed = whole(meta["seed"], "seed", 0, "generators start from such")
         model = cls(len(arrays["kernel.B"]), fit, share, seed)
         unpack_field(model.field, arrays, meta["field"], _fit, lambda parts: np.array(parts["X"], order="C"))
+        if meta["fixed"] is not model.fixed or (model.fixed and len(model.field.entries) > 1):
+            raise ValueError("there is more than one candidate, but the setting was given")
         for entry in model.field.entries:
             if not is_plain(entry.model, (model.kernel.n_objects, entry.setting.rank + 1)):
                 raise ValueError("a candidate's coordinates are no matrix of numbers of its rank")
@@ -245,7 +247,7 @@ class Consolidation:
 
 
 def _largest_rank(n_objects: int) -> int:
-    return min(n_objects - 1, max(_LEAST_RANK, _LARGEST_MAP // n_objects))
+    return max(1, min(n_objects - 1, max(_LEAST_RANK, _LARGEST_MAP // max(1, n_objects))))
 
 
 def _fit(rank: int, ridge: float, shift: float) -> Fit:
