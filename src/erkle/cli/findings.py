@@ -12,7 +12,7 @@ from erkle.online import ERKLE
 from erkle.online.field import Candidate
 from erkle.online.judging import Reliability
 
-__all__ = ["calibration", "choice", "disputed", "findings", "in_conflict", "selection_table", "setting"]
+__all__ = ["calibration", "choice", "disputed", "findings", "in_conflict", "is_choice", "selection_table", "setting"]
 
 _COUNTS = ("n_questions", "n_repeated", "n_contradicted", "n_unsatisfiable", "floor")
 
@@ -26,25 +26,31 @@ def setting(candidate: Candidate) -> str:
     return ", ".join(f"{name} {value:g}" for name, value in candidate.setting.items())
 
 
+def is_choice(selection: Sequence[Candidate]) -> bool:
+    """Whether there was anything to choose from."""
+    return len(selection) > 1
+
+
 def choice(selection: Sequence[Candidate]) -> str:
-    """Which candidate leads, and why: how it predicted, and what the next best would have been.
+    """Which candidate leads, and why.
 
     >>> choice([Candidate({"rank": 2}, 1.0, 0.5, 0.2, "leads"), Candidate({"rank": 3}, 0.0, 0.6, 0.25, "runs")])
-    'rank 2, the best of 2 settings at predicting recent answers before learning them (20.0 % wrong), with weight 1.00'
+    'rank 2: of 2 settings it had the least loss on recent answers, each predicted before it was learned
+    (20.0 % wrong); its weight is 1.00'
     """
     leader = _leader(selection)
     tried = counted(len(selection), "setting")
     if math.isnan(leader.error):
-        return f"{setting(leader)}, the first of {tried}; there were too few answers to compare them"
+        return f"{setting(leader)}, the first of {tried}: there are too few answers to compare them"
     return (
-        f"{setting(leader)}, the best of {tried} at predicting recent answers before learning them "
-        f"({per_cent(leader.error)} wrong), with weight {leader.weight:.2f}"
+        f"{setting(leader)}: of {tried} it had the least loss on recent answers, each predicted before it was learned "
+        f"({per_cent(leader.error)} wrong); its weight is {leader.weight:.2f}"
     )
 
 
 def findings(learner: ERKLE, conflicts: Conflicts | None) -> dict[str, object]:
     """All in numbers, as JSON can hold them; None for what a learner does not know."""
-    chosen = {**_leader(learner.selection_)._asdict()} if learner.selection_ else None
+    chosen = _leader(learner.selection_)._asdict() if is_choice(learner.selection_) else None
     counts = conflicts and {name: getattr(conflicts, name) for name in _COUNTS}
     return {
         "chosen": chosen and {name: None if value != value else value for name, value in chosen.items()},

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from erkle import __version__, metrics
 from erkle.cli.curve import WINDOW, ErrorCurve
-from erkle.cli.findings import calibration, choice, findings, in_conflict, selection_table
+from erkle.cli.findings import calibration, choice, findings, in_conflict, is_choice, selection_table
 from erkle.cli.screen import console, counted, per_cent
 from erkle.cli.settings import Settings
 from erkle.cli.workers import Judgement
@@ -64,7 +64,7 @@ def write_report(report: Report) -> None:
     for name in _FILES[-2:]:
         # That of an earlier run must not stay behind.
         (out / name).unlink(missing_ok=True)
-    if learner.selection_:
+    if is_choice(learner.selection_):
         write_text(out / "selection.csv", _table(*selection_table(learner.selection_)))
     if report.workers:
         write_text(out / "workers.csv", _table(*report.workers.table()))
@@ -138,7 +138,7 @@ def _tell(report: Report) -> None:
     console.print(f"Predicted wrongly before learning: {per_cent(curve.prequential)} ({recent})")
     if report.n_test:
         console.print(f"Wrong on {counted(report.n_test, 'test answer')}: {per_cent(curve.points[-1, 3])}")
-    if learner.selection_:
+    if is_choice(learner.selection_):
         console.print(f"Chosen: {choice(learner.selection_)}.")
     console.print(f"Confidence of its predictions: {calibration(learner.reliability_)}.")
     if report.conflicts:

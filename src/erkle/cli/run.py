@@ -82,7 +82,8 @@ class Run:
 
     def mark(self) -> None:
         """Make a point of the error curve on the way."""
-        self.curve.mark(self._error(self.test[:: 1 + (len(self.test) - 1) // _MOST_TESTED]))
+        every = -(-len(self.test) // _MOST_TESTED)
+        self.curve.mark(self._error(self.test[:: max(1, every)]))
 
     def finish(self) -> None:
         """Make the last point of the error curve, after a last fit of all answers if the learner makes such fits."""

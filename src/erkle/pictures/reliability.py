@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 Floats = npt.NDArray[np.float64]
 
 # Sizes of the picture and its parts in points.
-SIDE, FOOT, GAP = 300.0, 60.0, 14.0
+SIDE, FOOT, GAP = 300.0, 60.0, 34.0
 LEFT, RIGHT, BOTTOM, TOP, TITLE_ROOM = 52.0, 18.0, 42.0, 30.0, 16.0
 
 
@@ -40,7 +40,7 @@ def reliability_figure(
     Examples
     --------
     >>> figure = reliability_figure([30, 70], [0.6, 0.9], [0.55, 0.9])
-    >>> [axes.get_ylabel() for axes in figure.axes]
+    >>> [axes.get_title(loc="left") for axes in figure.axes]
     ['right', 'answers']
     """
     n, x, y = _checked(n_answers, confidence, accuracy)
@@ -63,8 +63,8 @@ def _draw_dots(axes: Axes, n: Floats, x: Floats, y: Floats) -> None:
     axes.scatter(x, y, s=12.0 + 60.0 * n / n.max(initial=1.0), color=COLOURS[0], zorder=3, clip_on=False)
     axes.set(ylim=(min(50.0, 10.0 * np.floor(y.min(initial=50.0) / 10.0)), 100.0), xticklabels=[])
     axes.yaxis.set_major_formatter(StrMethodFormatter("{x:g} %"))
-    axes.set_ylabel("right", loc="top")
-    axes.annotate("as sure as right", (72.0, 72.0), (6.0, -10.0), textcoords="offset points", color=SOFT, fontsize=8)
+    _name(axes, "right")
+    axes.annotate("as sure as right", (81.0, 81.0), (8.0, -14.0), textcoords="offset points", color=SOFT, fontsize=8)
 
 
 def _draw_bars(axes: Axes, n: Floats, x: Floats) -> None:
@@ -75,7 +75,7 @@ def _draw_bars(axes: Axes, n: Floats, x: Floats) -> None:
     axes.xaxis.set_major_formatter(StrMethodFormatter("{x:g} %"))
     axes.yaxis.set_major_locator(MaxNLocator(2, integer=True))
     axes.yaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
-    axes.set_ylabel("answers", loc="top")
+    _name(axes, "answers")
     axes.set_xlabel("how sure it was before learning", loc="right")
 
 
@@ -89,6 +89,10 @@ def _panel(figure: Figure, bottom: float, tall: float) -> Axes:
     axes.grid(color=FAINT, linewidth=0.8)
     axes.set_axisbelow(True)
     return axes
+
+
+def _name(axes: Axes, what: str) -> None:
+    axes.set_title(what, loc="left", fontsize=9, color=SOFT, pad=8, x=-0.14)
 
 
 def _write_title(figure: Figure, title: str | None) -> None:
