@@ -47,10 +47,11 @@ def hear(excess: Array, first: int, discount: float, temperatures: Array, sums: 
 
 @compiled
 def excess_of_map(X: Array, T: Array, excess: Array) -> None:
-    """d²(a, b) - d²(a, c) of each row of T, for coordinates X."""
+    """d²(a, b) - d²(a, c) of each row of T, for coordinates X with a last column of shifts."""
+    last = X.shape[1] - 1
     for i in range(T.shape[0]):
         a, b, c = T[i, 0], T[i, 1], T[i, 2]
-        total = 0.0
-        for k in range(X.shape[1]):
+        total = X[b, last] - X[c, last]
+        for k in range(last):
             total += (X[a, k] - X[b, k]) ** 2 - (X[a, k] - X[c, k]) ** 2
         excess[i] = total

@@ -1,5 +1,7 @@
 """The low-rank kernel: K = Q diag(values) Q' with r orthonormal columns, moved by one answer in O(r³) whatever n is.
 
+Beside it stands a diagonal of shifts, which no move touches: what makes an object far from all others alike.
+
 A move lives in the span of Q and of two sparse vectors F on the three objects. With F = QG + NL', N orthonormal and
 orthogonal to Q, it is a core of size r + 2 whose eigenpairs give the projection onto the cone, the truncation to r and
 the shrinking of the trace at once. The new basis is Q M + F Y: the rotation M goes to R alone, where Q = B R, and only
@@ -40,11 +42,12 @@ memory_dtype = np.dtype(
 
 
 class LowRankState(NamedTuple):
-    """B (n, r), R (r, r), eigenvalues by falling size, scalars, and room for rows of Q."""
+    """B (n, r), R (r, r), eigenvalues by falling size, shifts (n,), scalars, and room for rows of Q."""
 
     B: Array
     R: Array
     values: Array
+    shifts: Array
     memory: Array
     rows: Array
 
@@ -68,11 +71,11 @@ def distances(state: LowRankState, a: int, b: int, c: int) -> tuple[float, float
     coordinates(state, a, rows[0])
     coordinates(state, b, rows[1])
     coordinates(state, c, rows[2])
-    near = far = 0.0
+    near, far = state.shifts[b], state.shifts[c]
     for k in range(state.memory[0].size):
         near += values[k] * (rows[0, k] - rows[1, k]) ** 2
         far += values[k] * (rows[0, k] - rows[2, k]) ** 2
-    return near, far, near - far
+    return state.shifts[a] + near, state.shifts[a] + far, near - far
 
 
 @compiled
@@ -83,7 +86,7 @@ def move(state: LowRankState, triplet: tuple[int, int, int], change: Move) -> in
     memory.credit += 1
     size = memory.size
     U, D = _sparse_basis(change)
-    G = state.rows[:, :size].T @ U
+    G = np.ascontiguousarray(state.rows[:, :size].T) @ U
     L = _rest(G)
     new = (L[0, 0] > 0.0) + (L[1, 1] > 0.0)
     core = _core(state.values, G, L, D)
@@ -129,7 +132,7 @@ def _move_within(state: LowRankState, core: Array, rate: float) -> None:
     spectrum, vectors = np.linalg.eigh(core)
     size = core.shape[0]
     _set_values(state, spectrum, size, rate)
-    state.R[:size, :size] = state.R[:size, :size] @ np.ascontiguousarray(vectors[:, ::-1])
+    state.R[:size, :size] = _turn(state, size) @ np.ascontiguousarray(vectors[:, ::-1])
 
 
 @compiled
@@ -206,7 +209,7 @@ def _solve_upper(L: Array, V: Array) -> Array:
 def _change_basis(state: LowRankState, triplet: tuple[int, int, int], M: Array, Y: Array) -> None:
     """Q <- Q M + Y on the three rows, by R and three rows of B alone if R allows it."""
     size, kept = M.shape
-    R = state.R[:size, :size] @ M
+    R = _turn(state, size) @ M
     rows = np.ascontiguousarray(Y.T)
     if kept > size or not _eliminate(R.T.copy(), rows, _LEAST_PIVOT):
         _replace_basis(state, triplet, M, Y)
@@ -221,11 +224,17 @@ def _change_basis(state: LowRankState, triplet: tuple[int, int, int], M: Array, 
 def _replace_basis(state: LowRankState, triplet: tuple[int, int, int], M: Array, Y: Array) -> None:
     """The same with every row of B multiplied out."""
     size, kept = M.shape
-    multiply_out(state, state.R[:size, :size] @ M)
+    multiply_out(state, _turn(state, size) @ M)
     state.memory[0].size = kept
     for i in range(3):
         for k in range(kept):
             state.B[triplet[i], k] += Y[i, k]
+
+
+@compiled
+def _turn(state: LowRankState, size: int) -> Array:
+    """The part of R in use, in one piece: Numba warns where it multiplies anything else."""
+    return np.ascontiguousarray(state.R[:size, :size])
 
 
 @compiled

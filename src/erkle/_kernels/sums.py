@@ -11,7 +11,13 @@ from erkle._kernels.compiling import compiled, compiled_in_memory
 from erkle._kernels.parts import slopes, value
 from erkle.losses import Loss
 
-__all__ = ["sum_by_kernel", "sum_by_kernel_with_own_loss", "sum_by_map", "sum_by_map_with_own_loss"]
+__all__ = [
+    "sum_by_kernel",
+    "sum_by_kernel_with_own_loss",
+    "sum_by_map",
+    "sum_by_map_with_own_loss",
+    "sum_by_shifted_map",
+]
 
 Array = Any
 
@@ -63,6 +69,30 @@ def _sum_by_map(loss: Loss, T: Array, offsets: Array, X: Array, G: Array) -> flo
         if near == 0.0 and far == 0.0:
             continue
         for k in range(X.shape[1]):
+            to_near = 2.0 * near * (X[a, k] - X[b, k])
+            to_far = 2.0 * far * (X[a, k] - X[c, k])
+            G[a, k] += to_near + to_far
+            G[b, k] -= to_near
+            G[c, k] -= to_far
+    return total
+
+
+@compiled
+def sum_by_shifted_map(loss: Loss, T: Array, X: Array, G: Array) -> float:
+    """The sum at coordinates X whose last column is not one, but added to every distance from the object."""
+    G[:] = 0.0
+    total, last = 0.0, X.shape[1] - 1
+    for i in range(T.shape[0]):
+        a, b, c = T[i, 0], T[i, 1], T[i, 2]
+        d_near, d_far = X[b, last], X[c, last]
+        for k in range(last):
+            d_near += (X[a, k] - X[b, k]) ** 2
+            d_far += (X[a, k] - X[c, k]) ** 2
+        total += value(loss, d_near, d_far)
+        near, far = slopes(loss, d_near, d_far)
+        G[b, last] += near
+        G[c, last] += far
+        for k in range(last):
             to_near = 2.0 * near * (X[a, k] - X[b, k])
             to_far = 2.0 * far * (X[a, k] - X[c, k])
             G[a, k] += to_near + to_far

@@ -15,7 +15,7 @@ from erkle._kernels import sums
 from erkle._kernels.parts import cannot_compile, is_stamped
 from erkle.losses import Loss
 
-__all__ = ["ByKernel", "ByMap", "Objective", "Terms", "terms_of"]
+__all__ = ["ByKernel", "ByMap", "ByShiftedMap", "Objective", "Terms", "terms_of"]
 
 Floats = NDArray[np.float64]
 
@@ -116,3 +116,28 @@ class ByMap(NamedTuple):
     def of(self, terms: Terms) -> Self:
         """The same objective of other terms."""
         return self._replace(terms=terms)
+
+
+class ByShiftedMap(NamedTuple):
+    """sum of losses + weight * sum of all squared coordinates + shift_weight * sum of squared shifts.
+
+    The shifts are the last column: what is added to the squared distance of each object from all others. Without a
+    weight they stay as they are.
+    """
+
+    terms: Terms
+    weight: float
+    shift_weight: float | None
+
+    def __call__(self, at: Floats) -> tuple[float, Floats]:
+        """Value and gradient at coordinates and shifts."""
+        G = np.empty(at.shape)
+        total = sums.sum_by_shifted_map(self.terms.loss, self.terms.T, at, G)
+        X, shifts = at[:, :-1], at[:, -1]
+        G[:, :-1] += 2.0 * self.weight * X
+        total += self.weight * float(np.vdot(X, X))
+        if self.shift_weight is None:
+            G[:, -1] = 0.0
+            return total, G
+        G[:, -1] += 2.0 * self.shift_weight * shifts
+        return total + self.shift_weight * float(shifts @ shifts), G

@@ -60,22 +60,24 @@ class LowRank(NamedTuple):
 
 
 class LowRankKernel:
-    """K = Q diag(values) Q', rank r or less."""
+    """K = Q diag(values) Q' + diag(shifts), the first of rank r or less."""
 
     def __init__(self, n_objects: int, rank: int, trace: float = 0.0) -> None:
         memory = np.zeros(1, compiled.memory_dtype)
         memory["trace"] = trace
-        self._hold(np.zeros((n_objects, rank)), np.eye(rank), np.zeros(rank), memory)
+        self._hold(np.zeros((n_objects, rank)), np.eye(rank), np.zeros(rank), np.zeros(n_objects), memory)
 
-    def _hold(self, B: Floats, R: Floats, values: Floats, memory: NDArray[np.void]) -> None:
-        # Room for new objects is doubled when it is used up, so that adding one costs O(r) in the mean.
-        self._room = B
-        self._state = compiled.LowRankState(B, R, values, memory, np.zeros((3, len(values))))
+    def _hold(self, B: Floats, R: Floats, values: Floats, shifts: Floats, memory: NDArray[np.void]) -> None:
+        # There is room for half as many objects more when it is used up, so that adding one costs O(r) in the mean.
+        self._room = B, shifts
+        self._state = compiled.LowRankState(B, R, values, shifts, memory, np.zeros((3, len(values))))
 
     @classmethod
-    def of_map(cls, X: Floats, rank: int, trace: float) -> Self:
-        """The kernel XX', to go on with; X has at least as many columns as are needed, or fewer than ``rank``."""
+    def of_map(cls, X: Floats, rank: int, trace: float, shifts: Floats | None = None) -> Self:
+        """The kernel XX' of rank ``rank`` at most, plus a diagonal of shifts, to go on with."""
         kernel = cls(len(X), rank, trace)
+        if shifts is not None:
+            kernel._state.shifts[:] = shifts - shifts.min()
         # The eigenvectors of XX' by the small matrix X'X; directions lost in rounding are left out.
         values, vectors = np.linalg.eigh(X.T @ X)
         values, vectors = values[::-1][:rank], vectors[:, ::-1][:, :rank]
@@ -89,22 +91,27 @@ class LowRankKernel:
     @classmethod
     def from_arrays(cls, arrays: dict[str, NDArray[Any]]) -> Self:
         """The kernel that `arrays` came from; it goes on exactly as that one would."""
-        _check_arrays(arrays["B"], arrays["R"], arrays["values"], arrays["memory"])
+        _check_arrays(**{name: arrays[name] for name in ("B", "R", "values", "shifts", "memory")})
         kernel = cls.__new__(cls)
         memory = np.zeros(1, compiled.memory_dtype)
         memory[0] = tuple(arrays["memory"])
-        B, R, values = (np.array(arrays[name], dtype=np.float64, order="C") for name in ("B", "R", "values"))
-        kernel._hold(B, R, values, memory)
+        B, R, values, shifts = (np.array(arrays[name], order="C") for name in ("B", "R", "values", "shifts"))
+        kernel._hold(B, R, values, shifts, memory)
         return kernel
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """All of the state, as plain arrays of numbers."""
-        B, R, values, memory, _ = self._state
-        return {"B": B, "R": R, "values": values, "memory": np.array(memory[0].item(), dtype=np.float64)}
+        B, R, values, shifts, memory, _ = self._state
+        numbers = np.array(memory[0].item(), dtype=np.float64)
+        return {"B": B, "R": R, "values": values, "shifts": shifts, "memory": numbers}
 
     def copy(self) -> Self:
         """Another kernel of the same state."""
         return self.from_arrays(self.arrays())
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Field by field, a copy would hold B twice, and the rows in use apart from the room to grow into.
+        return type(self).from_arrays, (self.arrays(),)
 
     @property
     def n_objects(self) -> int:
@@ -121,7 +128,7 @@ class LowRankKernel:
         return int(self._state.memory[0]["n_active" if name == "n_eigenpairs" else name])
 
     def map(self) -> Floats:
-        """Coordinates X, (n, rank), with K = XX'; columns by falling length."""
+        """Coordinates X, (n, rank), with K = XX' but for the diagonal; columns by falling length."""
         return self._rows(slice(None))
 
     def _rows(self, ids: Any) -> Floats:
@@ -133,32 +140,46 @@ class LowRankKernel:
     def matrix(self) -> Floats:
         """K, (n, n)."""
         X = self.map()
-        return np.asarray(X @ X.T)
+        return np.asarray(X @ X.T + np.diag(self._state.shifts))
+
+    @property
+    def shifts(self) -> Floats:
+        """What K has on its diagonal beyond XX'."""
+        return np.asarray(self._state.shifts)
 
     def excess(self, T: NDArray[np.int64]) -> Floats:
         """d²(a, b) - d²(a, c) of each row."""
         a, b, c = (self._rows(ids) for ids in T.T)
-        return np.asarray(((a - b) ** 2).sum(axis=1) - ((a - c) ** 2).sum(axis=1))
+        shifts = self._state.shifts
+        near, far = ((a - b) ** 2).sum(axis=1) + shifts[T[:, 1]], ((a - c) ** 2).sum(axis=1) + shifts[T[:, 2]]
+        return np.asarray(near - far)
 
     def grow(self, n_new: int) -> None:
         """Add objects at the origin: like everything and nothing."""
-        B = self._state.B
-        n = len(B)
-        if n + n_new > len(self._room):
-            self._room = np.zeros((max(n + n_new, math.ceil(1.5 * n)), B.shape[1]))
-            self._room[:n] = B
-        self._state = self._state._replace(B=self._room[: n + n_new])
+        B, shifts = self._state.B, self._state.shifts
+        n, room = len(B), len(self._room[0])
+        if n + n_new > room:
+            room = max(n + n_new, math.ceil(1.5 * n))
+            self._room = np.zeros((room, B.shape[1])), np.zeros(room)
+            self._room[0][:n], self._room[1][:n] = B, shifts
+        # One that is new is as far from the others as they are in the mean.
+        self._room[1][n : n + n_new] = shifts.mean()
+        self._state = self._state._replace(B=self._room[0][: n + n_new], shifts=self._room[1][: n + n_new])
 
     def learn(self, rule: Rule, stretch: Stretch) -> None:
         """Learn the rows in order; what cannot be learned raises, and its excess and those behind it stay NaN."""
         go_on(self._state, rule, stretch, 0)
 
 
-def _check_arrays(B: NDArray[Any], R: NDArray[Any], values: NDArray[Any], memory: NDArray[Any]) -> None:
+def _check_arrays(
+    B: NDArray[Any], R: NDArray[Any], values: NDArray[Any], shifts: NDArray[Any], memory: NDArray[Any]
+) -> None:
     names, rank = list(compiled.memory_dtype.names or ()), len(values)
-    if len(B) < 3 or not is_plain(B, (len(B), rank)):
+    if len(B) < 3 or rank < 1 or not is_plain(B, (len(B), rank)):
         raise ValueError("B is no matrix of numbers with a column for each eigenvalue")
     if not is_plain(R, (rank, rank)) or not is_plain(values, (rank,)) or (values < 0.0).any():
         raise ValueError("R and values do not fit B")
+    if not is_plain(shifts, (len(B),)) or (shifts < 0.0).any():
+        raise ValueError("shifts are no list of a number for each object")
     if not is_plain(memory, (len(names),)) or not 0 <= memory[names.index("size")] <= rank:
         raise ValueError("memory is no list of so many numbers")

@@ -41,6 +41,10 @@ class Alone:
         """Coordinates of a low-rank kernel."""
         return cast(LowRankKernel, self.kernel).map()
 
+    def matrix(self) -> NDArray[np.float64]:
+        """The kernel, (n, n), positive semidefinite up to the tolerance of its eigenpairs."""
+        return self.kernel.matrix()
+
     def learn(self, rule: Rule, stretch: Stretch, new: NDArray[np.int64]) -> None:
         """Learn the rows in order."""
         try:

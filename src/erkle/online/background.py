@@ -19,14 +19,15 @@ class Background:
         self._copy = Consolidation.unpack({name: array.copy() for name, array in arrays.items()}, meta)
         self._review, self._fitted = model.next_review, len(history)
         pool = ThreadPoolExecutor(1, thread_name_prefix="erkle-consolidation")
-        self.future: Future[None] = pool.submit(self._copy.fit, history.copy())
+        self.future: Future[None] = pool.submit(self._copy.finish, history.copy())
         pool.shutdown(wait=False)
 
     def result(self, model: Consolidation, history: NDArray[np.int32]) -> Consolidation:
         """The copy, having learned what came after; or the model itself, if it has been fitted again since."""
         self.future.result()
-        if model.next_review != self._review or model.n_objects != self._copy.n_objects:
+        if model.next_review != self._review:
             return model
+        self._copy.grow(model.n_objects - self._copy.n_objects)
         rows = history[self._fitted :].astype(np.int64)
         numbers = np.arange(self._fitted + 1, len(history) + 1)
         if len(rows):

@@ -198,7 +198,9 @@ class ERKLE(KernelLearner, BaseEstimator):  # type: ignore[misc]
         if background:
             self._job = self._job or Background(self._model, self._replay.history)
             return self._job.future
-        self._model.fit(self._replay.history)
+        self._model.finish(self._replay.history)
+        # One in the background would know less than this one.
+        self._job = None
         self._kernel_cache = None
         return None
 
@@ -238,33 +240,39 @@ class ERKLE(KernelLearner, BaseEstimator):  # type: ignore[misc]
         return self._kernel_cache
 
     def _matrix(self) -> NDArray[np.float64]:
-        if isinstance(self._model, Alone) and isinstance(self._model.kernel, DenseKernel):
-            return projected(self._model.kernel.matrix())
         n = self.n_objects_
+        if self._is_exact:
+            return projected(self._model.matrix())
         if n > _LARGEST_MATRIX:
             raise ValueError(
-                f"The kernel of {n} objects would take {8e-9 * n * n:.0f} GB; use embedding_, whose distances are the "
-                "same, or decision_function."
+                f"The kernel of {n} objects would take {8e-9 * n * n:.0f} GB; use embedding_ for coordinates and "
+                "decision_function for answers."
             )
-        X = self._map()
-        return np.asarray(X @ X.T)
+        return self._model.matrix()
 
     @property
     def embedding_(self) -> NDArray[np.float64]:
-        """All coordinates, (n, rank): their distances are the kernel's; columns by falling variance."""
+        """All coordinates, (n, rank), by falling variance: their distances are the kernel's.
+
+        ``LowRank()`` may find that some objects are farther from all others alike; that stands on the diagonal of
+        the kernel, and in no coordinate.
+        """
         self._check_fitted()
-        return super().embedding_ if self.kernel is None else embedding.principal(self._map())
+        return super().embedding_ if self._is_exact else embedding.principal(self._model.map())
 
     def embedding(self, n_components: int = 2) -> NDArray[np.float64]:
         """The first coordinates, (n, n_components): a map."""
-        if self.kernel is None:
+        self._check_fitted()
+        if self._is_exact:
             return super().embedding(n_components)
         whole(n_components, "n_components", 1, "a map needs a coordinate")
         X = self.embedding_[:, :n_components]
         return np.pad(X, ((0, 0), (0, n_components - X.shape[1])))
 
-    def _map(self) -> NDArray[np.float64]:
-        return self._model.map()
+    @property
+    def _is_exact(self) -> bool:
+        """What the model is, and not what the parameters, which may have been set anew, would make of it."""
+        return isinstance(self._model, Alone) and isinstance(self._model.kernel, DenseKernel)
 
     def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
         """Probabilities, (m, 2), of a being nearer to c and of a being nearer to b, for each row (a, b, c).

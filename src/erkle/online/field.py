@@ -76,9 +76,11 @@ class Field(Generic[Setting, Model]):
 
     def weights(self) -> list[float]:
         """What each candidate counts for in a mixture: all the same without evidence, soon the leader alone."""
-        best = self.leader.judge.evidence
+        # Between two reviews another one may be better than the leader.
+        best = min(entry.judge.evidence for entry in self.entries)
         weights = [math.exp(_TRUST * (best - entry.judge.evidence)) for entry in self.entries]
-        return [weight / sum(weights) if weight > _LEAST_WEIGHT * max(weights) else 0.0 for weight in weights]
+        weights = [weight if weight > _LEAST_WEIGHT else 0.0 for weight in weights]
+        return [weight / sum(weights) for weight in weights]
 
     def _retire(self, hopeless: list[Entry[Setting, Model]], seen: int) -> None:
         for entry in hopeless:
@@ -96,9 +98,9 @@ class Field(Generic[Setting, Model]):
         return rows
 
 
-def next_review(seen: int, first: int, share: float) -> int:
+def next_review(seen: int, share: float) -> int:
     """The number of answers at which to look again: a share more than now."""
-    return max(first, seen + max(5, math.ceil(share * seen)))
+    return seen + max(5, math.ceil(min(share * seen, 1e15)))
 
 
 def _fields(setting: Any) -> dict[str, float]:

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from erkle.online.field import Entry, Field
 from erkle.online.judging import Judge
+from erkle.parameters import whole
 
 __all__ = ["Packed", "pack_field", "prefixed", "under", "unpack_field"]
 
@@ -51,5 +52,7 @@ def unpack_field(
         )
         for i, fields in enumerate(meta["candidates"])
     ]
-    field.leader = field.entries[meta["leader"]]
-    field.retired = {setting(*fields): seen for fields, seen in meta["retired"]}
+    field.leader = field.entries[whole(meta["leader"], "leader", 0, "it is the place of a candidate")]
+    field.retired = {
+        setting(*fields): whole(seen, "retired", 0, "it counts answers") for fields, seen in meta["retired"]
+    }

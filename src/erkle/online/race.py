@@ -12,6 +12,7 @@ from erkle.losses import STE
 from erkle.online.field import Entry, Field, next_review
 from erkle.online.judging import Judge
 from erkle.online.packing import Packed, pack_field, prefixed, under, unpack_field
+from erkle.parameters import number, whole
 from erkle.steps import Constant
 
 __all__ = ["Pace", "Race"]
@@ -43,11 +44,11 @@ class Race:
     """Candidates that all learn every answer; the model is a mixture by evidence, which soon is the leader alone."""
 
     def __init__(self, n_objects: int) -> None:
-        most = min(_LARGEST_RANK, n_objects - 1)
+        most = _largest_rank(n_objects)
         paces = dict.fromkeys(Pace(min(rank, most), trace, rate) for rank, trace, rate in _START)
         entries = [Entry(pace, LowRankKernel(n_objects, pace.rank, pace.trace), Judge(_DISCOUNT)) for pace in paces]
         self.field: Field[Pace, LowRankKernel] = Field(
-            entries, lambda leader: self._neighbours(leader.setting, most), _MOST, _HOPELESS
+            entries, lambda leader: self._neighbours(leader.setting), _MOST, _HOPELESS
         )
         self.judge = Judge()
         self.shares = _shares_of(self.field)
@@ -69,6 +70,11 @@ class Race:
     def map(self) -> Floats:
         """Coordinates of the mixture."""
         return np.concatenate([np.sqrt(scale) * entry.model.map() for entry, scale in self._shares()], axis=1)
+
+    def matrix(self) -> Floats:
+        """The kernel, (n, n)."""
+        X = self.map()
+        return np.asarray(X @ X.T)
 
     def learn(self, rule: Rule, stretch: Stretch, new: NDArray[np.int64]) -> None:
         """Every candidate learns the rows in order by a rule of its own."""
@@ -92,10 +98,11 @@ class Race:
         """Choose the leader."""
         self.field.review(seen, lambda pace, leader: LowRankKernel.of_map(leader.model.map(), pace.rank, pace.trace))
         self.shares = _shares_of(self.field)
-        self.next_review = next_review(seen, _FIRST, _SHARE)
+        self.next_review = next_review(seen, _SHARE)
 
-    def _neighbours(self, pace: Pace, most: int) -> Iterator[Pace]:
+    def _neighbours(self, pace: Pace) -> Iterator[Pace]:
         """Twice the rank if none has more, and the weights and rates next to the leader's."""
+        most = _largest_rank(self.n_objects)
         if pace.rank < most and pace.rank == max(entry.setting.rank for entry in self.field.entries):
             yield pace._replace(rank=min(2 * pace.rank, most))
         for trace in _beside(TRACES, pace.trace):
@@ -118,10 +125,30 @@ class Race:
     def unpack(cls, arrays: dict[str, NDArray[Any]], meta: dict[str, Any]) -> Self:
         """The model that was packed."""
         race = cls(len(arrays["candidate0.model.B"]))
-        unpack_field(race.field, arrays, meta["field"], Pace, LowRankKernel.from_arrays)
+        unpack_field(race.field, arrays, meta["field"], _pace, LowRankKernel.from_arrays)
+        for pace, kernel in ((entry.setting, entry.model) for entry in race.field.entries):
+            if (kernel.n_objects, kernel.rank) != (race.n_objects, pace.rank):
+                raise ValueError("the candidates' kernels are of other sizes than they should be")
         race.judge = Judge.from_arrays(under("judge", arrays))
-        race.shares, race.next_review = meta["shares"], meta["next_review"]
+        race.shares = [number(share, "a share", "it is a weight") for share in meta["shares"]]
+        if len(race.shares) != len(race.field.entries):
+            raise ValueError("there is not one share for each candidate")
+        race.next_review = whole(meta["next_review"], "next_review", 0, "it counts answers")
         return race
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self).unpack, self.pack()
+
+
+def _largest_rank(n_objects: int) -> int:
+    return min(_LARGEST_RANK, n_objects - 1)
+
+
+def _pace(rank: int, trace: float, rate: float) -> Pace:
+    """A setting that a candidate can have, or an error."""
+    if trace not in TRACES or rate not in RATES:
+        raise ValueError("a candidate has a weight of the trace or a rate that is none of ours")
+    return Pace(whole(rank, "rank", 1, "a kernel of rank 0 knows nothing"), trace, rate)
 
 
 def _shares_of(field: Field[Pace, LowRankKernel]) -> list[float]:

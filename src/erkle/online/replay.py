@@ -89,8 +89,9 @@ class Replay:
 
     def _remember(self, T: NDArray[np.int64]) -> None:
         if self._kept + len(T) > 2 * self.keep:
-            self._history[: self.keep] = self._history[self._kept - self.keep : self._kept]
-            self._kept = self.keep
+            last = self.history[max(0, self._kept - self.keep) :].copy()
+            self._kept = len(last)
+            self._history[: self._kept] = last
         needed = self._kept + len(T)
         if needed > len(self._history):
             room = np.empty((max(needed, 2 * len(self._history)), 3), np.int32)

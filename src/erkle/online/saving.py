@@ -3,6 +3,7 @@
 Law: a loaded learner goes on exactly where the saved one would have, to the last bit.
 """
 
+import sys
 from os import PathLike, fspath
 from typing import Any, TypeVar, cast
 
@@ -12,7 +13,8 @@ from numpy.typing import NDArray
 from erkle.files import FileError, load_npz, save_npz
 from erkle.kernels.low_rank import LowRank
 from erkle.losses import LOSSES, Loss, check_loss
-from erkle.online.models import MODELS
+from erkle.online.consolidation import Consolidation
+from erkle.online.models import MODELS, Model
 from erkle.online.replay import Replay, generator
 from erkle.online.settings import check_settings
 from erkle.steps import STEPS, Step, check_step
@@ -31,9 +33,9 @@ def save(learner: Any, path: str | PathLike[str], labels: list[str] | None) -> N
     if labels is not None and len(labels) != learner.n_objects_:
         raise ValueError(f"There are {len(labels)} labels for {learner.n_objects_} objects; pass one for each.")
     arrays, meta = pack(learner)
-    if learner.kernel is not None:
+    if not learner._is_exact:
         arrays["map"] = learner.embedding_
-    if learner.kernel is None or learner.n_objects_ <= _LARGEST_MATRIX:
+    if learner._is_exact or learner.n_objects_ <= _LARGEST_MATRIX:
         arrays["kernel"] = learner.kernel_
     if labels is not None:
         arrays["labels"] = np.array(labels, dtype=np.str_)
@@ -85,7 +87,7 @@ def unpack(
         raise FileError(f"{name}: holds no learner; pass a file that ERKLE.save or `erkle learn` wrote.")
     try:
         model = MODELS[meta["model"]].unpack(arrays, meta)
-        _check(arrays["history"], meta, model.n_objects)
+        _check(arrays["history"], meta, model)
         learner: Learner = cast(Any, kind)(
             loss=loss if loss is not None else _part(meta["loss"], LOSSES, "loss", name),
             step=step if step is not None else _part(meta["step"], STEPS, "step", name),
@@ -111,14 +113,17 @@ def _restore(learner: Any, model: Any, history: NDArray[np.int32], meta: dict[st
     learner._begin(model, replay, meta["n_mistakes"])
 
 
-def _check(history: NDArray[Any], meta: dict[str, Any], n: int) -> None:
+def _check(history: NDArray[Any], meta: dict[str, Any], model: Model) -> None:
     passes, seen, mistakes, keep = (
         _count(meta, name) for name in ("replay_passes", "n_triplets_seen", "n_mistakes", "replay_keep")
     )
+    n, keeps_all = model.n_objects, passes > 1 or isinstance(model, Consolidation)
     sound = {
         "history is no list of triplets": history.ndim == 2 and history.shape[1] == 3 and history.dtype == np.int32,
         "history names unknown objects": bool(((history >= 0) & (history < n)).all()),
         "history has another length": len(history) in range(min(seen, keep), seen + 1 if keep else 1),
+        "not all answers are kept": keep == sys.maxsize or not keeps_all,
+        "the next review is over": model.next_review >= seen,
         "other parameters are wanted": set(meta["parameters"]) == set(_PLAIN),
         "replay_passes is 0": passes >= 1,
         "there are more mistakes than answers": mistakes <= seen,

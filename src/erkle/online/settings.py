@@ -14,6 +14,7 @@ from erkle.steps import PassiveAggressive, Step, check_step
 __all__ = ["Settings", "check_settings"]
 
 DIRECTIONS = ("canonical", "gradient")
+_DEFAULTS = (GNMDS(), PassiveAggressive(), "canonical")
 
 
 class Settings(NamedTuple):
@@ -63,7 +64,8 @@ def _check_kernel(learner: Any, loss: Loss, step: Step, n_objects: int) -> LowRa
     if kernel.chooses:
         if kernel.trace is not None:
             raise ValueError('LowRank("auto") chooses its weight of the trace; leave it at None, or pass a rank.')
-        if (loss, step, learner.direction) != (GNMDS(), PassiveAggressive(), "canonical"):
+        # The types too: as tuples, Constant(1.0) and PassiveAggressive(1.0) are the same.
+        if (type(loss), type(step)) != (GNMDS, PassiveAggressive) or (loss, step, learner.direction) != _DEFAULTS:
             raise ValueError('LowRank("auto") chooses its own loss and step; leave them out, or pass a rank.')
         return kernel
     if isinstance(kernel.rank, str):
