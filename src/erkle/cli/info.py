@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from erkle import metrics
 from erkle.cli.facts import repeats, show, some
-from erkle.cli.findings import calibration, choice, disputed, in_conflict, setting
+from erkle.cli.findings import calibration, choice, disputed, in_conflict, is_choice, setting
 from erkle.cli.screen import checking_bar, per_cent
 from erkle.conflicts import find
 from erkle.files import FileError, load_npz
@@ -66,8 +66,9 @@ def _kind_of_facts(model: Model, arrays: dict[str, Any]) -> dict[str, str]:
         moves = f"{model.count('n_active'):,}, of which {model.count('n_projections'):,} projected"
         return {"moves": moves, "rank": str(rank)}
     selection = model.field.candidates()
-    running = [candidate for candidate in selection if candidate.weight]
-    lines = [f"{setting(candidate)}: {_judged(candidate)}" for candidate in running]
+    if not is_choice(selection):
+        return {}
+    lines = [f"{setting(candidate)}: {_judged(candidate)}" for candidate in selection if candidate.weight]
     return {"chosen": choice(selection), "in use": "\n".join(lines)}
 
 

@@ -41,7 +41,7 @@ def learn_file(path: Path, settings: Settings) -> bool:
     test = _test_answers(settings, contents.labels) if settings.test else contents.held_out
     run = Run(settings, contents.labels, test)
     position = _resumed(run, path) if run.checkpoint.exists() else Position(0, 0, 0)
-    compile_first(settings)
+    compile_first(settings.pattern)
     n_to_learn = contents.n_answers - len(contents.held_out)
     with watching() as interruption, LearningBar(n_to_learn) as bar, interruption.finishing_first():
         _learn_all(path, contents, position, run, bar, interruption)
@@ -60,7 +60,7 @@ def learn_stream(settings: Settings) -> bool:
     run = Run(settings, labels, _test_answers(settings, labels))
     if run.checkpoint.exists():
         run.resume()
-    compile_first(settings)
+    compile_first(settings.pattern)
     if sys.stdin.isatty():
         console.print("Reading answers from the keyboard: anchor,near,far a line, Ctrl-D to end.", style="dim")
     try:

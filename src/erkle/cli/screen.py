@@ -17,12 +17,10 @@ from rich.progress import (
 
 from erkle._kernels.compiling import when_compiling
 from erkle.cli.curve import WINDOW, ErrorCurve
-from erkle.cli.settings import Settings
 from erkle.online import ERKLE
 
 __all__ = [
     "LearningBar",
-    "announcing_compilation",
     "checking_bar",
     "compile_first",
     "console",
@@ -54,20 +52,12 @@ def counted(number: int, thing: str) -> str:
     return f"{number:,} {thing}" + ("" if number == 1 else "s")
 
 
-def compile_first(settings: Settings) -> None:
-    """Compile before the clock and the bar start."""
-    learner = settings.pattern
-    with announcing_compilation():
-        # As many answers as it takes to come to a first fit of them.
-        ERKLE(3, learner.loss, learner.step, kernel=learner.kernel).fit(_SOME)
-
-
-@contextmanager
-def announcing_compilation() -> Iterator[None]:
-    """Say so if anything has to be compiled inside the block, for that takes a while."""
+def compile_first(learner: ERKLE) -> None:
+    """Compile what a learner needs before the clock and the bar start, and say so, for that takes a while."""
     words = "Compiling for this machine: once, some ten seconds; later runs start at once."
     with when_compiling(lambda: console.print(words, style="dim")):
-        yield
+        # As many answers as it takes to come to a first fit of them.
+        ERKLE(3, learner.loss, learner.step, kernel=learner.kernel).fit(_SOME)
 
 
 @contextmanager
