@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 import time
+from contextlib import contextmanager
 
 import numpy as np
 import pytest
@@ -68,17 +69,29 @@ def test_an_interrupted_stream_and_one_with_a_wrong_line_still_give_results(erkl
     assert learned(tmp_path / "b").n_triplets_seen_ == 2
 
 
-def test_a_stream_interrupted_between_reading_and_learning_keeps_what_it_has(erkle, tmp_path, monkeypatch):
-    chunks = [b"cat,dog,bus\nbus,dog,cat\n", b"new,newer,cat\n"]
+@contextmanager
+def fed(monkeypatch, chunks):
+    """Standard input that brings each chunk when the one before has been looked at, and stays open."""
+    looked = threading.Semaphore(1)
+    hold_out = Run.hold_out
+    monkeypatch.setattr(Run, "hold_out", lambda run, T: (looked.release(), hold_out(run, T))[1])
     reader, writer = os.pipe()
-    interrupting(monkeypatch, Run, "hold_out", 2)
-    feeder = threading.Thread(target=lambda: [os.write(writer, chunk) and time.sleep(0.5) for chunk in chunks])
+    feeder = threading.Thread(target=lambda: [looked.acquire(timeout=300) and os.write(writer, c) for c in chunks])
     with os.fdopen(reader) as stream:
         monkeypatch.setattr(sys, "stdin", stream)
         feeder.start()
-        run = erkle("learn", "-", "--out", tmp_path)
+        yield
         feeder.join()
     os.close(writer)
+
+
+CHUNKS = [b"cat,dog,bus\nbus,dog,cat\n", b"new,newer,cat\n"]
+
+
+def test_a_stream_interrupted_between_reading_and_learning_keeps_what_it_has(erkle, tmp_path, monkeypatch):
+    with fed(monkeypatch, CHUNKS):
+        interrupting(monkeypatch, Run, "hold_out", 2)
+        run = erkle("learn", "-", "--out", tmp_path)
     assert run.returncode == 130, run.stderr
     assert learned(tmp_path).n_triplets_seen_ == 2
 
@@ -103,15 +116,8 @@ def test_a_stream_that_names_one_object_too_many_keeps_what_it_has(erkle, tmp_pa
             raise ValueError(f"{n_objects} objects do not fit; learn fewer objects at once.")
 
     monkeypatch.setattr("erkle.cli.run._check_memory", refuses)
-    reader, writer = os.pipe()
-    chunks = [b"cat,dog,bus\nbus,dog,cat\n", b"new,newer,cat\n"]
-    feeder = threading.Thread(target=lambda: [os.write(writer, chunk) and time.sleep(0.5) for chunk in chunks])
-    with os.fdopen(reader) as stream:
-        monkeypatch.setattr(sys, "stdin", stream)
-        feeder.start()
+    with fed(monkeypatch, CHUNKS):
         run = erkle("learn", "-", "--exact", "--holdout", 0.01, "--out", tmp_path)
-        feeder.join()
-    os.close(writer)
     assert run.returncode == 2
     assert "5 objects do not fit" in run.stderr
     assert learned(tmp_path).n_triplets_seen_ == 2
