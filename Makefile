@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check format static bench compare docs clean
+.PHONY: help run test check format static bench people large compare docs clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -26,6 +26,12 @@ static: .venv/dev  ## the checks that run no code
 
 bench: .venv/dev  ## measure the speed and accuracy claims of the docs
 	$(BIN)/python -m benchmarks
+
+people: .venv/dev  ## measure the learner that needs no tuning; goes on after an interruption
+	$(BIN)/python -m benchmarks.people
+
+large: .venv/dev  ## learn five million answers about 100,000 objects with the command
+	$(BIN)/python -m benchmarks.hundred_thousand
 
 compare: .venv/dev  ## measure beside cblearn, in an environment of its own
 	$(BIN)/python -m benchmarks.compare

@@ -38,32 +38,38 @@ def total(K, T, loss):
     return value, G
 
 
-def project(K):
+def project(K, rank=None, shrink=0.0):
+    """The kernel nearest to K of at most this rank, its eigenvalues smaller by ``shrink``; and K's smallest one."""
     values, vectors = np.linalg.eigh(K)
-    return (vectors * np.maximum(values, 0)) @ vectors.T, values[0]
+    kept = np.maximum(values - shrink, 0)
+    kept[: len(K) - (rank or len(K))] = 0
+    return (vectors * kept) @ vectors.T, values[0]
 
 
-def step_once(K, triplet, number, loss, step, name):
+def step_once(K, triplet, number, loss, step, name, rank=None, trace=0.0):
+    """The kernel after one answer, and whether it moved; each move shrinks it by its rate times ``trace``."""
     a, b, c = triplet
     d_near, d_far = distance(K, a, b), distance(K, a, c)
     near, far = loss.slopes(max(0, d_near), max(0, d_far))
     gamma = step.magnitude(number, d_near - d_far, (near - far) / 2, 10 if name == "canonical" else 6)
     if gamma == 0:
         return K, False
-    return project(K - gamma * direction(len(K), a, b, c, near, far, name))[0], True
+    rate = gamma / ((near - far) / 2) if near > far else gamma
+    moved = K - gamma * direction(len(K), a, b, c, near, far, name)
+    return project(moved, rank, rate * trace)[0], True
 
 
-def erkle(T, K, loss, step, name="canonical", passes=1, seed=None):
+def erkle(T, K, loss, step, name="canonical", passes=1, seed=None, **limits):
     """The kernel after the stream T, and how many moves were made."""
     rng = np.random.default_rng(seed)
     active = 0
     for j, triplet in enumerate(T, start=1):
-        K, moved = step_once(K, triplet, j, loss, step, name)
+        K, moved = step_once(K, triplet, j, loss, step, name, **limits)
         active += moved
         draws = rng.random(passes - 1) if passes > 1 else []
         if j > 2 * passes:
             for k, draw in enumerate(draws, start=1):
-                K, moved = step_once(K, T[int(draw * j)], j + k, loss, step, name)
+                K, moved = step_once(K, T[int(draw * j)], j + k, loss, step, name, **limits)
                 active += moved
     return K, active
 

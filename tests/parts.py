@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
+from numba.core.dispatcher import Dispatcher
 
 from erkle import (
     CKL,
@@ -78,7 +79,16 @@ def relative(K, expected):
 
 def state(learner):
     """All a learner knows, as something that can be compared: equal states go on equally, to the last bit."""
-    arrays = {name: array.tobytes() for name, array in learner._model.kernel.arrays().items()}
+    packed, meta = learner._model.pack()
+    arrays = {name: array.tobytes() for name, array in packed.items()}
     replay = learner._replay
     draws = replay.rng.bit_generator.state if replay.passes > 1 else None
-    return arrays, replay.history.tolist(), replay.seen, draws, learner.n_mistakes_
+    return arrays, meta, replay.history.tolist(), replay.seen, draws, learner.n_mistakes_
+
+
+def in_python(monkeypatch, *modules):
+    """Put the Python source of every compiled function of the modules in its place."""
+    for module in modules:
+        for name, value in vars(module).copy().items():
+            if isinstance(value, Dispatcher):
+                monkeypatch.setattr(module, name, value.py_func)

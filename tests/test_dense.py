@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numba.core.dispatcher import Dispatcher
 
 import erkle.kernels.dense
+import erkle.kernels.looping
 import naive
 from erkle import (
     CKL,
@@ -27,8 +27,9 @@ from erkle import (
 from erkle._kernels import dense, lanczos, loop, symmetric
 from erkle.kernels import lapack
 from erkle.kernels.dense import DenseKernel
+from erkle.kernels.looping import Rule, Stretch
 from erkle.triplets import sample
-from parts import DIRECTIONS, LOSSES, PROJECTIONS, SquaredHinge, answers, named, relative
+from parts import DIRECTIONS, LOSSES, PROJECTIONS, SquaredHinge, answers, in_python, named, relative
 
 
 def memory(learner, name):
@@ -102,7 +103,9 @@ def test_a_move_that_ends_at_the_boundary_of_the_cone_keeps_the_inverse(beyond):
     start[:3, :3] += (3 * gamma - beyond) * np.outer(w, w)
     kernel = DenseKernel(start, 1e-8, "inverse")
     kernel._state.memory["bound"] = 0.0
-    status = dense.move(kernel._state, (0, 1, 2), dense.Move(0.0, (0.0, 0.0, 0.0), 3 * gamma, tuple(w), 3 * gamma))
+    status = dense.move(
+        kernel._state, (0, 1, 2), dense.Move(0.0, (0.0, 0.0, 0.0), 3 * gamma, tuple(w), 3 * gamma, gamma)
+    )
     assert status == dense.DONE
     expected = start.copy()
     expected[:3, :3] -= 3 * gamma * np.outer(w, w)
@@ -116,30 +119,31 @@ def test_a_move_is_minus_gamma_times_the_direction():
     for canonical, name in ((True, "canonical"), (False, "gradient")):
         for near, far in ((1.0, -1.0), (0.3, -2.0), (1.0, 0.0), (0.0, -1.0), (0.0, 0.0), (1e-310, -1e-310)):
             for function in (loop.move_along, loop.move_along.py_func):
-                a1, w1, a2, w2, reach = function(0.7, near, far, canonical)
+                a1, w1, a2, w2, reach, rate = function(0.7, near, far, canonical)
                 D = (a1 * np.outer(w1, w1) - a2 * np.outer(w2, w2)) / -0.7
                 np.testing.assert_allclose(D, naive.direction(3, 0, 1, 2, near, far, name), atol=1e-14)
                 assert a1 >= 0
                 assert a2 >= 0
                 assert reach == pytest.approx(0.7 * np.linalg.eigvalsh(D)[-1])
+                # How far, over how steep: what a rate has been multiplied with is left out again.
+                assert rate == pytest.approx(1.4 / (near - far) if near - far > 1e-300 else 0.7)
 
 
 @pytest.mark.parametrize("canonical", [True, False], ids=DIRECTIONS)
 @pytest.mark.parametrize("projection", PROJECTIONS)
 def test_compiled_and_python_learn_the_same_kernel(canonical, projection, monkeypatch):
     n, T = 6, answers(6, 250, flipped=0.3)
-    arguments = (CKL(), Constant(0.5), canonical, T, np.arange(1, len(T) + 1))
+    rule, numbers = Rule(CKL(), Constant(0.5), canonical), np.arange(1, len(T) + 1)
     compiled, python = (DenseKernel(np.eye(n), 1e-2, projection) for _ in range(2))
     first, second = np.zeros(len(T)), np.zeros(len(T))
-    compiled.learn(*arguments, first)
-    for module in (symmetric, lanczos, dense, loop, erkle.kernels.dense):
-        for name, value in vars(module).copy().items():
-            if isinstance(value, Dispatcher):
-                monkeypatch.setattr(module, name, value.py_func)
+    compiled.learn(rule, Stretch(T, numbers, first))
+    in_python(monkeypatch, symmetric, lanczos, dense, loop, erkle.kernels.looping)
+    monkeypatch.setattr(loop, "_distances", dense.distances)
+    monkeypatch.setattr(loop, "_move", dense.move)
     # Compiled code reads the fields of a record as attributes, which Python does only from a recarray.
     python._state = python._state._replace(memory=python._state.memory.view(np.recarray))
     with np.errstate(all="ignore"):
-        python.learn(*arguments, second)
+        python.learn(rule, Stretch(T, numbers, second))
     np.testing.assert_allclose(first, second, atol=1e-9)
     np.testing.assert_allclose(compiled.matrix(), python.matrix(), atol=1e-9)
     for name in ("n_active", "n_eigenpairs", "n_projections"):

@@ -6,6 +6,10 @@ A move lives in the span of Q and of two sparse vectors F on the three objects. 
 orthogonal to Q, it is a core of size r + 2 whose eigenpairs give the projection onto the cone, the truncation to r and
 the shrinking of the trace at once. The new basis is Q M + F Y: the rotation M goes to R alone, where Q = B R, and only
 three rows of B change. Where R becomes ill-conditioned it is multiplied out, exactly.
+
+A new direction is a difference F - QG made longer, and so is the error of Q in it: where little of F lies outside Q,
+the basis would be lost within a dozen moves. So B'B is kept, which three changed rows change exactly, and after every
+move R is put right by what it tells of Q'Q.
 """
 
 import math
@@ -22,8 +26,9 @@ Array = Any
 
 # What is left of a unit vector outside the span of Q, squared, that is no rounding.
 _LEAST_REST = 1e-11
-# R, a product of parts of rotations, is multiplied out when a pivot of its elimination falls below this.
-_LEAST_PIVOT = 1e-6
+# R, a product of parts of rotations, is multiplied out when a pivot of its elimination falls below this, or an entry
+# grows beyond that: digits are lost in both.
+_LEAST_PIVOT, _LARGEST_ENTRY = 1e-2, 10.0
 # A rotation with a smaller pivot gives up one of the old directions for a new one, and needs R multiplied out.
 _LEAST_TURN = 1e-3
 # Rows of B that can be multiplied out in the time of a move. Directions are given up no more often than that pays for.
@@ -42,10 +47,11 @@ memory_dtype = np.dtype(
 
 
 class LowRankState(NamedTuple):
-    """B (n, r), R (r, r), eigenvalues by falling size, shifts (n,), scalars, and room for rows of Q."""
+    """B (n, r), R (r, r), B'B, eigenvalues by falling size, shifts (n,), scalars, and room for rows of Q."""
 
     B: Array
     R: Array
+    gram: Array
     values: Array
     shifts: Array
     memory: Array
@@ -87,6 +93,9 @@ def move(state: LowRankState, triplet: tuple[int, int, int], change: Move) -> in
     size = memory.size
     U, D = _sparse_basis(change)
     G = np.ascontiguousarray(state.rows[:, :size].T) @ U
+    if np.sum(G[:, 0] ** 2) > np.sum(G[:, 1] ** 2):
+        # The one with more outside Q first: else what is left of the other, and may be nothing, drowns in rounding.
+        U, D, G = U[:, ::-1].copy(), D[::-1, ::-1].copy(), G[:, ::-1].copy()
     L = _rest(G)
     new = (L[0, 0] > 0.0) + (L[1, 1] > 0.0)
     core = _core(state.values, G, L, D)
@@ -106,6 +115,7 @@ def move(state: LowRankState, triplet: tuple[int, int, int], change: Move) -> in
         _replace_basis(state, triplet, M, U @ Y)
     else:
         _move_within(state, core[:size, :size].copy(), change.rate)
+    _straighten(state)
     return DONE
 
 
@@ -211,24 +221,46 @@ def _change_basis(state: LowRankState, triplet: tuple[int, int, int], M: Array, 
     size, kept = M.shape
     R = _turn(state, size) @ M
     rows = np.ascontiguousarray(Y.T)
-    if kept > size or not _eliminate(R.T.copy(), rows, _LEAST_PIVOT):
+    if kept > size or np.abs(R).max() > _LARGEST_ENTRY or not _eliminate(R.T.copy(), rows, _LEAST_PIVOT):
         _replace_basis(state, triplet, M, Y)
         return
     state.R[:size, :size] = R
-    for i in range(3):
-        for k in range(size):
-            state.B[triplet[i], k] += rows[k, i]
+    _add_to_rows(state, triplet, np.ascontiguousarray(rows.T))
 
 
 @compiled
 def _replace_basis(state: LowRankState, triplet: tuple[int, int, int], M: Array, Y: Array) -> None:
     """The same with every row of B multiplied out."""
     size, kept = M.shape
-    multiply_out(state, _turn(state, size) @ M)
+    _multiply(state, _turn(state, size) @ M)
     state.memory[0].size = kept
     for i in range(3):
         for k in range(kept):
             state.B[triplet[i], k] += Y[i, k]
+    # Only now: before the rows were added, columns could be long, and their products without digits.
+    _measure(state)
+
+
+@compiled
+def _add_to_rows(state: LowRankState, triplet: tuple[int, int, int], rows: Array) -> None:
+    """Change three rows of B, and B'B with them."""
+    B, gram, size = state.B, state.gram, rows.shape[1]
+    for i in range(3):
+        row = B[triplet[i]]
+        for j in range(size):
+            for k in range(size):
+                gram[j, k] += (row[j] + rows[i, j]) * (row[k] + rows[i, k]) - row[j] * row[k]
+        for k in range(size):
+            row[k] += rows[i, k]
+
+
+@compiled
+def _straighten(state: LowRankState) -> None:
+    """Make Q orthonormal to the square of its error, by a step of Newton's towards (Q'Q)^(-1/2)."""
+    size = state.memory[0].size
+    R = _turn(state, size)
+    square = np.ascontiguousarray(R.T) @ (np.ascontiguousarray(state.gram[:size, :size]) @ R)
+    state.R[:size, :size] = 1.5 * R - 0.5 * (R @ square)
 
 
 @compiled
@@ -246,6 +278,28 @@ def _is_singular(M: Array) -> bool:
 @compiled
 def multiply_out(state: LowRankState, R: Array) -> None:
     """B <- B R, and the identity in the place of R."""
+    _multiply(state, R)
+    _measure(state)
+
+
+@compiled
+def _measure(state: LowRankState) -> None:
+    """B'B from all rows."""
+    B, gram, size = state.B, state.gram, state.memory[0].size
+    gram[:] = 0.0
+    for i in range(B.shape[0]):
+        for j in range(size):
+            weight = B[i, j]
+            if weight != 0.0:
+                for k in range(j + 1):
+                    gram[j, k] += weight * B[i, k]
+    for j in range(size):
+        for k in range(j):
+            gram[k, j] = gram[j, k]
+
+
+@compiled
+def _multiply(state: LowRankState, R: Array) -> None:
     state.memory[0].n_multiplied += 1
     state.memory[0].credit = 0
     B, (size, kept) = state.B, R.shape

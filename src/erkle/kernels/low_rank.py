@@ -65,12 +65,13 @@ class LowRankKernel:
     def __init__(self, n_objects: int, rank: int, trace: float = 0.0) -> None:
         memory = np.zeros(1, compiled.memory_dtype)
         memory["trace"] = trace
-        self._hold(np.zeros((n_objects, rank)), np.eye(rank), np.zeros(rank), np.zeros(n_objects), memory)
+        gram, values, shifts = np.zeros((rank, rank)), np.zeros(rank), np.zeros(n_objects)
+        self._hold(np.zeros((n_objects, rank)), np.eye(rank), gram, values, shifts, memory)
 
-    def _hold(self, B: Floats, R: Floats, values: Floats, shifts: Floats, memory: NDArray[np.void]) -> None:
+    def _hold(self, B: Floats, R: Floats, gram: Floats, values: Floats, shifts: Floats, memory: Any) -> None:
         # There is room for half as many objects more when it is used up, so that adding one costs O(r) in the mean.
         self._room = B, shifts
-        self._state = compiled.LowRankState(B, R, values, shifts, memory, np.zeros((3, len(values))))
+        self._state = compiled.LowRankState(B, R, gram, values, shifts, memory, np.zeros((3, len(values))))
 
     @classmethod
     def of_map(cls, X: Floats, rank: int, trace: float, shifts: Floats | None = None) -> Self:
@@ -84,6 +85,7 @@ class LowRankKernel:
         kept = int(np.count_nonzero(values > 1e-9 * max(values[0], 1e-200))) if len(values) else 0
         state = kernel._state
         state.B[:, :kept] = X @ (vectors[:, :kept] / np.sqrt(values[:kept]))
+        state.gram[:kept, :kept] = state.B[:, :kept].T @ state.B[:, :kept]
         state.values[:kept] = values[:kept]
         state.memory["size"] = kept
         return kernel
@@ -91,19 +93,19 @@ class LowRankKernel:
     @classmethod
     def from_arrays(cls, arrays: dict[str, NDArray[Any]]) -> Self:
         """The kernel that `arrays` came from; it goes on exactly as that one would."""
-        _check_arrays(**{name: arrays[name] for name in ("B", "R", "values", "shifts", "memory")})
+        parts = {name: arrays[name] for name in ("B", "R", "gram", "values", "shifts")}
+        _check_arrays(**parts, memory=arrays["memory"])
         kernel = cls.__new__(cls)
         memory = np.zeros(1, compiled.memory_dtype)
         memory[0] = tuple(arrays["memory"])
-        B, R, values, shifts = (np.array(arrays[name], order="C") for name in ("B", "R", "values", "shifts"))
-        kernel._hold(B, R, values, shifts, memory)
+        kernel._hold(**{name: np.array(part, order="C") for name, part in parts.items()}, memory=memory)
         return kernel
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """All of the state, as plain arrays of numbers."""
-        B, R, values, shifts, memory, _ = self._state
+        B, R, gram, values, shifts, memory, _ = self._state
         numbers = np.array(memory[0].item(), dtype=np.float64)
-        return {"B": B, "R": R, "values": values, "shifts": shifts, "memory": numbers}
+        return {"B": B, "R": R, "gram": gram, "values": values, "shifts": shifts, "memory": numbers}
 
     def copy(self) -> Self:
         """Another kernel of the same state."""
@@ -172,13 +174,20 @@ class LowRankKernel:
 
 
 def _check_arrays(
-    B: NDArray[Any], R: NDArray[Any], values: NDArray[Any], shifts: NDArray[Any], memory: NDArray[Any]
+    B: NDArray[Any],
+    R: NDArray[Any],
+    gram: NDArray[Any],
+    values: NDArray[Any],
+    shifts: NDArray[Any],
+    memory: NDArray[Any],
 ) -> None:
     names, rank = list(compiled.memory_dtype.names or ()), len(values)
     if len(B) < 3 or rank < 1 or not is_plain(B, (len(B), rank)):
         raise ValueError("B is no matrix of numbers with a column for each eigenvalue")
-    if not is_plain(R, (rank, rank)) or not is_plain(values, (rank,)) or (values < 0.0).any():
-        raise ValueError("R and values do not fit B")
+    if not is_plain(R, (rank, rank)) or not is_plain(gram, (rank, rank)):
+        raise ValueError("R and gram do not fit B")
+    if not is_plain(values, (rank,)) or (values < 0.0).any():
+        raise ValueError("values are no eigenvalues, none negative, as many as B has columns")
     if not is_plain(shifts, (len(B),)) or (shifts < 0.0).any():
         raise ValueError("shifts are no list of a number for each object")
     if not is_plain(memory, (len(names),)) or not 0 <= memory[names.index("size")] <= rank:

@@ -44,8 +44,8 @@ _MOST_ITERATIONS, _LEAST_TOL = 200, 1e-6
 _ANEW = 1.5
 # Dimensions of the mixture at most, or as many as the leader has.
 _WIDEST = 25
-# Numbers in a map at most: the workspace of L-BFGS has some twenty times as many.
-_LARGEST_MAP = 10_000_000
+# Numbers in a map, beyond which the rank is limited, but not to less than this: L-BFGS works with twenty times as many.
+_LARGEST_MAP, _LEAST_RANK = 1_000_000, 5
 
 
 class Fit(NamedTuple):
@@ -200,7 +200,8 @@ class Consolidation:
                 parts.append(math.sqrt(share) * entry.model[:, :-1])
                 shifts += share * entry.model[:, -1]
                 ridge += weight * entry.setting.ridge
-        rank = leader.setting.rank if self.fixed else max(_WIDEST, leader.setting.rank)
+        widest = min(_WIDEST, _largest_rank(self.n_objects))
+        rank = leader.setting.rank if self.fixed else max(widest, leader.setting.rank)
         trace = leader.setting.ridge if self.fixed else ridge / seen
         X = np.concatenate(parts, axis=1)
         X -= X.mean(axis=0)
@@ -244,7 +245,7 @@ class Consolidation:
 
 
 def _largest_rank(n_objects: int) -> int:
-    return max(1, min(n_objects - 1, _LARGEST_MAP // n_objects))
+    return min(n_objects - 1, max(_LEAST_RANK, _LARGEST_MAP // n_objects))
 
 
 def _fit(rank: int, ridge: float, shift: float) -> Fit:

@@ -1,0 +1,78 @@
+"""`make people`: measure what is not kept yet, print the tables, and keep them in benchmarks/people.md.
+
+`python -m benchmarks.people moments zappos85` measures and prints some tables and data sets only.
+"""
+
+import os
+
+# One BLAS thread, set before anything loads a BLAS: what is compared is the algorithms.
+os.environ.update(OPENBLAS_NUM_THREADS="1", OMP_NUM_THREADS="1", MKL_NUM_THREADS="1")
+
+import argparse
+import platform
+from pathlib import Path
+
+import numba
+import numpy
+import scipy
+
+from benchmarks.people import choosing, cost, keeping, moments, paper, tables
+from benchmarks.people.demands import summary
+from benchmarks.people.streams import NAMES
+from erkle import ERKLE, RCKL, STE, Constant, LowRank, TripletEmbedding, files, triplets
+
+_PARTS = {
+    "moments": (moments, [tables.accuracy, tables.calibration]),
+    "paper": (paper, [tables.small_set, tables.large_set, tables.wrong_answers]),
+    "choosing": (choosing, [tables.purely_online, tables.choices]),
+    "cost": (cost, [tables.objects, tables.races]),
+}
+
+
+def main() -> None:
+    options = _options()
+    parts = [part for name, part in _PARTS.items() if name in options.names] or list(_PARTS.values())
+    chosen = [name for name in NAMES if name in options.names] or list(NAMES)
+    n_seeds = 1 if options.quick else options.seeds
+    _compile()
+    keeping.measure([unit for part, _ in parts for unit in part.units(chosen, n_seeds, options.quick)])
+    made = [table(chosen, n_seeds, options.quick) for _, some in parts for table in some]
+    text = "\n\n".join([_about(n_seeds), summary(made), *map(str, made)]) + "\n"
+    print(text)
+    if not options.names and not options.quick:
+        files.write_text(Path(__file__).parents[1] / "people.md", text)
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.people", description=__doc__)
+    known = [*_PARTS, *NAMES]
+    parser.add_argument("names", nargs="*", metavar="name", help=f"tables or data sets: {', '.join(known)}")
+    parser.add_argument("--seeds", type=int, default=5, help="splits to average over")
+    parser.add_argument("--quick", action="store_true", help="one seed and few sizes; people.md is left as it is")
+    options = parser.parse_args()
+    for name in options.names:
+        if name not in known:
+            parser.error(f"There is no table or data set {name}; choose from {', '.join(known)}.")
+    return options
+
+
+def _compile() -> None:
+    T = triplets.sample(5, 300, 0)
+    for kernel in (LowRank(), LowRank(consolidate="off"), LowRank(2), LowRank(2, 1e-3, 0.05), None):
+        ERKLE(5, passes=2, kernel=kernel).fit(T)
+    ERKLE(5, STE(), Constant(0.3), kernel=LowRank(2, 1e-3)).fit(T)
+    TripletEmbedding(5, ridge=1.0).fit(T)
+    RCKL(5).fit(T)
+
+
+def _about(n_seeds: int) -> str:
+    versions = f"Python {platform.python_version()}, NumPy {numpy.__version__}, SciPy {scipy.__version__}"
+    return (
+        f"# Measured by `make people`\n\n{versions}, Numba {numba.__version__}; one BLAS thread; a shared machine, CPU "
+        f"time. Means over {n_seeds} seeds, each of which splits the questions anew: a fifth of them, with all their "
+        "answers, is held out, and the rest is shuffled and learned in that order."
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,79 @@
+"""What choosing costs: the automatic learner beside the best fixed setting, in errors and in CPU time."""
+
+import time
+from typing import Any
+
+from benchmarks.people.keeping import Unit
+from benchmarks.people.streams import Stream, first
+from erkle import ERKLE, STE, Constant, LowRank
+
+RANKS = (2, 3, 5, 10, 20, 40)
+# Per answer: at 10,000 answers, ridges of 0.1 to 10.
+TRACES = (1e-5, 3e-5, 1e-4, 3e-4, 1e-3)
+_SHARE = 0.05
+PASSES = (10, 1)
+
+
+def online(name: str, seed: int, passes: int) -> dict[str, Any]:
+    """Kernels in a race, and the one that led at the end alone."""
+    data = first(name, seed)
+    race = ERKLE(data.n_objects, passes=passes, random_state=seed, kernel=LowRank(consolidate="off"))
+    found = _timed(race, data)
+    setting = _leader(race)
+    kernel, step = LowRank(setting["rank"], setting["trace"]), Constant(setting["rate"])
+    alone = ERKLE(data.n_objects, STE(), step, passes=passes, random_state=seed, kernel=kernel)
+    return {**found, "setting": setting, "alone": _timed(alone, data)}
+
+
+def consolidated(name: str, seed: int) -> dict[str, Any]:
+    """Fits side by side, and the one that led at the end alone."""
+    data = first(name, seed)
+    fits = ERKLE(data.n_objects, random_state=1000 + seed, kernel=LowRank())
+    found = _timed(fits, data)
+    setting = _leader(fits)
+    kernel = LowRank(setting["rank"], setting["ridge"] / len(data.train), _SHARE)
+    alone = ERKLE(data.n_objects, random_state=1000 + seed, kernel=kernel)
+    return {**found, "setting": setting, "alone": _timed(alone, data)}
+
+
+def _leader(model: ERKLE) -> dict[str, Any]:
+    return next(row.setting for row in model.selection_ if row.status == "leads")
+
+
+def _timed(model: ERKLE, data: Stream) -> dict[str, float]:
+    start = time.process_time()
+    model.fit(data.train)
+    seconds = time.process_time() - start
+    return {"error": 1.0 - model.score(data.test), "seconds": seconds}
+
+
+def exact(name: str, seed: int, passes: int) -> float:
+    """Error of the paper's learner."""
+    return _error(first(name, seed), passes=passes, random_state=seed)
+
+
+def fixed(name: str, seed: int, passes: int, rank: int) -> float:
+    """Error of PA with a rank."""
+    return _error(first(name, seed), passes=passes, random_state=seed, kernel=LowRank(rank))
+
+
+def fixed_fit(name: str, seed: int, rank: int) -> list[float]:
+    """Errors of consolidated kernels of a rank, by weight of the trace."""
+    kernels = [LowRank(rank, trace, _SHARE) for trace in TRACES]
+    return [_error(first(name, seed), random_state=1000 + seed, kernel=kernel) for kernel in kernels]
+
+
+def _error(data: Stream, **settings: Any) -> float:
+    return 1.0 - ERKLE(data.n_objects, **settings).fit(data.train).score(data.test)
+
+
+def units(names: list[str], n_seeds: int, quick: bool) -> list[Unit]:
+    chosen, references = [], []
+    for seed in range(n_seeds):
+        for name in names:
+            chosen.append(Unit(consolidated, (name, seed)))
+            chosen += [Unit(online, (name, seed, passes)) for passes in PASSES]
+            references += [Unit(exact, (name, seed, passes)) for passes in PASSES]
+            references += [Unit(fixed, (name, seed, passes, rank)) for passes in PASSES for rank in RANKS]
+            references += [Unit(fixed_fit, (name, seed, rank)) for rank in RANKS]
+    return chosen + references

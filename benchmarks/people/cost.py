@@ -1,0 +1,72 @@
+"""The cost of an answer must not depend on the number of objects: rank 10, purely online, one process, one run.
+
+Repetitions take turns between the sizes, and medians are compared, so that what else the machine does falls on all
+alike. Every object has its place before the clock starts, as after a long stream: from an empty kernel a million
+objects would take millions of answers to get there, and until then a move is cheap. Answers are coin tosses: most of
+them surprise the kernel however long it learns, and only those that moved it are counted.
+"""
+
+import time
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.people.keeping import Unit
+from erkle import ERKLE, LowRank, triplets
+from erkle.datasets import answered
+from erkle.kernels.low_rank import LowRankKernel
+from erkle.online.alone import Alone
+
+SIZES = (1_000, 10_000, 100_000, 1_000_000)
+RANK, N_ANSWERS, TURNS = 10, 20_000, 15
+
+
+def cost() -> dict[str, Any]:
+    """Microseconds per active answer by number of objects, and bytes."""
+    learners = {n: _experienced(n) for n in SIZES}
+    for n, learner in learners.items():
+        learner.partial_fit(triplets.sample(n, N_ANSWERS, 0))
+    costs: dict[int, list[float]] = {n: [] for n in SIZES}
+    for turn in range(1, TURNS + 1):
+        for n, learner in learners.items():
+            costs[n].append(_active_cost(learner, triplets.sample(n, N_ANSWERS, turn)))
+    return {str(n): {"µs": float(np.median(costs[n])), "bytes": _n_bytes(learners[n])} for n in SIZES}
+
+
+def _experienced(n: int) -> ERKLE:
+    learner = ERKLE(n, kernel=LowRank(RANK)).partial_fit([])
+    X = 0.2 * np.random.default_rng([1, n]).standard_normal((n, RANK))
+    learner._model = Alone(LowRankKernel.of_map(X, RANK, 0.0))
+    return learner
+
+
+def _active_cost(learner: ERKLE, T: NDArray[np.int64]) -> float:
+    active, start = learner.n_active_, time.process_time()
+    learner.partial_fit(T)
+    return 1e6 * (time.process_time() - start) / (learner.n_active_ - active)
+
+
+def _n_bytes(learner: ERKLE) -> list[int]:
+    """Bytes of the kernel and its judge, and of the recent answers that are kept to tell of conflicts."""
+    return [sum(array.nbytes for array in learner._model.pack()[0].values()), learner._replay._history.nbytes]
+
+
+def race(n_objects: int, n_answers: int) -> dict[str, float]:
+    """CPU seconds of the automatic choice, purely online, and its error on the last tenth before it knew."""
+    X = np.random.default_rng([0, n_objects]).standard_normal((n_objects, 5))
+    T = answered(triplets.sample(n_objects, n_answers, 0), X)
+    learner = ERKLE(n_objects, kernel=LowRank(consolidate="off")).partial_fit([])
+    start = time.process_time()
+    decisions = learner.prequential(T)
+    seconds = time.process_time() - start
+    return {"seconds": seconds, "error": float(np.mean(decisions[-n_answers // 10 :] <= 0))}
+
+
+def units(names: list[str], n_seeds: int, quick: bool) -> list[Unit]:
+    return [Unit(cost, ()), *(Unit(race, arguments) for arguments in races(quick))]
+
+
+def races(quick: bool) -> list[tuple[int, int]]:
+    """Numbers of objects and of answers."""
+    return [(1_000_000, n) for n in ((100_000,) if quick else (100_000, 1_000_000))]

@@ -1,0 +1,53 @@
+"""The paper's synthetic sets, where a low rank is no help: d = 50; and wrong answers about points in few dimensions."""
+
+from typing import Any
+
+import numpy as np
+
+from benchmarks.batch import TASKS, TRACES, task
+from benchmarks.people.keeping import Unit
+from benchmarks.people.streams import flipped
+from erkle import ERKLE, RCKL, LowRank, Popularity
+from erkle.datasets import make_gaussian
+
+
+def small(seed: int, n_answers: int, share: float) -> float:
+    """Error of the learner told nothing, n = 100."""
+    train, test = task(n_answers, share, seed)
+    return 1.0 - ERKLE(100, kernel=LowRank(), random_state=1000 + seed).fit(train).score(test)
+
+
+def small_batch(seed: int, n_answers: int, share: float) -> dict[str, Any]:
+    """Errors of RCKL by trace weight and of popularity, n = 100."""
+    train, test = task(n_answers, share, seed)
+    path = [1.0 - fit.score(test) for fit in RCKL(100).fit_path(train, TRACES)]
+    return {"RCKL": path, "popularity": 1.0 - Popularity(100).fit(train).score(test)}
+
+
+def many(seed: int) -> dict[str, float]:
+    """5000 objects and 10,000 answers."""
+    T = make_gaussian(5000, 50, 110_000, random_state=seed).triplets
+    train, test = T[:10_000], T[10_000:]
+    model = ERKLE(5000, kernel=LowRank(), random_state=1000 + seed).fit(train)
+    score = Popularity(5000).fit(train).decision_function(test)
+    return {
+        "error": 1.0 - model.score(test),
+        "ties are errors": float(np.mean(score <= 0)),
+        "ties are half": float(np.mean(score < 0) + np.mean(score == 0) / 2),
+    }
+
+
+def noisy(seed: int) -> dict[str, float]:
+    """Error against the truth after wrong answers: told nothing, and exact PA."""
+    data = flipped("gaussian5", seed)
+    models = {
+        "default": ERKLE(data.n_objects, kernel=LowRank(), random_state=1000 + seed),
+        "exact PA": ERKLE(data.n_objects),
+    }
+    return {name: 1.0 - model.fit(data.train).score(data.test) for name, model in models.items()}
+
+
+def units(names: list[str], n_seeds: int, quick: bool) -> list[Unit]:
+    seeds = range(n_seeds)
+    found = [Unit(f, (seed, n, s)) for f in (small, small_batch) for n, s in TASKS.values() for seed in seeds]
+    return found + [Unit(f, (seed,)) for f in (many, noisy) for seed in seeds]

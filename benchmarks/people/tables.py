@@ -1,0 +1,202 @@
+"""The tables: means over seeds of what has been measured, and what was demanded of them.
+
+Measurements are in files of their own, for an edit of one of those measures anew.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from benchmarks.batch import TASKS
+from benchmarks.people import choosing, cost, moments, paper
+from benchmarks.people.demands import Demand, Table
+from benchmarks.people.keeping import Unit
+from benchmarks.people.streams import N_ANSWERS, PEOPLE, WORDS, stream
+
+_SMALL_ERRORS = dict(zip(TASKS, (0.335, 0.25, 0.13, 0.26), strict=True))
+_ONLINE_ERRORS = {
+    10: {"zappos85": 0.160, "food100": 0.185, "cars60": 0.200, "aset400": 0.205},
+    1: {"zappos85": 0.175, "food100": 0.195},
+}
+
+
+def runs(
+    function: Callable[..., Any], n_seeds: int, *rest: Any, name: str | None = None, batch: bool = False
+) -> list[Any]:
+    """The results of all seeds."""
+    before = () if name is None else (name,)
+    return [Unit(function, (*before, seed, *rest), batch).result() for seed in range(n_seeds)]
+
+
+def mean(results: list[Any], *keys: str) -> Any:
+    """The mean of a number, or of each number of a list, that lies under some keys."""
+    for key in keys:
+        results = [result[key] for result in results]
+    return np.mean(results, axis=0)
+
+
+def accuracy(names: list[str], n_seeds: int, quick: bool) -> Table:
+    rows, demands = [], []
+    for name in names:
+        found = runs(moments.learner, n_seeds, name=name)
+        for size, words in moments.sizes(name, quick).items():
+            error, seconds = mean(found, "sizes", str(size))
+            best = mean(runs(moments.oracle, n_seeds, size, name=name, batch=True))
+            what, ms = f"{_words(name)}, {words}", 1e3 * seconds / size
+            ratio = Demand(f"{what}: ratio", error / best, 1.06 if name in PEOPLE else 1.2)
+            small = stream(name, 0).n_objects <= 100 and size <= N_ANSWERS
+            rate = [Demand(f"{what}: CPU ms an answer", ms, 1.0)] if small else []
+            demands += [ratio, *rate]
+            cells = [f"{error:.4f}", f"{best:.4f}", f"{ratio.value:.3f}", str(ratio), f"{ms:.2f}"]
+            rows.append([_words(name), words, f"{size:,}", *cells, *map(str, rate or [""])])
+    about = (
+        "Held-out error of `ERKLE(n, kernel=LowRank())`, told nothing, beside the lowest on the same held-out answers "
+        "of twenty batch fits of the same answers (`TripletEmbedding`, rank 2 to 20, ridge 0.001 to 1); CPU "
+        "milliseconds an answer so far, everything included."
+    )
+    header = ["data", "answers", "number", "error", "best batch", "ratio", "demanded", "ms an answer", "demanded"]
+    return Table("Accuracy at every moment", about, header, rows, demands)
+
+
+def calibration(names: list[str], n_seeds: int, quick: bool) -> Table:
+    rows = []
+    for name in [name for name in names if name in PEOPLE]:
+        found = runs(moments.learner, n_seeds, name=name)
+        rows.append([name, *(f"{mean(found, key):.4f}" for key in ("calibration", "own calibration"))])
+    about = (
+        "Mean distance of confidence and accuracy of `predict_proba`, in ten bins, at the end of the stream: on "
+        "held-out answers, and as the learner's own `reliability_` has it."
+    )
+    return Table("Calibration", about, ["data", "held-out answers", "its own estimate"], rows, [])
+
+
+def small_set(names: list[str], n_seeds: int, quick: bool) -> Table:
+    rows, demands = [], []
+    for words, task in TASKS.items():
+        error = mean(runs(paper.small, n_seeds, *task))
+        batch = runs(paper.small_batch, n_seeds, *task)
+        demands.append(Demand(f"n = 100, d = 50, {words}: error", error, _SMALL_ERRORS[words]))
+        best, popular = mean(batch, "RCKL").min(), mean(batch, "popularity")
+        rows.append([words, f"{error:.4f}", str(demands[-1]), f"{best:.4f}", f"{popular:.4f}"])
+    about = "Held-out error of the learner told nothing, of `RCKL` at the best of ten trace weights, and of popularity."
+    header = ["answers", "error", "demanded", "RCKL, best trace", "popularity"]
+    return Table("The paper's small synthetic set (n = 100, d = 50)", about, header, rows, demands)
+
+
+def large_set(names: list[str], n_seeds: int, quick: bool) -> Table:
+    found = runs(paper.many, n_seeds)
+    error = mean(found, "error")
+    demands, rows = [Demand("n = 5000, d = 50: error", error, 0.39)], []
+    for ties in ("ties are errors", "ties are half"):
+        popular = mean(found, ties)
+        demands.append(Demand(f"n = 5000, d = 50: error beside popularity's, where {ties}", error, popular))
+        rows.append([f"popularity, {ties}", f"{popular:.4f}", f"told nothing {demands[-1]}"])
+    rows.insert(0, ["told nothing", f"{error:.4f}", str(demands[0])])
+    about = "Two answers an object: popularity has not seen some objects, and its ties are counted in two ways."
+    title = "The paper's large synthetic set (n = 5000, d = 50, 10,000 answers)"
+    return Table(title, about, ["learner", "error", "demanded"], rows, demands)
+
+
+def wrong_answers(names: list[str], n_seeds: int, quick: bool) -> Table:
+    found = runs(paper.noisy, n_seeds)
+    error, exact = mean(found, "default"), mean(found, "exact PA")
+    demand = Demand("a fifth flipped: error over that of exact PA", error / exact, 0.5)
+    row = [f"{error:.4f}", f"{exact:.4f}", f"{demand.value:.3f}", str(demand)]
+    about = "Error against the truth after 10,000 answers of which a fifth were turned round; n = 90, d = 5."
+    return Table("Wrong answers", about, ["told nothing", "exact PA", "ratio", "demanded"], [row], [demand])
+
+
+def purely_online(names: list[str], n_seeds: int, quick: bool) -> Table:
+    rows, demands = [], []
+    for passes, bounds in _ONLINE_ERRORS.items():
+        for name in names:
+            error = mean(runs(choosing.online, n_seeds, passes, name=name), "error")
+            exact = mean(runs(choosing.exact, n_seeds, passes, name=name))
+            best, rank = _best_rank(name, n_seeds, passes)
+            what = f"online, {_words(name)}, passes={passes}: error"
+            found = [Demand(what, error, bounds[name])] if name in bounds else []
+            demands += found
+            cells = [f"{error:.4f}", *map(str, found or [""]), f"{exact:.4f}", f"{best:.4f} ({rank})"]
+            rows.append([_words(name), str(passes), *cells])
+    about = (
+        'Held-out error after 10,000 answers: `LowRank(consolidate="off")`, exact PA, and the best of the fixed ranks '
+        f"{', '.join(map(str, choosing.RANKS))} with PA."
+    )
+    header = ["data", "passes", "error", "demanded", "exact PA", "best fixed rank"]
+    return Table("Purely online", about, header, rows, demands)
+
+
+def choices(names: list[str], n_seeds: int, quick: bool) -> Table:
+    rows, demands = [], []
+    ways = [(f"online, passes={passes}", choosing.online, (passes,)) for passes in choosing.PASSES]
+    for how, function, rest in (*ways, ("consolidated", choosing.consolidated, ())):
+        for name in names:
+            found = runs(function, n_seeds, *rest, name=name)
+            best, setting = _best_rank(name, n_seeds, *rest) if rest else _best_fit(name, n_seeds)
+            error, seconds, alone = mean(found, "error"), mean(found, "seconds"), mean(found, "alone", "seconds")
+            what = f"choosing, {how}, {_words(name)}"
+            ratio = Demand(f"{what}: error over the best fixed", error / best, 1.05)
+            price = Demand(f"{what}: CPU time over the candidate alone", seconds / alone, 6.0)
+            demands += [ratio, price]
+            cells = [f"{error:.4f}", f"{best:.4f} ({setting})", f"{ratio.value:.3f}", str(ratio)]
+            cells += [f"{seconds:.2f}", f"{alone:.2f}", f"{price.value:.1f}", str(price)]
+            rows.append([how, _words(name), *cells])
+    about = (
+        "Errors and CPU seconds of the automatic choice after 10,000 answers, beside the setting that is best in "
+        "hindsight (online, PA of a fixed rank; consolidated, a fixed rank and trace weight), and beside the candidate "
+        "that led at the end, alone."
+    )
+    header = ["how", "data", "error", "best fixed", "ratio", "demanded"]
+    header += ["CPU s", "that candidate alone", "ratio", "demanded"]
+    return Table("What choosing costs", about, header, rows, demands)
+
+
+def objects(names: list[str], n_seeds: int, quick: bool) -> Table:
+    found, rows, demands = Unit(cost.cost, ()).result(), [], []
+    for n in cost.SIZES:
+        microseconds, (held, history) = found[str(n)]["µs"], found[str(n)]["bytes"]
+        rate = Demand(f"n = {n:,}: answers a second", 1e6 / microseconds, 20_000, at_least=True)
+        memory = Demand(f"n = {n:,}: bytes over 3·8·n·r", held / (24 * n * cost.RANK), 1.0)
+        demands += [rate, memory]
+        cells = [f"{microseconds:.1f}", f"{rate.value:,.0f}", str(rate), f"{held / 2**20:.1f}"]
+        rows.append([f"{n:,}", *cells, f"{memory.value:.2f}", str(memory), f"{history / 2**20:.1f}"])
+    least, most = (found[str(n)]["µs"] for n in (cost.SIZES[0], cost.SIZES[-1]))
+    ratio = Demand("a million objects over a thousand: cost of an answer", most / least, 1.5)
+    about = (
+        f"`LowRank({cost.RANK})`, microseconds of CPU per answer that moved the kernel: medians of {cost.TURNS} turns "
+        f"of {cost.N_ANSWERS:,} answers, after as many to warm up. A million objects over a thousand: "
+        f"{ratio.value:.2f} (demanded {ratio})."
+    )
+    header = ["objects", "µs per active answer", "answers a second", "demanded"]
+    header += ["MiB held", "over 3·8·n·r bytes", "demanded", "MiB of recent answers"]
+    return Table("Cost and the number of objects", about, header, rows, [ratio, *demands])
+
+
+def races(names: list[str], n_seeds: int, quick: bool) -> Table:
+    rows = []
+    for n, n_answers in cost.races(quick):
+        run = Unit(cost.race, (n, n_answers)).result()
+        cells = [f"{run['seconds']:.1f}", f"{n_answers / run['seconds']:,.0f}", f"{run['error']:.3f}"]
+        rows.append([f"{n:,}", f"{n_answers:,}", *cells])
+    about = (
+        '`LowRank(consolidate="off")` from its first answer on, all candidates and reviews included; points N(0, I) in '
+        "five dimensions."
+    )
+    header = ["objects", "answers", "CPU s", "answers a second", "error on the last tenth, before it knew"]
+    return Table("Choosing among a million objects, purely online", about, header, rows, [])
+
+
+def _words(name: str) -> str:
+    return WORDS.get(name, name)
+
+
+def _best_rank(name: str, n_seeds: int, passes: int) -> tuple[float, str]:
+    errors = {rank: float(mean(runs(choosing.fixed, n_seeds, passes, rank, name=name))) for rank in choosing.RANKS}
+    return min((error, f"rank {rank}") for rank, error in errors.items())
+
+
+def _best_fit(name: str, n_seeds: int) -> tuple[float, str]:
+    fits = {rank: mean(runs(choosing.fixed_fit, n_seeds, rank, name=name)) for rank in choosing.RANKS}
+    found = [(rank, *pair) for rank, errors in fits.items() for pair in zip(choosing.TRACES, errors, strict=True)]
+    return min((float(error), f"rank {rank}, trace {trace:g}") for rank, trace, error in found)
