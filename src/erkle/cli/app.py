@@ -24,6 +24,18 @@ def learn(
     answers: Annotated[str, typer.Argument(help="CSV, TSV or JSONL file of answers, or - for standard input.")],
     start: Annotated[Path | None, typer.Option(help="A kernel.npz to go on with, with its settings.")] = None,
     objects: Annotated[Path | None, typer.Option(help="File of the objects: names, or id and name.")] = None,
+    rank: Annotated[str, typer.Option(help="Largest rank of the kernel; auto chooses it, and how to learn.")] = "auto",
+    trace: Annotated[float | None, typer.Option(help="Weight of the trace, for a --rank that is a number.")] = None,
+    consolidate: Annotated[
+        str,
+        typer.Option(
+            help="When all answers are fitted again: off, or a share such as 0.05, whenever there are so many more; "
+            "auto chooses where the rank is auto, and is off elsewhere."
+        ),
+    ] = "auto",
+    exact: Annotated[
+        bool, typer.Option("--exact", help="Learn the paper's exact kernel, of any rank, for up to some 1000 objects.")
+    ] = False,
     loss: Annotated[
         str, typer.Option(help="ste, gnmds, ckl, tste or soe; with settings as in [b]ckl:mu=0.1[/b].")
     ] = "gnmds",
@@ -41,22 +53,25 @@ def learn(
     test: Annotated[Path | None, typer.Option(help="File of answers to measure the error on.")] = None,
     holdout: Annotated[float, typer.Option(help="Share of the questions kept from learning for that instead.")] = 0.0,
     shuffle: Annotated[bool, typer.Option("--shuffle", help="Learn in a random order, not the file's.")] = False,
+    worker: Annotated[
+        str | None, typer.Option(help="Column of the file that says who answered; who disagrees is told.")
+    ] = None,
     dimensions: Annotated[int, typer.Option(help="Number of coordinates in embedding.csv.")] = 2,
     out: Out = Path("erkle-out"),
     checkpoint_every: Annotated[int, typer.Option(help="Answers between two checkpoints; 0 for none.")] = 20_000,
     resume: Annotated[bool, typer.Option("--resume", help="Go on from the checkpoint in --out.")] = False,
 ) -> None:
     """Learn a kernel, a map and an error curve from answers, one at a time."""
+    from erkle.cli.choosing import kernel_from_options
     from erkle.cli.folder import results_folder
     from erkle.cli.learning import learn_file, learn_stream
     from erkle.cli.parts import loss_from_text, step_from_text
     from erkle.cli.settings import Settings
 
-    for name in ("loss", "step", "direction", "passes", "tol"):
-        source = context.get_parameter_source(name)
-        if start and source is not None and source.name == "COMMANDLINE":
-            raise ValueError(f"--start and --{name} were both given; a saved kernel is gone on with as it was begun.")
+    sources = {name: context.get_parameter_source(name) for name in context.params}
+    given = {name for name, source in sources.items() if source is not None and source.name == "COMMANDLINE"}
     settings = Settings(
+        kernel=kernel_from_options(given, exact, rank, trace, consolidate),
         loss=loss_from_text(loss),
         step=step_from_text(step),
         direction=direction,
@@ -65,6 +80,7 @@ def learn(
         seed=seed,
         start=start,
         objects=objects,
+        worker=worker,
         test=test,
         holdout=holdout,
         shuffle=shuffle,
@@ -75,6 +91,8 @@ def learn(
     )
     if answers == "-" and shuffle:
         raise ValueError("--shuffle needs all answers at once, but - is a stream; pass a file.")
+    if answers == "-" and worker is not None:
+        raise ValueError("--worker reads the answers again in the end, but - is a stream; pass a file.")
     with results_folder(out):
         finished = learn_stream(settings) if answers == "-" else learn_file(Path(answers), settings)
     if not finished:
@@ -100,7 +118,7 @@ def demo(
 def info(
     file: Annotated[Path, typer.Argument(help="A file of answers, or a kernel.npz.")],
 ) -> None:
-    """Describe a file of answers (objects, duplicates, conflicts) or a saved kernel."""
+    """Describe a file of answers (objects, duplicates, conflicts) or what a saved kernel has learned."""
     from erkle.cli.info import describe
 
     describe(file)

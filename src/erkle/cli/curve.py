@@ -36,8 +36,10 @@ class ErrorCurve:
         self.n_answers += len(mistakes)
 
     def mark(self, held_out: float) -> None:
-        """Make a point here, unless the last one is here."""
-        if self.n_answers and (not self._points or self._points[-1][0] < self.n_answers):
+        """Make a point here, in the place of one that is here already."""
+        if self._points and self._points[-1][0] == self.n_answers:
+            self._points.pop()
+        if self.n_answers:
             self._points.append((self.n_answers, self.prequential, self.last, held_out))
 
     @property

@@ -7,12 +7,13 @@ from numpy.typing import NDArray
 
 from erkle import metrics
 from erkle.cli.curve import ErrorCurve
-from erkle.cli.screen import LearningBar, announcing_compilation, console, per_cent
+from erkle.cli.findings import choice
+from erkle.cli.screen import LearningBar, compile_first, console, per_cent, waiting
 from erkle.datasets import Cities, city_answers, load_cities
 from erkle.embedding import align
+from erkle.kernels.low_rank import LowRank
 from erkle.online import ERKLE
 from erkle.pictures import maps_figure, save
-from erkle.steps import PassiveAggressiveI
 
 __all__ = ["run_demo"]
 
@@ -28,10 +29,8 @@ def run_demo(n_answers: int, wrong: float, seed: int, out: Path) -> None:
         raise ValueError(f"--wrong is {wrong}; pass a share from 0 to 1.")
     cities = load_cities()
     T = city_answers(n_answers, wrong, seed)
-    # Wrong answers are why steps are bounded, and why each answer comes up again.
-    learner = ERKLE(len(cities.names), step=PassiveAggressiveI(C=0.02), passes=3, random_state=seed)
-    with announcing_compilation():
-        ERKLE(3, step=learner.step).learn_one((0, 1, 2))
+    learner = ERKLE(len(cities.names), kernel=LowRank(), random_state=seed)
+    compile_first(learner)
     anchor, b, c = (cities.names[i] for i in T[0])
     console.print(f"Is {anchor} nearer to {b} or to {c}? ", style="bold", end="")
     console.print(f"{n_answers:,} such questions about {len(cities.names)} cities, {per_cent(wrong)} answered wrongly.")
@@ -46,6 +45,8 @@ def _learn(learner: ERKLE, T: NDArray[np.int64]) -> ErrorCurve:
         for start in range(0, len(T), _PIECE):
             curve.add(learner.prequential(T[start : start + _PIECE]))
             bar.show(curve)
+    with waiting("Fitting all answers once more."):
+        learner.consolidate()
     return curve
 
 
@@ -58,6 +59,7 @@ def _show(learner: ERKLE, curve: ErrorCurve, cities: Cities, seed: int, out: Pat
     truth = city_answers(_N_TRUE, 0.0, seed + 1)
     apart = metrics.procrustes_disparity(learned, cities.positions)
     console.print(f"Predicted wrongly before learning: {per_cent(curve.prequential)}, wrong answers included.")
+    console.print(f"Chosen: {choice(learner.selection_)}.")
     console.print(f"Wrong on {_N_TRUE:,} questions with right answers: {per_cent(1.0 - learner.score(truth))}")
     console.print(f"Distance of the learned map from the true one (Procrustes, 0 to 1): {apart:.3f}")
     console.print(f"Look at {out / 'map.png'}; the kernel is in {out / 'kernel.npz'}.", style="bold")

@@ -1,21 +1,30 @@
 """`erkle info`: what is in a file."""
 
+import math
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from erkle import metrics
-from erkle._kernels.dense import memory_dtype
 from erkle.cli.facts import repeats, show, some
+from erkle.cli.findings import calibration, choice, disputed, in_conflict, is_choice, setting
 from erkle.cli.screen import checking_bar, per_cent
+from erkle.conflicts import find
 from erkle.files import FileError, load_npz
+from erkle.kernels.dense import DenseKernel
+from erkle.kernels.low_rank import LowRank
+from erkle.online.alone import Alone
+from erkle.online.field import Candidate
+from erkle.online.models import MODELS, Model
 from erkle.triplets import Reader
 
 __all__ = ["describe"]
 
 # Repeats are found by sorting all answers; beyond this many we only count them, and say so.
 _MOST_SORTED = 5_000_000
+_MOST_DISPUTED = 5
 
 
 def describe(path: Path) -> None:
@@ -28,27 +37,62 @@ def _kernel_facts(path: Path) -> dict[str, str]:
     arrays, meta = load_npz(path)
     try:
         return _facts(path, arrays, meta)
-    except (KeyError, TypeError, AttributeError, IndexError, ZeroDivisionError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError, ZeroDivisionError) as error:
         raise FileError(f"{path.name}: is not a whole learner ({error}); restore it from a copy.") from error
 
 
 def _facts(path: Path, arrays: dict[str, Any], meta: dict[str, Any]) -> dict[str, str]:
-    if "kernel" not in arrays or meta.get("kind") != "ERKLE":
+    if meta.get("kind") != "ERKLE":
         raise FileError(f"{path.name}: holds no kernel; pass a kernel.npz that `erkle learn` or ERKLE.save wrote.")
-    names = arrays["labels"].tolist() if "labels" in arrays else []
-    memory = dict(zip(memory_dtype.names or (), arrays["memory"], strict=True))
+    model = MODELS[meta["model"]].unpack(arrays, meta)
+    names = arrays["labels"].tolist() if "labels" in arrays else None
     n_learned, n_mistakes = meta["n_triplets_seen"], meta["n_mistakes"]
-    parts = [f"{name}({', '.join(f'{field:g}' for field in fields)})" for name, *fields in (meta["loss"], meta["step"])]
-    settings = [f"{name} {value}" for name, value in meta["parameters"].items() if name != "n_objects"]
     return {
-        "objects": f"{len(arrays['kernel']):,}",
+        "objects": f"{model.n_objects:,}",
         "names": some(names) if names else "none saved",
         "answers learned": f"{n_learned:,}",
         "predicted wrongly before learning": per_cent(n_mistakes / n_learned) if n_learned else "nothing learned yet",
-        "moves": f"{int(memory['n_active']):,}, of which {int(memory['n_projections']):,} projected",
-        "rank": str(metrics.rank(arrays["kernel"])),
-        "learned with": ", ".join([*parts, *settings]),
+        "confidence": calibration(model.judge.reliability()),
+        **_kind_of_facts(model, arrays),
+        "learned with": _settings(meta),
+        **_conflict_facts(arrays["history"], names),
     }
+
+
+def _kind_of_facts(model: Model, arrays: dict[str, Any]) -> dict[str, str]:
+    """What only some learners can tell: the moves of one kernel, or the choice among many."""
+    if isinstance(model, Alone):
+        rank = metrics.rank(arrays["kernel"]) if isinstance(model.kernel, DenseKernel) else model.kernel.rank
+        moves = f"{model.count('n_active'):,}, of which {model.count('n_projections'):,} projected"
+        return {"moves": moves, "rank": str(rank)}
+    selection = model.field.candidates()
+    if not is_choice(selection):
+        return {}
+    lines = [f"{setting(candidate)}: {_judged(candidate)}" for candidate in selection if candidate.weight]
+    return {"chosen": choice(selection), "in use": "\n".join(lines)}
+
+
+def _judged(candidate: Candidate) -> str:
+    error = "not judged yet" if math.isnan(candidate.error) else f"{per_cent(candidate.error)} wrong"
+    return f"weight {candidate.weight:.2f}, {error}"
+
+
+def _settings(meta: dict[str, Any]) -> str:
+    kernel = None if meta["kernel"] is None else LowRank(*meta["kernel"])
+    fields = {} if kernel is None else kernel._asdict()
+    words = [f"{name} {value}" for name, value in fields.items() if value is not None]
+    if kernel is not None and not kernel.is_told:
+        return ", ".join(words)
+    parts = [f"{name}({', '.join(f'{field:g}' for field in fields)})" for name, *fields in (meta["loss"], meta["step"])]
+    settings = [f"{name} {value}" for name, value in meta["parameters"].items() if name != "n_objects"]
+    return ", ".join([*words, *parts, *settings])
+
+
+def _conflict_facts(history: NDArray[np.int32], names: list[str] | None) -> dict[str, str]:
+    if not len(history):
+        return {}
+    found = find(history, n_worst=_MOST_DISPUTED)
+    return {"conflicts": in_conflict(found), "most disputed": disputed(found, names)}
 
 
 def _answer_facts(path: Path) -> dict[str, str]:

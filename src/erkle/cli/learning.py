@@ -16,6 +16,7 @@ from erkle.cli.report import Report, write_report
 from erkle.cli.run import Run
 from erkle.cli.screen import LearningBar, checking_bar, compile_first, console, counted
 from erkle.cli.settings import Settings
+from erkle.cli.workers import judge_workers
 from erkle.triplets import Chunk, Labels, Reader
 
 __all__ = ["learn_file", "learn_stream"]
@@ -40,7 +41,7 @@ def learn_file(path: Path, settings: Settings) -> bool:
     test = _test_answers(settings, contents.labels) if settings.test else contents.held_out
     run = Run(settings, contents.labels, test)
     position = _resumed(run, path) if run.checkpoint.exists() else Position(0, 0, 0)
-    compile_first(settings)
+    compile_first(settings.pattern)
     n_to_learn = contents.n_answers - len(contents.held_out)
     with watching() as interruption, LearningBar(n_to_learn) as bar, interruption.finishing_first():
         _learn_all(path, contents, position, run, bar, interruption)
@@ -48,7 +49,7 @@ def learn_file(path: Path, settings: Settings) -> bool:
         after = f"Stopped after {counted(run.curve.n_answers, 'answer')}"
         console.print(f"{after}; the same command with --resume goes on there." if run.learner else f"{after}.")
         return False
-    _finish(run, contents.n_answers, str(path))
+    _finish(run, contents.n_answers, path)
     return True
 
 
@@ -59,7 +60,7 @@ def learn_stream(settings: Settings) -> bool:
     run = Run(settings, labels, _test_answers(settings, labels))
     if run.checkpoint.exists():
         run.resume()
-    compile_first(settings)
+    compile_first(settings.pattern)
     if sys.stdin.isatty():
         console.print("Reading answers from the keyboard: anchor,near,far a line, Ctrl-D to end.", style="dim")
     try:
@@ -68,9 +69,9 @@ def learn_stream(settings: Settings) -> bool:
     except (ValueError, MemoryError):
         # One wrong line, or one object too many, ends the stream, but costs nothing that came before it.
         if run.curve.n_answers:
-            _finish(run, run.curve.n_answers, "standard input")
+            _finish(run, run.curve.n_answers)
         raise
-    _finish(run, run.curve.n_answers, "standard input")
+    _finish(run, run.curve.n_answers)
     return not interruption.asked
 
 
@@ -148,7 +149,8 @@ def _check(path: Path, settings: Settings) -> Contents:
     labels = Labels(known_names(settings))
     looks = Looks()
     answers, held_out = [np.empty((0, 3), np.int32)], [np.empty((0, 3), np.int64)]
-    with Reader(path, labels, settings.objects is not None) as reader, checking_bar(path.name, reader.size) as bar:
+    reader = Reader(path, labels, settings.objects is not None, column=settings.worker)
+    with reader, checking_bar(path.name, reader.size) as bar:
         for chunk in reader:
             T = chunk.triplets
             looks.see(T)
@@ -189,12 +191,19 @@ def _resumed(run: Run, path: Path) -> Position:
     return Position(*source["position"])
 
 
-def _finish(run: Run, n_answers: int, source: str) -> None:
-    if run.learner is None or not run.curve.n_answers:
+def _finish(run: Run, n_answers: int, path: Path | None = None) -> None:
+    """Write the results; of a stream, which has no path, also those of one that ended in an error."""
+    source = "standard input" if path is None else str(path)
+    learner, settings = run.learner, run.settings
+    if learner is None or not run.curve.n_answers:
         raise ValueError(f"{source} ended before there was an answer to learn; nothing was written.")
-    run.mark()
-    names = run.settings.listed.names if run.settings.listed else run.labels.names
+    run.finish()
+    names = settings.listed.names if settings.listed else run.labels.names
     # A stream may have named objects that it ended before learning anything about.
-    names = names[: run.learner.n_objects_]
-    write_report(Report(run.learner, names, run.curve, run.settings, source, n_answers, len(run.test)))
+    names = names[: learner.n_objects_]
+    found = None if learner.kernel is None else learner.conflicts_
+    workers = judge_workers(path, run.labels, settings.worker, learner) if path and settings.worker else None
+    write_report(
+        Report(learner, names, run.curve, settings, source, n_answers, len(run.test), conflicts=found, workers=workers)
+    )
     run.checkpoint.unlink(missing_ok=True)

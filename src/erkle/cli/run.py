@@ -1,6 +1,7 @@
 """A learner on its way through a stream, with its error curve and its checkpoints."""
 
 import os
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from erkle import triplets
 from erkle.cli.checkpoint import Position, load_checkpoint, save_checkpoint
 from erkle.cli.curve import ErrorCurve
 from erkle.cli.interruption import Interruption
-from erkle.cli.screen import LearningBar
+from erkle.cli.screen import LearningBar, waiting
 from erkle.cli.settings import Settings
 from erkle.online import ERKLE
 from erkle.triplets import Labels
@@ -19,6 +20,8 @@ __all__ = ["Run"]
 
 # Answers learned between two looks at the bar and at Ctrl-C.
 _PIECE = 1000
+# Test answers that a point on the way is measured on, spread evenly over all of them; the last point has them all.
+_MOST_TESTED = 5000
 
 
 class Run:
@@ -63,12 +66,13 @@ class Run:
     def _make_room(self) -> ERKLE:
         """The learner, with all objects that have been named so far; refused before it is too late."""
         n_objects = len(self.labels)
+        n_known = self.learner.n_objects_ if self.learner else 0
+        if n_objects > n_known and self.settings.pattern.kernel is None:
+            _check_memory(n_objects)
         if self.learner is None:
-            _check_memory(n_objects)
             self.learner = self.settings.first_learner(n_objects)
-        elif n_objects > self.learner.n_objects_:
-            _check_memory(n_objects)
-            self.learner.add_objects(n_objects - self.learner.n_objects_)
+        elif n_objects > n_known:
+            self.learner.add_objects(n_objects - n_known)
         return self.learner
 
     def _learn(self, T: NDArray[np.int64]) -> None:
@@ -77,9 +81,24 @@ class Run:
             self.mark()
 
     def mark(self) -> None:
-        """Make a point of the error curve."""
+        """Make a point of the error curve on the way."""
+        every = -(-len(self.test) // _MOST_TESTED)
+        self.curve.mark(self._error(self.test[:: max(1, every)]))
+
+    def finish(self) -> None:
+        """Make the last point of the error curve, after a last fit of all answers if the learner makes such fits."""
         assert self.learner is not None
-        self.curve.mark(1.0 - self.learner.score(self.test) if len(self.test) else float("nan"))
+        if self.learner.kernel is not None and self.learner.kernel.consolidates:
+            with suppress(KeyboardInterrupt), waiting("Fitting all answers once more; Ctrl-C does without."):
+                self.learner.consolidate()
+        self.curve.mark(self._error(self.test))
+
+    def _error(self, T: NDArray[np.int64]) -> float:
+        """Share of answers predicted wrongly, a few thousand at a time."""
+        assert self.learner is not None
+        pieces = [T[start : start + _MOST_TESTED] for start in range(0, len(T), _MOST_TESTED)]
+        right = sum(int(self.learner.predict(piece).sum()) for piece in pieces)
+        return 1.0 - right / len(T) if len(T) else float("nan")
 
     def checkpoint_is_due(self) -> bool:
         """Whether enough has been learned since the last checkpoint."""
@@ -117,5 +136,5 @@ def _check_memory(n_objects: int) -> None:
     if needed > there:
         raise ValueError(
             f"{n_objects:,} objects need {needed / 2**30:,.0f} GiB for a dense kernel, but this machine has "
-            f"{there / 2**30:,.0f} GiB; learn fewer objects at once."
+            f"{there / 2**30:,.0f} GiB; leave out --exact, or learn fewer objects at once."
         )

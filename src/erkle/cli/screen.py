@@ -17,11 +17,19 @@ from rich.progress import (
 
 from erkle._kernels.compiling import when_compiling
 from erkle.cli.curve import WINDOW, ErrorCurve
-from erkle.cli.settings import Settings
 from erkle.online import ERKLE
 
-__all__ = ["LearningBar", "announcing_compilation", "checking_bar", "compile_first", "console", "counted", "per_cent"]
+__all__ = [
+    "LearningBar",
+    "checking_bar",
+    "compile_first",
+    "console",
+    "counted",
+    "per_cent",
+    "waiting",
+]
 
+_SOME = 12 * [(0, 1, 2)]
 # Names and paths are printed as they are: no markup.
 console = Console(stderr=True, highlight=False, markup=False)
 
@@ -44,18 +52,22 @@ def counted(number: int, thing: str) -> str:
     return f"{number:,} {thing}" + ("" if number == 1 else "s")
 
 
-def compile_first(settings: Settings) -> None:
-    """Compile before the clock and the bar start."""
-    with announcing_compilation():
-        saved = settings.started
-        ERKLE(3, *((saved[0].loss, saved[0].step) if saved else (settings.loss, settings.step))).learn_one((0, 1, 2))
+def compile_first(learner: ERKLE) -> None:
+    """Compile what a learner needs before the clock and the bar start, and say so, for that takes a while."""
+    words = "Compiling for this machine: once, some ten seconds; later runs start at once."
+    with when_compiling(lambda: console.print(words, style="dim")):
+        # As many answers as it takes to come to a first fit of them.
+        ERKLE(3, learner.loss, learner.step, kernel=learner.kernel).fit(_SOME)
 
 
 @contextmanager
-def announcing_compilation() -> Iterator[None]:
-    """Say so if anything has to be compiled inside the block, for that takes a while."""
-    words = "Compiling for this machine: once, some ten seconds; later runs start at once."
-    with when_compiling(lambda: console.print(words, style="dim")):
+def waiting(words: str) -> Iterator[None]:
+    """Words and a spinner, for as long as something of unknown length takes."""
+    if console.is_terminal:
+        with console.status(words):
+            yield
+    else:
+        console.print(words, style="dim")
         yield
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from erkle.files import load_npz
+from erkle.kernels.low_rank import LowRank
 from erkle.losses import Loss
 from erkle.online import ERKLE
 from erkle.steps import Step
@@ -18,6 +19,7 @@ __all__ = ["Settings"]
 class Settings:
     """The options of `erkle learn`."""
 
+    kernel: LowRank | None
     loss: Loss
     step: Step
     direction: str
@@ -26,6 +28,7 @@ class Settings:
     seed: int
     start: Path | None
     objects: Path | None
+    worker: str | None
     test: Path | None
     holdout: float
     shuffle: bool
@@ -86,19 +89,30 @@ class Settings:
             passes=self.passes,
             tol=self.tol,
             random_state=self.seed,
+            kernel=self.kernel,
         )
+
+    @cached_property
+    def pattern(self) -> ERKLE:
+        """A learner with the parameters to learn by, whatever its size."""
+        return self.started[0] if self.started else self.learner(3)
 
     def that_matter(self) -> dict[str, Any]:
         """Everything the learned kernel and its errors depend on, as JSON can hold it."""
-        learner = self.started[0] if self.started else self.learner(3)
+        learner = self.pattern
         return {
             "start": str(self.start) if self.start else None,
-            "loss": repr(learner.loss),
-            "step": repr(learner.step),
-            "direction": learner.direction,
-            "passes": learner.passes,
-            "tol": learner.tol,
+            "kernel": "exact" if learner.kernel is None else repr(learner.kernel),
+            **_moves(learner),
             "seed": self.seed,
             "holdout": self.holdout,
             "shuffle": self.shuffle,
         }
+
+
+def _moves(learner: ERKLE) -> dict[str, Any]:
+    """How a learner moves that was told how to."""
+    if learner.kernel is not None and not learner.kernel.is_told:
+        return {}
+    moves = {name: repr(getattr(learner, name)) for name in ("loss", "step")}
+    return {**moves, **{name: getattr(learner, name) for name in ("direction", "passes", "tol")}}

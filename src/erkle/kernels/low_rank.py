@@ -48,6 +48,16 @@ class LowRank(NamedTuple):
         """Whether rank, trace and steps are chosen while learning."""
         return self.rank == "auto"
 
+    @property
+    def consolidates(self) -> bool:
+        """Whether all answers are kept, and fitted again now and then."""
+        return self.chooses if self.consolidate == "auto" else self.consolidate not in ("off", 0)
+
+    @property
+    def is_told(self) -> bool:
+        """Whether it moves by the learner's loss, step, direction and passes, and not by its own."""
+        return not (self.chooses or self.consolidates)
+
 
 class LowRankKernel:
     """K = Q diag(values) Q' + diag(shifts), the first of rank r or less."""

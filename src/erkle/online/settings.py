@@ -78,5 +78,5 @@ def _check_kernel(learner: Any, loss: Loss, step: Step, n_objects: int) -> LowRa
 def _share(kernel: LowRank) -> float | None:
     if isinstance(kernel.consolidate, str):
         one_of(kernel.consolidate, "consolidate", ("auto", "off"))
-        return None if kernel.consolidate == "auto" and kernel.chooses else 0.0
+        return None if kernel.consolidates else 0.0
     return number(kernel.consolidate, "consolidate", "0.05 fits anew when there are 5 % more answers")

@@ -88,7 +88,10 @@ def _covers(low: Floats, high: Floats, points: Floats, gap: float) -> Mask:
     radius = 0.7 * gap
     covered = np.zeros(low.shape[:2], dtype=np.bool_)
     for i in range(len(low)):
-        inside = (points > low[i, :, None] - radius) & (points < high[i, :, None] + radius)
+        # Of a hundred thousand points only a few are near a name.
+        around = (points > low[i].min(axis=0) - radius) & (points < high[i].max(axis=0) + radius)
+        near = points[np.all(around, axis=1)]
+        inside = (near > low[i, :, None] - radius) & (near < high[i, :, None] + radius)
         covered[i] = np.all(inside, axis=2).any(axis=1)
     return covered
 

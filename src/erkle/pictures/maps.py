@@ -24,6 +24,9 @@ Floats = npt.NDArray[np.float64]
 
 LONGEST_NAME = 24
 
+# Radius of a dot, in points.
+SMALLEST = 0.8
+
 # Names tried, evenly over the map: more never fit.
 MOST_NAMES = 300
 
@@ -125,9 +128,11 @@ def maps_figure(
 def _draw(axes: Axes, page: Page, X: Floats, colours: str | Floats, names: Sequence[str] | None) -> None:
     """Dots and names, smaller the less room each has."""
     room = np.sqrt(page.width * page.height / len(X))
-    radius = float(np.clip(room / 14, 1.0, 4.2))
+    radius = float(np.clip(room / 14, SMALLEST, 4.2))
     area = (2 * radius) ** 2
-    axes.scatter(X[:, 0], X[:, 1], s=area, c=colours, linewidths=0.6, edgecolors="white", zorder=3)
+    # Where dots must lie upon each other, shades of them show how many there are; white rims would hide it.
+    rims, strength = (0.0, 0.5) if radius == SMALLEST else (0.6, 1.0)
+    axes.scatter(X[:, 0], X[:, 1], s=area, c=colours, linewidths=rims, edgecolors="white", alpha=strength, zorder=3)
     if names is not None:
         _write_names(axes, page, X, names, radius, size=float(np.clip(room / 7, 6.5, 8.5)))
 

@@ -1,7 +1,8 @@
 """Forms in which a line can hold an answer: cells between separators, or a JSON object.
 
 A format takes the three names out of a line (`row`), or out of a block of lines at once (`cells`), which
-gives either what `row` gives line by line or None, where a line needs a closer look.
+gives either what `row` gives line by line or None, where a line needs a closer look. A fourth cell follows them
+where one more column is wanted.
 """
 
 from __future__ import annotations
@@ -26,21 +27,21 @@ _ACCEPTED = " or ".join(", ".join(scheme) for scheme in SCHEMES)
 
 
 class Delimited(NamedTuple):
-    """Cells between separators; ``columns`` says which of ``width`` are anchor, near and far."""
+    """Cells between separators; ``columns`` says which of ``width`` are anchor, near, far and any further one."""
 
     separator: str
     width: int
-    columns: tuple[int, int, int]
+    columns: tuple[int, ...]
 
     def row(self, line: str) -> list[str]:
-        """The three names of a line; `BadLine` when it has too few or too many cells."""
+        """The wanted cells of a line; `BadLine` when it has too few or too many."""
         cells = split_cells(line, self.separator)
         if len(cells) != self.width:
             raise BadLine(f"has {_columns(len(cells))} instead of {self.width}; complete or drop that line.")
         return [cells[i] for i in self.columns]
 
     def cells(self, block: bytes) -> list[str] | None:
-        """The names of all lines, end to end; None unless all lines are plain and alike."""
+        """The wanted cells of all lines, end to end; None unless all lines are plain and alike."""
         if b"\r" in block:
             block = block.replace(b"\r\n", b"\n")
         if b"\0" in block or b"\r" in block:
@@ -72,26 +73,32 @@ class Delimited(NamedTuple):
         return list(map(str.strip, chain.from_iterable(rows)))
 
     def _chosen(self, cells: list[str]) -> list[str]:
-        if (self.width, self.columns) == (3, (0, 1, 2)):
+        if self.columns == tuple(range(self.width)):
             return cells
-        chosen = [""] * (len(cells) // self.width * 3)
+        n_wanted = len(self.columns)
+        chosen = [""] * (len(cells) // self.width * n_wanted)
         for i, column in enumerate(self.columns):
-            chosen[i::3] = cells[column :: self.width]
+            chosen[i::n_wanted] = cells[column :: self.width]
         return chosen
 
 
 class JsonLines(NamedTuple):
-    """A JSON object a line; ``keys`` are those of anchor, near and far."""
+    """A JSON object a line; ``keys`` are those of anchor, near and far, ``further`` that of one more column."""
 
     keys: tuple[str, str, str]
+    further: str | None = None
 
     def row(self, line: str) -> list[str]:
-        """The three names of a line; `BadLine` when it is not an object with the keys."""
+        """The wanted cells of a line; `BadLine` when it is not an object with the keys."""
         found = _json_object(line)
         try:
-            return [_json_name(found[key], key) for key in self.keys]
+            names = [_json_name(found[key], key) for key in self.keys]
         except KeyError as missing:
             raise BadLine(f"has no key {missing}; give every answer the keys {', '.join(self.keys)}.") from None
+        if self.further is None:
+            return names
+        value = found.get(self.further)
+        return [*names, "" if value is None else str(value).strip()]
 
     def cells(self, block: bytes) -> list[str] | None:
         """None: every line needs a closer look."""
@@ -101,18 +108,24 @@ class JsonLines(NamedTuple):
 Format = Delimited | JsonLines
 
 
-def detect(line: str, suffix: str) -> tuple[Format, bool]:
-    """The format of a file whose first line with anything in it is this one, and whether it is a header."""
+def detect(line: str, suffix: str, column: str | None = None) -> tuple[Format, bool]:
+    """The format of a file whose first line with anything in it is this one, and whether it is a header.
+
+    A ``column`` is wanted beside anchor, near and far.
+    """
     suffix = suffix.lower()
     if suffix in _JSON_SUFFIXES or (suffix not in SEPARATORS and line.lstrip().startswith("{")):
-        return _detect_json(line), False
+        return _detect_json(line, column), False
     tables = possible_tables(line, suffix)
     for separator, cells in tables:
         if columns := _scheme(cells):
-            return Delimited(separator, len(cells), columns), True
+            further = () if column is None else (_place(column, cells, "column"),)
+            return Delimited(separator, len(cells), (*columns, *further)), True
     for separator, cells in tables:
         # A header in words unknown to us must not become the first answer.
         if len(cells) == 3 and not _HEADER_WORDS & {cell.lower() for cell in cells}:
+            if column is not None:
+                raise BadLine(f"is no header, so there is no column {shown(column)}; give a header with {_ACCEPTED}.")
             return Delimited(separator, 3, (0, 1, 2)), False
     widest = max((cells for _, cells in tables), key=len)
     raise BadLine(
@@ -157,21 +170,29 @@ def _scheme(names: Sequence[str]) -> tuple[int, int, int] | None:
     lowered = [name.lower() for name in names]
     for scheme in SCHEMES:
         if set(scheme) <= set(lowered):
-            for word in scheme:
-                if lowered.count(word) > 1:
-                    raise BadLine(f"names the column {word} more than once; rename or remove the others.")
-            a, b, c = map(lowered.index, scheme)
+            a, b, c = (_place(word, names, "column") for word in scheme)
             return a, b, c
     return None
 
 
-def _detect_json(line: str) -> JsonLines:
+def _place(word: str, names: Sequence[str], noun: str) -> int:
+    """Place of a column by its name, small and capital letters being the same."""
+    lowered = [name.lower() for name in names]
+    if lowered.count(word.lower()) > 1:
+        raise BadLine(f"names the {noun} {word} more than once; rename or remove the others.")
+    if word.lower() not in lowered:
+        raise BadLine(f"has no {noun} {shown(word)}, but {_listed(names, noun)}; name one of them.")
+    return lowered.index(word.lower())
+
+
+def _detect_json(line: str, column: str | None) -> JsonLines:
     keys = list(_json_object(line))
     places = _scheme(keys)
     if places is None:
         raise BadLine(f"has {_listed(keys, 'key')}, which are not known; name them {_ACCEPTED}.")
     a, b, c = places
-    return JsonLines((keys[a], keys[b], keys[c]))
+    further = None if column is None else keys[_place(column, keys, "key")]
+    return JsonLines((keys[a], keys[b], keys[c]), further)
 
 
 def _json_object(line: str) -> dict[str, object]:

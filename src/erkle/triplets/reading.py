@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import io
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import chain
 from pathlib import PurePath
 from types import TracebackType
@@ -42,11 +42,15 @@ class Answers(NamedTuple):
 
 
 class Chunk(NamedTuple):
-    """A piece of a file: answers, shape (m, 3), and the position (byte, line) just behind them."""
+    """A piece of a file: answers, shape (m, 3), and the position (byte, line) just behind them.
+
+    ``column`` holds the cells of the further column that was asked for, one an answer, and is empty otherwise.
+    """
 
     triplets: NDArray[np.int64]
     end_offset: int
     line: int
+    column: Sequence[str] = ()
 
 
 def read(source: Source, labels: Labels | None = None, frozen: bool = False) -> Answers:
@@ -98,6 +102,8 @@ class Reader:
         Refuse names that ``labels`` does not have.
     name : str, optional
         What errors call the source, by default its file name.
+    column : str, optional
+        A further column that every chunk is to bring along, as that of the workers; it needs a header, or JSON.
 
     Attributes
     ----------
@@ -118,10 +124,16 @@ class Reader:
     """
 
     def __init__(
-        self, source: Source, labels: Labels | None = None, frozen: bool = False, name: str | None = None
+        self,
+        source: Source,
+        labels: Labels | None = None,
+        frozen: bool = False,
+        name: str | None = None,
+        column: str | None = None,
     ) -> None:
         self.labels = Labels() if labels is None else labels
         self.frozen = frozen
+        self.column = column
         self._is_owner = isinstance(source, str | os.PathLike)
         self._stream = open_binary(source) if isinstance(source, str | os.PathLike) else source
         path = source if self._is_owner else getattr(source, "name", None)
@@ -216,13 +228,14 @@ class Reader:
             text = text_of(line)
             if not text or text.isspace():
                 return True
-            self._format, is_header = detect(text, self._suffix)
+            self._format, is_header = detect(text, self._suffix, self.column)
             return is_header
         except BadLine as trouble:
             raise complaint(self.name, self._line + 1, trouble) from None
 
     def _take(self, block: bytes, form: Format) -> Iterator[Chunk]:
         cells = form.cells(block) if len(block) <= LONGEST_LINE else None
+        column = self._take_column(cells or [])
         try:
             triplets = self.labels.encode_cells(cells or [], self.frozen)
         except ValueError:
@@ -232,10 +245,19 @@ class Reader:
         elif cells:
             self._offset += len(block)
             self._line += block.count(b"\n") + (not block.endswith(b"\n"))
-            yield Chunk(triplets, self._offset, self._line)
+            yield Chunk(triplets, self._offset, self._line, column)
+
+    def _take_column(self, cells: list[str]) -> list[str]:
+        """Take the cells of the further column out of the others."""
+        if self.column is None:
+            return []
+        column = cells[3::4]
+        del cells[3::4]
+        return column
 
     def _take_by_line(self, block: bytes, form: Format) -> Iterator[Chunk]:
         cells, ends, error = self._parse(block, form)
+        column = self._take_column(cells)
         try:
             triplets = self.labels.encode_cells(cells, self.frozen)
         except ValueError:
@@ -243,7 +265,7 @@ class Reader:
             error = complaint(self.name, ends[row][1], trouble)
             triplets = self.labels.encode_cells(cells[: 3 * row], self.frozen)
         if len(triplets):
-            yield Chunk(triplets, *ends[len(triplets) - 1])
+            yield Chunk(triplets, *ends[len(triplets) - 1], column[: len(triplets)])
         if error:
             raise error
 

@@ -1,0 +1,51 @@
+"""`erkle learn --worker`: how far each worker agrees with the others and with the learner, from a last reading."""
+
+import math
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from erkle.conflicts import Workers, agreement_with, find
+from erkle.online import ERKLE
+from erkle.triplets import Labels, Reader
+
+__all__ = ["Judgement", "judge_workers"]
+
+
+class Judgement(NamedTuple):
+    """The same workers by both standards."""
+
+    by_others: Workers
+    by_learner: Workers
+
+    def table(self) -> tuple[list[str], list[list[object]]]:
+        """Header and rows of workers.csv; agreement with nobody to compare with is an empty cell."""
+        header = ["worker", "answers", "shared", "agreement_with_others", "agreement_with_learner", "flagged"]
+        others, learner = self
+        columns = (others.names, others.n_answers, others.n_shared, others.agreement, learner.agreement)
+        flags = [_flag(*pair) for pair in zip(others.flagged.tolist(), learner.flagged.tolist(), strict=True)]
+        rows = zip(*(column.tolist() for column in columns), flags, strict=True)
+        return header, [["" if isinstance(cell, float) and math.isnan(cell) else cell for cell in row] for row in rows]
+
+
+def judge_workers(path: Path, labels: Labels, column: str, learner: ERKLE) -> Judgement:
+    """Read the file once more, and compare each answer with those of others and with what the learner says now."""
+    ids: dict[str, int] = {}
+    rows, who, decisions = [], [], []
+    with Reader(path, labels, frozen=True, column=column) as reader:
+        for chunk in reader:
+            rows.append(chunk.triplets.astype(np.int32))
+            who.append(np.array([ids.setdefault(name, len(ids)) for name in chunk.column], np.int32))
+            decisions.append(learner.decision_function(chunk.triplets))
+    # As objects all answers of a worker share one name.
+    workers = np.array([*ids, None], dtype=np.object_)[np.concatenate(who)]
+    by_others = find(np.concatenate(rows), workers, n_worst=0).workers
+    assert by_others is not None
+    return Judgement(by_others, agreement_with(np.concatenate(decisions), workers))
+
+
+def _flag(by_others: bool, by_learner: bool) -> str:
+    if by_others and by_learner:
+        return "by both"
+    return "by the others" if by_others else "by the learner" if by_learner else "no"

@@ -1,0 +1,115 @@
+"""How often a learner was right against how sure it was.
+
+Dots on the diagonal are what one wishes for. Above it the learner was right more often than it claimed, below it
+claimed too much; bars at the foot show how many answers each dot is about.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from erkle.pictures.look import COLOURS, FAINT, INK, POINTS_PER_INCH, SOFT, look, new_figure, plain
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+Floats = npt.NDArray[np.float64]
+
+# Sizes of the picture and its parts in points.
+SIDE, FOOT, GAP = 300.0, 60.0, 34.0
+LEFT, RIGHT, BOTTOM, TOP, TITLE_ROOM = 52.0, 18.0, 42.0, 30.0, 16.0
+
+
+def reliability_figure(
+    n_answers: npt.ArrayLike, confidence: npt.ArrayLike, accuracy: npt.ArrayLike, title: str | None = None
+) -> Figure:
+    """Accuracy over confidence, both in per cent, with the number of answers of each dot below.
+
+    Parameters
+    ----------
+    n_answers : array of shape (n_bins,)
+        How many answers there are in each bin; an empty one is not drawn.
+    confidence, accuracy : arrays of shape (n_bins,)
+        Mean confidence, from 0.5 to 1, and share of right predictions in each bin; NaN where there are none.
+    title : str, optional
+
+    Examples
+    --------
+    >>> figure = reliability_figure([30, 70], [0.6, 0.9], [0.55, 0.9])
+    >>> [axes.get_title(loc="left") for axes in figure.axes]
+    ['right', 'answers']
+    """
+    n, x, y = _checked(n_answers, confidence, accuracy)
+    height = SIDE + GAP + FOOT + BOTTOM + TOP + (TITLE_ROOM if title else 0.0)
+    with look():
+        figure = new_figure(LEFT + SIDE + RIGHT, height)
+        upper, lower = _panel(figure, BOTTOM + FOOT + GAP, SIDE), _panel(figure, BOTTOM, FOOT)
+        _write_title(figure, title)
+        _draw_dots(upper, n, x, y)
+        _draw_bars(lower, n, x)
+    return figure
+
+
+def _draw_dots(axes: Axes, n: Floats, x: Floats, y: Floats) -> None:
+    from matplotlib.ticker import StrMethodFormatter
+
+    axes.plot([50.0, 100.0], [50.0, 100.0], color=SOFT, linewidth=0.9, linestyle=(0, (1, 3)))
+    axes.plot(x, y, color=COLOURS[0], linewidth=1.2, alpha=0.5, clip_on=False)
+    # Few answers make a small dot; the area is the share of the largest bin.
+    axes.scatter(x, y, s=12.0 + 60.0 * n / n.max(initial=1.0), color=COLOURS[0], zorder=3, clip_on=False)
+    axes.set(ylim=(min(50.0, 10.0 * np.floor(y.min(initial=50.0) / 10.0)), 100.0), xticklabels=[])
+    axes.yaxis.set_major_formatter(StrMethodFormatter("{x:g} %"))
+    _name(axes, "right")
+    axes.annotate("as sure as right", (81.0, 81.0), (8.0, -14.0), textcoords="offset points", color=SOFT, fontsize=8)
+
+
+def _draw_bars(axes: Axes, n: Floats, x: Floats) -> None:
+    from matplotlib.ticker import MaxNLocator, StrMethodFormatter
+
+    axes.bar(x, n, width=3.0, color=COLOURS[0])
+    axes.set(ylim=(0.0, 1.05 * n.max(initial=1.0)))
+    axes.xaxis.set_major_formatter(StrMethodFormatter("{x:g} %"))
+    axes.yaxis.set_major_locator(MaxNLocator(2, integer=True))
+    axes.yaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
+    _name(axes, "answers")
+    axes.set_xlabel("how sure it was before learning", loc="right")
+
+
+def _panel(figure: Figure, bottom: float, tall: float) -> Axes:
+    """Axes over confidence, placed in the figure in points."""
+    width, height = figure.get_size_inches() * POINTS_PER_INCH
+    axes = figure.add_axes((LEFT / width, bottom / height, SIDE / width, tall / height))
+    axes.set(xlim=(50.0, 100.0), xticks=[50, 60, 70, 80, 90, 100])
+    axes.spines[["left", "right", "top"]].set_visible(False)
+    axes.tick_params(length=0, pad=6, labelsize=8.5)
+    axes.grid(color=FAINT, linewidth=0.8)
+    axes.set_axisbelow(True)
+    return axes
+
+
+def _name(axes: Axes, what: str) -> None:
+    axes.set_title(what, loc="left", fontsize=9, color=SOFT, pad=8, x=-0.14)
+
+
+def _write_title(figure: Figure, title: str | None) -> None:
+    if title:
+        width, height = figure.get_size_inches() * POINTS_PER_INCH
+        figure.text(9.0 / width, 1 - 9.0 / height, plain(title), fontsize=12, fontweight="bold", color=INK, va="top")
+
+
+def _checked(n_answers: npt.ArrayLike, confidence: npt.ArrayLike, accuracy: npt.ArrayLike) -> tuple[Floats, ...]:
+    n, x, y = (np.asarray(values, dtype=np.float64) for values in (n_answers, confidence, accuracy))
+    if n.ndim != 1 or not n.shape == x.shape == y.shape:
+        raise ValueError(
+            f"Got counts, confidence and accuracy of shapes {n.shape}, {x.shape} and {y.shape}, wanted a number for "
+            "each bin in all of them; pass what reliability_ holds."
+        )
+    there = n > 0
+    shares = np.concatenate([x[there], y[there]])
+    if np.any(n < 0) or not np.all((shares >= 0) & (shares <= 1)):
+        raise ValueError("Got negative counts or shares outside 0 to 1; pass what reliability_ holds.")
+    return n[there], 100 * x[there], 100 * y[there]
