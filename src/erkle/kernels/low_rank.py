@@ -81,11 +81,12 @@ class LowRankKernel:
     def from_arrays(cls, arrays: dict[str, NDArray[Any]]) -> Self:
         """The kernel that `arrays` came from; it goes on exactly as that one would."""
         parts = [arrays[name] for name in ("B", "R", "gram", "values")]
-        _check_arrays(*parts, arrays["memory"])
+        _check_arrays(parts[0], parts[1], parts[2], parts[3], arrays["memory"])
         kernel = cls.__new__(cls)
         memory = np.zeros(1, compiled.memory_dtype)
         memory[0] = tuple(arrays["memory"])
-        kernel._hold(*(np.array(part, dtype=np.float64, order="C") for part in parts), memory)
+        B, R, gram, values = (np.array(part, dtype=np.float64, order="C") for part in parts)
+        kernel._hold(B, R, gram, values, memory)
         return kernel
 
     def arrays(self) -> dict[str, NDArray[Any]]:
