@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 from erkle._kernels.judging import excess_of_map
 from erkle.batch import quasi_newton
 from erkle.batch.objective import ByShiftedMap, Terms, terms_of
-from erkle.kernels.lapack import one_thread
 from erkle.kernels.looping import Rule, Stretch
 from erkle.kernels.low_rank import LowRankKernel
 from erkle.losses import STE
@@ -157,9 +156,8 @@ class Consolidation:
         if anew:
             self.next_start = _ANEW * seen
         widest = max(self.field.entries, key=lambda entry: entry.setting.rank)
-        with one_thread(len(widest.model)):
-            for entry in sorted(entries, key=lambda entry: -entry.setting.rank):
-                self._fit(entry, terms, widest.model if anew and entry is not widest else None, iterations, tol)
+        for entry in sorted(entries, key=lambda entry: -entry.setting.rank):
+            self._fit(entry, terms, widest.model if anew and entry is not widest else None, iterations, tol)
         self.kernel = self._mixture(seen)
 
     def _fit(self, entry: Entry[Fit, Floats], terms: Terms, other: Floats | None, iterations: int, tol: float) -> None:
