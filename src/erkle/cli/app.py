@@ -101,7 +101,7 @@ def learn(
 
 @app.command()
 def demo(
-    answers: Annotated[int, typer.Option(help="Number of simulated answers.")] = 30_000,
+    answers: Annotated[int, typer.Option(help="Number of simulated answers.")] = 10_000,
     wrong: Annotated[float, typer.Option(help="Share of them that are wrong.")] = 0.1,
     seed: Annotated[int, typer.Option(help="Decides the questions and the wrong answers.")] = 0,
     out: Out = Path("erkle-demo"),

@@ -18,12 +18,13 @@ _COUNTS = ("n_questions", "n_repeated", "n_contradicted", "n_unsatisfiable", "fl
 
 
 def setting(candidate: Candidate) -> str:
-    """A setting as people write it.
+    """A setting as people write it; a shift of 0 is none.
 
-    >>> setting(Candidate({"rank": 25, "ridge": 4.0}, 0.7, 0.5, 0.2, "leads"))
+    >>> setting(Candidate({"rank": 25, "ridge": 4.0, "shift": 0.0}, 0.7, 0.5, 0.2, "leads"))
     'rank 25, ridge 4'
     """
-    return ", ".join(f"{name} {value:g}" for name, value in candidate.setting.items())
+    fields = candidate.setting.items()
+    return ", ".join(f"{name} {value:g}" for name, value in fields if value or name != "shift")
 
 
 def is_choice(selection: Sequence[Candidate]) -> bool:
