@@ -16,6 +16,7 @@ from erkle import (
     Constant,
     Inverse,
     InverseSqrt,
+    LowRank,
     PassiveAggressive,
     PassiveAggressiveI,
     PassiveAggressiveII,
@@ -59,6 +60,13 @@ STEPS = named(
     ]
 )
 DIRECTIONS = ["canonical", "gradient"]
+# All kinds of model: one kernel, kernels in a race, fits of chosen and of given settings.
+KERNELS = [
+    pytest.param(LowRank(3, 1e-3), id="one"),
+    pytest.param(LowRank(consolidate="off"), id="race"),
+    pytest.param(LowRank(), id="fits"),
+    pytest.param(LowRank(3, 1e-3, 0.2), id="fits of one"),
+]
 PROJECTIONS = ["inverse", "eigh"]
 
 

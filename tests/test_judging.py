@@ -45,7 +45,7 @@ def test_the_sums_are_those_of_numpy(excess, first, discount):
     if len(x):
         assert judge.loss == pytest.approx(judge.evidence / weights.sum())
         assert judge.error == pytest.approx(weights @ (x >= 0.0) / weights.sum())
-        assert judge.temperature == TEMPERATURES[np.argmin(judge.sums[:-2])]
+        assert judge.temperature == TEMPERATURES[np.argmin(judge.sums[:-2] + 2.0 * np.log(TEMPERATURES) ** 2)]
 
 
 @given(excess=values, cut=st.integers(0, 30))
@@ -97,7 +97,7 @@ def test_every_answer_is_in_one_bin_of_confidence(excess):
 
 def test_recent_answers_count_most():
     judge = Judge()
-    judge.hear(np.concatenate([np.full(800, 2.0), np.full(200, -2.0)]), 1)
+    judge.hear(np.concatenate([np.full(840, 2.0), np.full(160, -2.0)]), 1)
     assert judge.error == pytest.approx(0.5, abs=0.05)
     assert judge.weight == pytest.approx(1000 / 4, rel=0.05)
 

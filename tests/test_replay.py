@@ -1,5 +1,6 @@
 """Laws of streams: how a stream is cut into calls, saved, loaded and looked at in between is without effect."""
 
+import copy
 import itertools
 import pickle
 import tempfile
@@ -11,10 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import erkle.online.erkle
-from erkle import CKL, ERKLE, GNMDS, STE, Constant, Inverse, PassiveAggressive
+from erkle import CKL, ERKLE, GNMDS, STE, Constant, Inverse, PassiveAggressive, conflicts
 from erkle.online.replay import Replay, generator
 from erkle.triplets import sample
-from parts import PROJECTIONS, Cooling, SquaredHinge, answers, state
+from parts import KERNELS, PROJECTIONS, Cooling, SquaredHinge, answers, state
 
 PASSES = pytest.mark.parametrize("passes", [1, 3])
 PROJECTION = pytest.mark.parametrize("projection", PROJECTIONS)
@@ -56,6 +57,10 @@ def after_pickling(learner, piece):
     return pickle.loads(pickle.dumps(learner)).partial_fit(piece)
 
 
+def after_copying(learner, piece):
+    return copy.deepcopy(learner).partial_fit(piece)
+
+
 def after_saving(learner, piece):
     if not learner.__sklearn_is_fitted__():
         return learner.partial_fit(piece)
@@ -84,6 +89,7 @@ WAYS = [
     by_single_questions,
     by_prequential,
     after_pickling,
+    after_copying,
     after_saving,
     after_looking,
     after_a_refusal,
@@ -113,6 +119,35 @@ def test_any_split_of_a_stream_gives_the_same_kernel(loss, step, projection, pas
     assert learner.prequential_error_ == whole.prequential_error_
     for name in ("n_triplets_seen_", "n_active_", "n_eigenpairs_", "n_projections_"):
         assert getattr(learner, name) == getattr(whole, name)
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+@settings(max_examples=12)
+@given(cuts=cuts, passes=st.sampled_from([1, 3]))
+def test_any_split_of_a_stream_gives_the_same_model(kernel, passes, cuts):
+    T = answers(7, 300, flipped=0.2)
+    parameters = {"kernel": kernel, "passes": passes, "random_state": 5}
+    whole = ERKLE(7, **parameters).fit(T)
+    learner = ERKLE(7, **parameters)
+    cuts = sorted(cuts, key=lambda cut: cut[0])
+    ends = [position for position, _ in cuts[1:]] + [300]
+    learner.partial_fit(T[: cuts[0][0] if cuts else 300])
+    for (start, way), end in zip(cuts, ends, strict=False):
+        learner = way(learner, T[start:end])
+    assert state(learner) == state(whole)
+    np.testing.assert_array_equal(learner.kernel_, whole.kernel_)
+    assert repr(learner.selection_) == repr(whole.selection_)
+
+
+@PASSES
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_objects_may_be_added_before_or_after_saving(kernel, passes):
+    T, later = answers(5, 120, flipped=0.2), answers(12, 200, flipped=0.2)
+    straight, saved = (ERKLE(5, kernel=kernel, passes=passes, random_state=5).fit(T) for _ in range(2))
+    straight.add_objects(3).partial_fit(later[:0]).add_objects(4).partial_fit(later)
+    saved = after_saving(saved, later[:0]).add_objects(3)
+    saved = after_pickling(after_saving(saved, later[:0]).add_objects(4), later[:0])
+    assert state(after_copying(saved, later[:90]).partial_fit(later[90:])) == state(straight)
 
 
 @PASSES
@@ -208,6 +243,30 @@ def test_one_pass_keeps_no_answers():
     learner = ERKLE(7).fit(answers(7, 100))
     assert learner._replay.history.shape == (0, 3)
     assert ERKLE(7, passes=2).fit(answers(7, 100))._replay.history.shape == (100, 3)
+
+
+@given(keep=st.integers(1, 12), sizes=st.lists(st.integers(0, 30), max_size=8))
+def test_of_what_is_kept_the_last_answers_are_there(keep, sizes):
+    T = np.arange(3 * sum(sizes)).reshape(-1, 3)
+    replay = Replay(1, generator(0), keep)
+    for piece in np.split(T, np.cumsum(sizes[:-1])) if sizes else []:
+        replay.schedule(piece)
+    kept = len(replay.history)
+    assert min(keep, len(T)) <= kept <= 2 * keep + max(sizes, default=0)
+    np.testing.assert_array_equal(replay.history, T[len(T) - kept :])
+    assert replay.seen == len(T)
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_a_low_rank_kernel_keeps_answers_and_tells_of_conflicts(kernel):
+    T = answers(7, 100)
+    learner = ERKLE(7, kernel=kernel).fit(np.concatenate([T, T[:10, [0, 2, 1]]]))
+    np.testing.assert_array_equal(learner._replay.history[:100], T)
+    np.testing.assert_equal(learner.conflicts_._asdict(), conflicts.find(learner._replay.history)._asdict())
+    with pytest.raises(
+        AttributeError, match=r"^The exact kernel keeps no answers; pass them to erkle\.conflicts\.find"
+    ):
+        _ = ERKLE(7).fit(T).conflicts_
 
 
 def test_a_generator_given_is_drawn_from_once_and_never_shared():

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from erkle import CKL, ERKLE, STE, Constant, PassiveAggressiveI
+from erkle import CKL, ERKLE, STE, Constant, LowRank, PassiveAggressiveI
 from erkle.files import FileError, load_npz, save_npz
-from parts import DIRECTIONS, LOSSES, PROJECTIONS, STEPS, Cooling, SquaredHinge, answers, state
+from parts import DIRECTIONS, KERNELS, LOSSES, PROJECTIONS, STEPS, Cooling, SquaredHinge, answers, state
 
 T = answers(7, 200, flipped=0.2)
 
@@ -39,6 +39,21 @@ def test_a_loaded_learner_goes_on_like_the_saved_one(loss, step, path):
     loaded = ERKLE.load(path)
     assert (loaded.loss, loaded.step) == (loss, step)
     assert_same(loaded, learner)
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_a_loaded_low_rank_learner_goes_on_like_the_saved_one(kernel, path):
+    learner = ERKLE(7, kernel=kernel, random_state=3).fit(T)
+    learner.save(path)
+    loaded = ERKLE.load(path)
+    assert loaded.kernel == kernel
+    assert repr(loaded.selection_) == repr(learner.selection_)
+    np.testing.assert_array_equal(loaded.predict_proba(T), learner.predict_proba(T))
+    with np.load(path) as file:
+        np.testing.assert_array_equal(file["kernel"], learner.kernel_)
+        np.testing.assert_array_equal(file["map"], learner.embedding_)
+    assert_same(loaded, learner)
+    assert state(loaded.fit(T)) == state(learner.fit(T))
 
 
 @pytest.mark.parametrize("passes", [1, 3])
@@ -145,6 +160,7 @@ def test_another_loss_and_step_may_be_given(path):
         {"projection": "eigh"},
         {"step": Constant()},
         {"random_state": 9},
+        {"kernel": LowRank(2)},
     ],
     ids=lambda changed: next(iter(changed)),
 )
@@ -348,6 +364,14 @@ WRONG_META = {
     "mistakes nan": {"n_mistakes": float("nan")},
     "seed text": {"random_state": "x"},
     "seed negative": {"random_state": -1},
+    "model unknown": {"model": "sparse"},
+    "model a list": {"model": ["dense"]},
+    "model of another kind": {"model": "low rank"},
+    "kernel a number": {"kernel": 3},
+    "kernel of too many fields": {"kernel": [3, None, "off", 1]},
+    "kernel of rank 0": {"kernel": [0, None, "off"]},
+    "nothing kept": {"replay_keep": 0},
+    "kept null": {"replay_keep": None},
 }
 
 

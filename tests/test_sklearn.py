@@ -15,9 +15,9 @@ from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import check_estimator
 from sklearn.utils.validation import check_is_fitted
 
-from erkle import CKL, ERKLE, GNMDS, STE, Constant, Inverse, PassiveAggressive, PassiveAggressiveI
+from erkle import CKL, ERKLE, GNMDS, STE, Constant, Inverse, LowRank, PassiveAggressive, PassiveAggressiveI
 from erkle.triplets import orient, questions, sample
-from parts import LOSSES, PROJECTIONS, STEPS, Cooling, SquaredHinge, answers, named, state
+from parts import KERNELS, LOSSES, PROJECTIONS, STEPS, Cooling, SquaredHinge, answers, named, state
 
 T = answers(8, 300, flipped=0.1)
 
@@ -179,6 +179,26 @@ def test_a_clone_has_the_same_parameters_and_has_learned_nothing(loss, step):
     assert not copied.__sklearn_is_fitted__()
 
 
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_a_clone_of_a_low_rank_learner_is_one(kernel):
+    learner = ERKLE(8, kernel=kernel, random_state=4).fit(T)
+    copied = clone(learner)
+    assert copied.get_params() == learner.get_params()
+    assert not copied.__sklearn_is_fitted__()
+    assert state(copied.fit(T)) == state(learner)
+
+
+@pytest.mark.parametrize("load", [lambda x: pickle.loads(pickle.dumps(x)), copy.deepcopy], ids=["pickle", "deepcopy"])
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_a_copy_of_a_low_rank_learner_goes_on_by_itself(load, kernel):
+    learner = ERKLE(8, passes=2, random_state=0, kernel=kernel).fit(T[:120])
+    copied = load(learner)
+    before = state(learner)
+    copied.partial_fit(T[120:])
+    assert state(learner) == before
+    assert state(copied) == state(learner.partial_fit(T[120:]))
+
+
 @pytest.mark.parametrize("load", [lambda x: pickle.loads(pickle.dumps(x)), copy.deepcopy], ids=["pickle", "deepcopy"])
 @pytest.mark.parametrize("projection", PROJECTIONS)
 def test_a_copy_goes_on_by_itself(load, projection):
@@ -216,6 +236,16 @@ def test_a_grid_of_steps_and_passes_can_be_searched_without_a_question_on_both_s
     best = ERKLE(8, random_state=0).set_params(**search.best_params_).fit(many)
     assert state(search.best_estimator_) == state(best)
     assert search.predict(many[:5]).tolist() == best.predict(many[:5]).tolist()
+
+
+def test_kernels_can_be_searched_over():
+    many = answers(8, 400, flipped=0.1)
+    grid = {"kernel": [None, LowRank(3), LowRank()]}
+    search = GridSearchCV(ERKLE(8, random_state=0), grid, cv=GroupKFold(2)).fit(many, groups=questions(many))
+    assert not np.isnan(search.cv_results_["mean_test_score"]).any()
+    assert search.best_params_["kernel"] is not None
+    best = ERKLE(8, random_state=0).set_params(**search.best_params_).fit(many)
+    assert state(search.best_estimator_) == state(best)
 
 
 def test_cross_validation_takes_questions_and_answers():

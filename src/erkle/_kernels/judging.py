@@ -1,7 +1,7 @@
 """How good predictions were: test-then-train losses at many temperatures, the recent ones counting most.
 
 The answer numbered j multiplies the weight of all before it by 1 - c / (j + c), so that the weight of an answer grows
-with its number to the power of c - 1: with c = 3, half of all weight is on the last fifth of a stream, however long.
+with its number to the power of c: with c = 3, half of all weight is on the last sixth of a stream, however long.
 """
 
 import math

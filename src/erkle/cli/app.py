@@ -135,6 +135,9 @@ def reproduce(
     backend: Annotated[str, typer.Option(help="processes, or dask with --scheduler.")] = "processes",
     scheduler: Annotated[str | None, typer.Option(help="Address of a Dask scheduler.")] = None,
     data: Annotated[Path | None, typer.Option(help="Folder with data sets, in place of ERKLE_DATA.")] = None,
+    scenes: Annotated[
+        Path | None, typer.Option(help="File of answers for 4a and 4b, in place of the stand-in.")
+    ] = None,
     out: Out = Path("erkle-reproduce"),
 ) -> None:
     """Reproduce figures of the paper: data, pictures and a verdict on each of its claims."""
@@ -155,6 +158,9 @@ def reproduce(
         os.environ["ERKLE_DATA"] = str(data.resolve())
     protocol = QUICK if quick else PAPER
     protocol = protocol._replace(mini_batch=mini_batch or protocol.mini_batch, n_traces=traces or protocol.n_traces)
+    if scenes is not None:
+        # Workers of a cluster have other working folders than we.
+        protocol = protocol._replace(scenes=str(scenes.resolve()))
     command = " ".join(["erkle", *sys.argv[1:]])
     run(figures or [], protocol, trials, jobs, scheduler, command, out)
 

@@ -5,13 +5,12 @@ from pathlib import Path
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from erkle.cli.screen import console
-from erkle.datasets import load
 from erkle.experiments.curves import Curves
 from erkle.experiments.figures import chosen_figures, units_for
 from erkle.experiments.protocol import Protocol
 from erkle.experiments.report import write_figure, write_page
 from erkle.experiments.running import open_folder, run_units
-from erkle.experiments.trials import NEEDS
+from erkle.experiments.trials import check_data
 
 __all__ = ["reproduce"]
 
@@ -20,11 +19,9 @@ def reproduce(
     names: list[str], protocol: Protocol, n_trials: int, jobs: int, scheduler: str | None, command: str, out: Path
 ) -> None:
     """Run what is missing, then write tables, pictures and the page."""
-    figures = chosen_figures(names)
+    figures = chosen_figures(names, protocol)
     for world in dict.fromkeys(figure.world for figure in figures):
-        # Data that must be fetched is fetched once, here, and data that cannot be had is known before any work.
-        if world in NEEDS:
-            load(NEEDS[world])
+        check_data(world, protocol)
     units = units_for(figures, protocol, n_trials)
     # Workers of a cluster have other working folders than we.
     folder = open_folder(out.resolve(), protocol)
@@ -46,4 +43,6 @@ def reproduce(
             word, style = ("holds  ", "green") if claim.holds else ("differs", "yellow")
             console.print(f"{verdict.figure.name} {word} {claim.paper}", style=style)
             console.print(f"   {claim.measured}", style="dim")
+        for text in verdict.bounds:
+            console.print(f"{verdict.figure.name} {text}", style="dim")
     console.print(f"Look at {out / 'report.html'}.", style="bold")

@@ -7,7 +7,7 @@ import numpy as np
 import scipy.stats
 from numpy.typing import NDArray
 
-from erkle.experiments.methods import Row
+from erkle.experiments.methods import METHODS, Row
 from erkle.experiments.protocol import Protocol
 from erkle.experiments.units import Unit, read_rows, units_of
 
@@ -50,6 +50,23 @@ class Curves:
         spread = scipy.stats.t.ppf(0.975, n - 1) * values.std(axis=0, ddof=1) / np.sqrt(n) if n > 1 else 0.0
         chosen = [dict(unit.setting) for unit, _ in trials]
         return Curve(places, values.mean(axis=0), spread * np.ones(len(places)), chosen)
+
+    def bounds_chosen(self, world: str, method: str) -> list[str]:
+        """A sentence for each bound of the settings tried that some trial chose; a better one may lie beyond."""
+        grid = METHODS[method].settings(self._protocol)
+        chosen = [dict(unit.setting) for unit, _ in self._trials(world, method)]
+        sentences = []
+        for name in grid[0]:
+            values = sorted({setting[name] for setting in grid})
+            for word, bound in (("smallest", values[0]), ("largest", values[-1])):
+                times = sum(setting[name] == bound for setting in chosen)
+                # Of one or two values each is a bound.
+                if times and len(values) > 2:
+                    sentences.append(
+                        f"{method} chose the {word} {name} tried ({bound:g}) in {times} of "
+                        f"{len(chosen)} trial{'s' if len(chosen) > 1 else ''}."
+                    )
+        return sentences
 
     def _trials(self, world: str, method: str) -> list[tuple[Unit, list[Row]]]:
         """For each trial the unit whose setting did best on the validation answers in the end."""

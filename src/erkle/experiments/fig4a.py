@@ -3,11 +3,12 @@
 from erkle.experiments.curves import Curves
 from erkle.experiments.figure import Claim, Figure
 
-__all__ = ["FIGURE", "METHODS", "STAND_IN"]
+__all__ = ["FIGURE", "METHODS", "NOTE", "STAND_IN"]
 
 METHODS = ("STE-ERKLE", "PA-ERKLE", "STE-Batch", "GNMDS-Batch", "CKL-Batch", "popularity")
-STAND_IN = (
-    "A stand-in: the paper's outdoor scenes are not public, so this is zappos85 under the same protocol, "
+STAND_IN = "zappos85"
+NOTE = (
+    f"A stand-in: the paper's outdoor scenes are not public, so this is {STAND_IN} under the same protocol, "
     "questions chosen adaptively."
 )
 
@@ -33,4 +34,4 @@ def _claims(curves: Curves) -> list[Claim]:
     ]
 
 
-FIGURE = Figure("4a", "Test error with few answers (zappos85)", "scenes", METHODS, "test_error", _claims, note=STAND_IN)
+FIGURE = Figure("4a", f"Test error with few answers ({STAND_IN})", "scenes", METHODS, "test_error", _claims, note=NOTE)

@@ -1,7 +1,7 @@
 """Figure 4b: training error with few answers."""
 
 from erkle.experiments.curves import Curves
-from erkle.experiments.fig4a import METHODS, STAND_IN
+from erkle.experiments.fig4a import METHODS, NOTE, STAND_IN
 from erkle.experiments.figure import Claim, Figure
 
 __all__ = ["FIGURE"]
@@ -21,5 +21,5 @@ def _claims(curves: Curves) -> list[Claim]:
 
 
 FIGURE = Figure(
-    "4b", "Training error with few answers (zappos85)", "scenes", METHODS, "train_error", _claims, note=STAND_IN
+    "4b", f"Training error with few answers ({STAND_IN})", "scenes", METHODS, "train_error", _claims, note=NOTE
 )

@@ -1,7 +1,8 @@
 """The methods compared: each follows the stream of a trial and says at every mark how good it is.
 
-ERKLE learns answer by answer; a batch method fits all answers so far at every mark, from the fit before; and
-"steps" are the paper's cheap batch, a few plain gradient steps of a given length at every mark.
+ERKLE learns answer by answer; a batch method fits all answers so far at every mark, from the fit before, or with
+plain steps as the paper did, from K = I; and "steps" are the paper's cheap batch, a few plain gradient steps of a
+given length at every mark.
 """
 
 import time
@@ -15,6 +16,7 @@ from sklearn.exceptions import ConvergenceWarning
 from erkle import metrics
 from erkle.batch import RCKL, Popularity
 from erkle.batch.objective import ByKernel, terms_of
+from erkle.experiments.descent import plain_descent
 from erkle.experiments.protocol import Protocol as Sizes
 from erkle.experiments.trials import Trial
 from erkle.kernels.lapack import one_thread, projected
@@ -106,6 +108,32 @@ class Batch(NamedTuple):
             yield _row(learner, trial, seen, learner.n_iter_, seconds, n_iter, n_iter)
 
 
+class PlainBatch(NamedTuple):
+    """The same fit by plain gradient steps from K = I, which end where the paper's did."""
+
+    loss: Loss
+
+    def every(self, world: str, sizes: Sizes) -> int:
+        """Answers between two marks."""
+        return sizes.mini_batch
+
+    def settings(self, sizes: Sizes) -> list[dict[str, float]]:
+        """Weights of the trace."""
+        return Batch(self.loss).settings(sizes)
+
+    def rows(self, trial: Trial, every: int, seed: int, setting: dict[str, float], sizes: Sizes) -> Iterator[Row]:
+        """A row for each mini-batch."""
+        seconds, n_iter = 0.0, 0
+        for seen in _marks(trial, every):
+            start = time.perf_counter()
+            objective = ByKernel(terms_of(trial.train[:seen], self.loss), setting["trace"])
+            with one_thread(trial.n_objects):
+                K, n_steps = plain_descent(objective, trial.n_objects, sizes.max_iter)
+            seconds += time.perf_counter() - start
+            n_iter += n_steps
+            yield _row(_Fixed(K), trial, seen, n_steps, seconds, n_iter, n_iter)
+
+
 class Steps(NamedTuple):
     """Plain projected gradient steps K <- projection(K - rate (gradient + trace I)), so many at every mark."""
 
@@ -118,7 +146,7 @@ class Steps(NamedTuple):
 
     def settings(self, sizes: Sizes) -> list[dict[str, float]]:
         """Lengths of the step; the weight of the trace is that of a light regularisation."""
-        return [{"rate": rate, "trace": 0.1} for rate in np.geomspace(0.01, 1.0, sizes.n_traces).round(4).tolist()]
+        return [{"rate": rate, "trace": 0.1} for rate in np.geomspace(0.001, 0.1, sizes.n_traces).round(4).tolist()]
 
     def rows(self, trial: Trial, every: int, seed: int, setting: dict[str, float], sizes: Sizes) -> Iterator[Row]:
         """A row for each mini-batch; the number of steps taken in all counts as eigenpairs."""
@@ -245,6 +273,8 @@ METHODS: dict[str, Method] = {
     "STE-Batch": Batch(STE()),
     "GNMDS-Batch": Batch(GNMDS()),
     "CKL-Batch": Batch(CKL()),
+    "STE-Batch, plain steps": PlainBatch(STE()),
+    "GNMDS-Batch, plain steps": PlainBatch(GNMDS()),
     "GNMDS 1 step": Steps(GNMDS(), 1),
     "GNMDS 2 steps": Steps(GNMDS(), 2),
     "PA-ERKLE by passes": Passes(GNMDS(), PassiveAggressive()),

@@ -6,7 +6,10 @@ __all__ = ["PAPER", "QUICK", "TINY", "Protocol"]
 
 
 class Protocol(NamedTuple):
-    """Numbers of section 5 of the paper: sizes, how often errors are measured, the mini-batch of batch methods."""
+    """Numbers of section 5 of the paper: sizes, how often errors are measured, the mini-batch of batch methods.
+
+    ``scenes`` is the full path of a file of answers for figures 4a and 4b, if there is one.
+    """
 
     name: str
     n_small: int
@@ -22,6 +25,7 @@ class Protocol(NamedTuple):
     n_traces: int
     most_passes: int
     max_iter: int
+    scenes: str = ""
 
 
 PAPER = Protocol("paper", 100, 10_000, 5000, 10_000, 50_000, 10_000, 1000, 100, 500, 100, 10, 10, 1000)

@@ -32,10 +32,11 @@ tr { border-top: 1px solid #e4e6ea; } .holds { color: #2a7d6b; } .differs { colo
 
 
 class Verdict(NamedTuple):
-    """A figure with what became of the paper's claims about it."""
+    """A figure with what became of the paper's claims about it, and the bounds of settings that were chosen."""
 
     figure: Figure
     claims: list[Claim]
+    bounds: list[str]
 
 
 def write_figure(figure: Figure, curves: Curves, out: Path) -> Verdict:
@@ -52,7 +53,8 @@ def write_figure(figure: Figure, curves: Curves, out: Path) -> Verdict:
     picture = draw(figure, curves)
     for suffix in ("png", "svg"):
         save(picture, out / f"figure-{figure.name}.{suffix}")
-    return Verdict(figure, figure.claims(curves))
+    bounds = [text for method in figure.methods for text in curves.bounds_chosen(figure.world, method)]
+    return Verdict(figure, figure.claims(curves), bounds)
 
 
 def write_page(verdicts: list[Verdict], protocol: Protocol, n_trials: int, command: str, out: Path) -> None:
@@ -65,7 +67,7 @@ def write_page(verdicts: list[Verdict], protocol: Protocol, n_trials: int, comma
         "<table><tr><th>figure</th><th>the paper</th><th>measured</th><th></th></tr>",
         *(_html_row(name, claim) for name, claim in rows),
         "</table>",
-        *(_html_figure(verdict.figure, out) for verdict in verdicts),
+        *(_html_figure(verdict, out) for verdict in verdicts),
     ]
     page = f"<!doctype html><html lang=en><meta charset=utf-8><title>erkle reproduce</title><style>{_STYLE}</style>"
     write_text(out / "report.html", page + "\n".join(body) + "\n</html>\n")
@@ -73,7 +75,7 @@ def write_page(verdicts: list[Verdict], protocol: Protocol, n_trials: int, comma
 
 
 def _circumstances(protocol: Protocol, n_trials: int) -> str:
-    sizes = ", ".join(f"{name} {value}" for name, value in protocol._asdict().items() if name != "name")
+    sizes = ", ".join(f"{name} {value}" for name, value in protocol._asdict().items() if value and name != "name")
     return (
         f"erkle {erkle.__version__}, {n_trials} trial{'s' if n_trials > 1 else ''}, seeds [2015, data set, trial]; "
         f"protocol {protocol.name!r}: {sizes}. {platform.machine()}, Python {platform.python_version()}, "
@@ -88,11 +90,12 @@ def _html_row(name: str, claim: Claim) -> str:
     return f"<tr>{''.join(f'<td>{cell}</td>' for cell in cells)}<td class={verdict}>{verdict}</td></tr>"
 
 
-def _html_figure(figure: Figure, out: Path) -> str:
+def _html_figure(verdict: Verdict, out: Path) -> str:
+    figure = verdict.figure
     data = base64.b64encode((out / f"figure-{figure.name}.png").read_bytes()).decode()
-    note = f"<p><small>{html.escape(figure.note)}</small></p>" if figure.note else ""
+    notes = "<br>".join(html.escape(text) for text in (figure.note, *verdict.bounds) if text)
     title = html.escape(f"Figure {figure.name}. {figure.title}")
-    return f'<h2>{title}</h2><img alt="{title}" src="data:image/png;base64,{data}">{note}'
+    return f'<h2>{title}</h2><img alt="{title}" src="data:image/png;base64,{data}"><p><small>{notes}</small></p>'
 
 
 def _markdown(rows: list[tuple[str, Claim]]) -> str:

@@ -20,10 +20,11 @@ def open_folder(out: Path, protocol: Protocol) -> Path:
     folder = out / "units"
     folder.mkdir(parents=True, exist_ok=True)
     marker = out / "protocol.json"
-    wanted = protocol._asdict()
-    if marker.exists() and json.loads(marker.read_text()) != wanted:
-        raise ValueError(f"{out} holds results of other sizes; choose another --out, or delete it to begin anew.")
-    write_text(marker, json.dumps(wanted, indent=2) + "\n")
+    if marker.exists() and Protocol(**json.loads(marker.read_text())) != protocol:
+        raise ValueError(
+            f"{out} holds results of other sizes or scenes; choose another --out, or delete it to begin anew."
+        )
+    write_text(marker, json.dumps(protocol._asdict(), indent=2) + "\n")
     return folder
 
 

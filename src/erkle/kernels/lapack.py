@@ -55,6 +55,9 @@ def smallest_eigenpair(lower: Matrix) -> tuple[float, NDArray[np.float64]]:
 
 def projected(A: Matrix) -> Matrix:
     """The nearest positive semidefinite matrix; A itself if it is one to rounding."""
+    # Cholesky ends at once where A is not positive definite, and takes a tenth of the time where it is.
+    if lapack.dpotrf(A, lower=1, clean=0)[1] == 0:
+        return A
     # Divide and conquer: with all vectors wanted it is the fastest of LAPACK's solvers.
     values, vectors = scipy.linalg.eigh(A, check_finite=False, driver="evd")
     if values[0] >= -len(A) * np.finfo(float).eps * max(values[-1], 0.0):

@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 from erkle._kernels.judging import excess_of_map
 from erkle.batch import quasi_newton
 from erkle.batch.objective import ByShiftedMap, Terms, terms_of
-from erkle.kernels.lapack import one_thread
 from erkle.kernels.looping import Rule, Stretch
 from erkle.kernels.low_rank import LowRankKernel
 from erkle.losses import STE
@@ -157,9 +156,8 @@ class Consolidation:
         if anew:
             self.next_start = _ANEW * seen
         widest = max(self.field.entries, key=lambda entry: entry.setting.rank)
-        with one_thread(len(widest.model)):
-            for entry in sorted(entries, key=lambda entry: -entry.setting.rank):
-                self._fit(entry, terms, widest.model if anew and entry is not widest else None, iterations, tol)
+        for entry in sorted(entries, key=lambda entry: -entry.setting.rank):
+            self._fit(entry, terms, widest.model if anew and entry is not widest else None, iterations, tol)
         self.kernel = self._mixture(seen)
 
     def _fit(self, entry: Entry[Fit, Floats], terms: Terms, other: Floats | None, iterations: int, tol: float) -> None:
@@ -231,6 +229,8 @@ class Consolidation:
         seed = whole(meta["seed"], "seed", 0, "generators start from such")
         model = cls(len(arrays["kernel.B"]), fit, share, seed)
         unpack_field(model.field, arrays, meta["field"], _fit, lambda parts: np.array(parts["X"], order="C"))
+        if meta["fixed"] is not model.fixed or (model.fixed and len(model.field.entries) > 1):
+            raise ValueError("there is more than one candidate, but the setting was given")
         for entry in model.field.entries:
             if not is_plain(entry.model, (model.kernel.n_objects, entry.setting.rank + 1)):
                 raise ValueError("a candidate's coordinates are no matrix of numbers of its rank")
@@ -245,7 +245,7 @@ class Consolidation:
 
 
 def _largest_rank(n_objects: int) -> int:
-    return min(n_objects - 1, max(_LEAST_RANK, _LARGEST_MAP // n_objects))
+    return max(1, min(n_objects - 1, max(_LEAST_RANK, _LARGEST_MAP // max(1, n_objects))))
 
 
 def _fit(rank: int, ridge: float, shift: float) -> Fit:

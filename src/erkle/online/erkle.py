@@ -176,7 +176,8 @@ class ERKLE(KernelLearner, BaseEstimator):  # type: ignore[misc]
         """Take over a fit that has ended in the background, and let the model choose if it is time to."""
         self._adopt()
         if self._replay.seen == self._model.next_review:
-            self._model.review(self._replay.seen, self._replay.history)
+            with one_thread(self.n_objects_):
+                self._model.review(self._replay.seen, self._replay.history)
             self._kernel_cache = None
 
     def consolidate(self, background: bool = False) -> Future[None] | None:
@@ -198,7 +199,8 @@ class ERKLE(KernelLearner, BaseEstimator):  # type: ignore[misc]
         if background:
             self._job = self._job or Background(self._model, self._replay.history)
             return self._job.future
-        self._model.finish(self._replay.history)
+        with one_thread(self.n_objects_):
+            self._model.finish(self._replay.history)
         # One in the background would know less than this one.
         self._job = None
         self._kernel_cache = None

@@ -15,6 +15,8 @@ Floats = NDArray[np.float64]
 # Decision values are divided by one of these before they become probabilities.
 TEMPERATURES = np.geomspace(0.05, 20.0, 25)
 _BINS = 10
+# Nats against a temperature far from 1, lest one be sure of everything after the first answers.
+_PRIOR = 2.0 * np.log(TEMPERATURES) ** 2
 
 
 class Reliability(NamedTuple):
@@ -53,8 +55,8 @@ class Judge:
 
     @property
     def temperature(self) -> float:
-        """The temperature at which the predictions have been best; 1 before the first."""
-        return float(TEMPERATURES[np.argmin(self.sums[: compiled.ERROR])]) if self.weight else 1.0
+        """The temperature at which the predictions have been best; close to 1 while there are few."""
+        return float(TEMPERATURES[np.argmin(self.sums[: compiled.ERROR] + _PRIOR)])
 
     @property
     def weight(self) -> float:

@@ -1,0 +1,227 @@
+"""Laws of consolidation: all answers are fitted now and then, nothing is lost in between, and it pays."""
+
+import numpy as np
+import pytest
+
+from erkle import ERKLE, LowRank
+from erkle.batch import quasi_newton
+from erkle.batch.objective import ByMap, terms_of
+from erkle.losses import STE
+from erkle.online import consolidation
+from erkle.online.consolidation import Consolidation, automatic_share
+from erkle.triplets import sample
+from parts import answers, state
+
+SPECS = {"chosen": LowRank(), "chosen, seldom": LowRank(consolidate=0.5), "given": LowRank(3, 1e-3, 0.2)}
+SPEC = pytest.mark.parametrize("spec", SPECS.values(), ids=SPECS)
+
+
+def learner_of(spec=SPECS["chosen"], n=12, **parameters):
+    return ERKLE(n, kernel=spec, random_state=0, **parameters)
+
+
+class Reviews:
+    """Counts the calls of a method, and may raise in one of them."""
+
+    def __init__(self, monkeypatch, owner, name, raises_at=None, error=KeyboardInterrupt):
+        self.calls, original = 0, getattr(owner, name)
+
+        def counted(*arguments, **options):
+            self.calls += 1
+            if self.calls == raises_at:
+                raise error
+            return original(*arguments, **options)
+
+        monkeypatch.setattr(owner, name, counted)
+
+
+# The schedule.
+
+
+def test_shares_grow_with_the_stream_up_to_doubling():
+    assert automatic_share(100) == automatic_share(10_000) == 0.05
+    assert automatic_share(40_000) == pytest.approx(0.1)
+    assert automatic_share(10**9) == 1.0
+
+
+@pytest.mark.parametrize(
+    ("share", "expected"), [(1.0, [10, 20, 40, 80, 160, 320]), (0.5, [10, 15, 23, 35, 53, 80, 120])]
+)
+def test_all_answers_are_fitted_whenever_there_is_a_share_more(share, expected, monkeypatch):
+    fitted, fit = [], Consolidation.fit
+    monkeypatch.setattr(Consolidation, "fit", lambda self, T, *rest: (fitted.append(len(T)), fit(self, T, *rest)))
+    learner_of(LowRank(3, 0.01, share)).fit(answers(12, 330))
+    assert fitted[: len(expected)] == expected
+
+
+def test_a_schedule_costs_a_number_of_fits_that_grows_with_the_logarithm(monkeypatch):
+    reviews = Reviews(monkeypatch, Consolidation, "review")
+    learner_of(LowRank(2, 0.01, 0.2)).fit(answers(12, 2000))
+    assert reviews.calls < 35
+
+
+# What is fitted.
+
+
+def test_a_fit_by_hand_lowers_what_is_fitted_and_is_gone_on_from():
+    T = answers(12, 300, flipped=0.1)
+    learner = learner_of(LowRank(3, 1e-3, 100.0)).fit(T)
+    objective = ByMap(terms_of(T, STE()), 1e-3 * len(T))
+    before = objective(learner._model.field.leader.model)[0]
+    assert learner.consolidate() is None
+    X = learner._model.field.leader.model
+    value, gradient = objective(X)
+    assert value < before
+    assert np.abs(gradient).max() < 0.1
+    np.testing.assert_allclose(learner.embedding_ @ learner.embedding_.T, centred(X) @ centred(X).T, atol=1e-6)
+    assert learner.n_triplets_seen_ == 300
+
+
+def centred(X):
+    return X - X.mean(axis=0)
+
+
+@SPEC
+def test_consolidating_again_changes_little(spec):
+    T = answers(12, 400)
+    learner = learner_of(spec).fit(T)
+    learner.consolidate()
+    first = learner.decision_function(T)
+    learner.consolidate()
+    second = learner.decision_function(T)
+    assert np.mean((first > 0) == (second > 0)) > 0.98
+
+
+@pytest.mark.parametrize("kernel", [None, LowRank(3), LowRank(consolidate="off")])
+def test_a_learner_that_keeps_no_answers_has_nothing_to_fit(kernel):
+    learner = ERKLE(6, kernel=kernel).fit(answers(6, 20))
+    with pytest.raises(ValueError, match=r"^This learner keeps no answers to fit; pass kernel=LowRank\(\), or LowRank"):
+        learner.consolidate()
+
+
+@SPEC
+def test_before_the_first_answer_there_is_nothing_to_fit_and_no_harm(spec):
+    learner = learner_of(spec)
+    learner.consolidate()
+    assert learner.n_triplets_seen_ == 0
+    assert learner.consolidate(background=True).result() is None
+    learner.partial_fit(answers(12, 50))
+    assert learner.n_triplets_seen_ == 50
+
+
+def test_the_seed_decides_and_nothing_else():
+    T = answers(12, 200)
+    first, again, other = (ERKLE(12, kernel=LowRank(), random_state=seed).fit(T) for seed in (0, 0, 1))
+    assert state(first) == state(again)
+    assert state(first) != state(other)
+
+
+def test_the_fits_can_be_looked_at():
+    learner = learner_of(n=20).fit(answers(20, 1000))
+    rows = learner.selection_
+    assert sum(row.weight for row in rows) == pytest.approx(1.0)
+    assert [row.status for row in rows].count("leads") == 1
+    assert all(set(row.setting) == {"rank", "ridge"} for row in rows)
+    running = [row for row in rows if not row.status.startswith("retired")]
+    assert 1 <= len(running) <= 8
+    assert rows[0].setting["rank"] <= 5
+    (only,) = learner_of(LowRank(3, 1e-3, 0.2)).fit(answers(12, 100)).selection_
+    assert (only.setting, only.weight, only.status) == ({"rank": 3, "ridge": 1e-3}, 1.0, "leads")
+
+
+@SPEC
+def test_objects_added_at_any_time_are_placed_once_something_is_said_of_them(spec):
+    learner = learner_of(spec, n=8)
+    for n, size in ((8, 60), (9, 70), (15, 300)):
+        learner.add_objects(n - (learner.n_objects_ if learner.__sklearn_is_fitted__() else 8))
+        learner.partial_fit(answers(n, size))
+    learner.consolidate()
+    assert learner.embedding_.shape[0] == 15
+    assert learner.score(answers(15, 300)) > 0.85
+
+
+def test_a_learner_may_outgrow_the_ranks_it_started_with():
+    learner = learner_of(n=3).fit([(0, 1, 2)] * 20)
+    assert max(row.setting["rank"] for row in learner.selection_) <= 2
+    rng = np.random.default_rng(0)
+    X, T = rng.normal(size=(33, 6)), sample(33, 3000, rng)
+    a, b, c = X[T.T]
+    swap = ((a - b) ** 2).sum(axis=1) > ((a - c) ** 2).sum(axis=1)
+    T[swap, 1:] = T[swap, :0:-1]
+    learner.add_objects(30).partial_fit(T)
+    assert max(row.setting["rank"] for row in learner.selection_) > 2
+
+
+# Interruptions.
+
+
+@SPEC
+@pytest.mark.parametrize("at", [1, 2, 3])
+def test_a_review_that_was_interrupted_is_made_again_and_nothing_is_lost(at, spec, monkeypatch):
+    T = answers(12, 120, flipped=0.1)
+    learner = learner_of(spec).fit(T[:15])
+    due = learner._model.next_review
+    with monkeypatch.context() as patch:
+        Reviews(patch, quasi_newton, "minimise", raises_at=at)
+        with pytest.raises(KeyboardInterrupt):
+            learner.partial_fit(T[15:])
+    seen = learner.n_triplets_seen_
+    if at == 1:
+        assert seen == due == learner._model.next_review
+    assert seen == len(learner._replay.history) == learner._model.next_review
+    assert np.isfinite(learner.embedding_).all()
+    reviews = Reviews(monkeypatch, Consolidation, "review")
+    learner.partial_fit([])
+    assert reviews.calls == 1
+    learner.partial_fit(T[seen:])
+    np.testing.assert_array_equal(learner._replay.history, T)
+    assert learner.reliability_.n_answers.sum() == learner.n_triplets_seen_ == 120
+    assert learner._model.next_review > 120
+    assert learner.score(T) > 0.75
+
+
+def test_an_interruption_between_two_fits_loses_nothing(monkeypatch):
+    T = answers(12, 200)
+    learner = learner_of(LowRank(3, 1e-3, 0.5)).fit(T[:60])
+    learn = consolidation.LowRankKernel.learn
+
+    def late(kernel, rule, stretch):
+        learn(kernel, rule, stretch)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(consolidation.LowRankKernel, "learn", late)
+        with pytest.raises(KeyboardInterrupt):
+            learner.partial_fit(T[60:])
+    seen = learner.n_triplets_seen_
+    assert seen > 60
+    assert state(learner.partial_fit(T[seen:])) == state(learner_of(LowRank(3, 1e-3, 0.5)).fit(T))
+
+
+# It pays.
+
+
+def simulated(n, width, size, flipped=0.0, seed=0):
+    """Answers about points, some of them wrong, and as many right ones to be tested with."""
+    rng = np.random.default_rng(seed)
+    X, T = rng.normal(size=(n, width)), sample(n, 2 * size, rng)
+    a, b, c = X[T.T]
+    wrong = np.arange(2 * size) < size
+    swap = (((a - b) ** 2).sum(axis=1) > ((a - c) ** 2).sum(axis=1)) ^ (wrong & (rng.random(2 * size) < flipped))
+    T[swap, 1:] = T[swap, :0:-1]
+    return T[:size], T[size:]
+
+
+def test_of_points_in_the_plane_it_learns_more_than_the_exact_kernel():
+    train, test = simulated(30, 2, 1500)
+    error = 1 - learner_of(n=30).fit(train).score(test)
+    assert error < 0.12
+    assert error < 1 - ERKLE(30).fit(train).score(test)
+
+
+@pytest.mark.parametrize(("n", "width", "size", "share"), [(30, 2, 1500, 0.5), (60, 5, 3000, 0.75)])
+def test_where_a_fifth_of_the_answers_is_wrong_it_is_far_better_than_the_exact_kernel(n, width, size, share):
+    """Half the error at n = 90, d = 5 and 10,000 answers, too, which takes longer."""
+    train, test = simulated(n, width, size, flipped=0.2)
+    learner = learner_of(n=n).fit(train)
+    assert 1 - learner.score(test) <= share * (1 - ERKLE(n).fit(train).score(test))

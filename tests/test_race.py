@@ -1,0 +1,202 @@
+"""Laws of the field and of the race: who predicts best leads, who is far behind retires, nobody misses an answer."""
+
+import itertools
+import math
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from erkle import ERKLE, LowRank
+from erkle.kernels.low_rank import LowRankKernel
+from erkle.online import race
+from erkle.online.field import Entry, Field, next_review
+from erkle.online.judging import Judge
+from parts import answers, state
+
+
+class Size(NamedTuple):
+    """The setting of a candidate that does nothing."""
+
+    size: int
+
+
+def judged(evidence):
+    judge = Judge()
+    judge.sums[:-1] = evidence
+    judge.sums[-1] = 10.0
+    return judge
+
+
+def field_of(*evidence, most=5, hopeless=10.0, neighbours=lambda leader: ()):
+    return Field([Entry(Size(i), None, judged(e)) for i, e in enumerate(evidence)], neighbours, most, hopeless)
+
+
+def beside(leader):
+    """The sizes next to the leader's."""
+    return Size(leader.setting.size + 1), Size(leader.setting.size - 1)
+
+
+def enter(setting, leader):
+    return f"from {leader.setting.size}"
+
+
+@given(st.lists(st.floats(0, 1e6), min_size=1, max_size=8))
+def test_the_one_with_the_least_evidence_leads_and_weights_add_up(evidence):
+    field = field_of(*evidence, most=8)
+    weights = np.array(field.weights())
+    assert weights.sum() == pytest.approx(1.0)
+    assert weights[np.argmin(evidence)] == weights.max() > 0.0
+    field.review(100, enter)
+    assert field.leader.judge.evidence == min(evidence)
+    assert sum(field.weights()) == pytest.approx(1.0)
+    best, *others = field.candidates()
+    assert best.status == "leads"
+    assert all(row.weight <= best.weight for row in others)
+    kept = {entry.setting.size for entry in field.entries}
+    assert kept == {i for i, e in enumerate(evidence) if e <= min(evidence) + 10.0}
+
+
+def test_those_far_behind_retire_and_say_when():
+    field = field_of(3.0, 1.0, 50.0)
+    field.review(120, enter)
+    assert [row.status for row in field.candidates()] == ["leads", "runs", "retired after 120 answers"]
+    assert field.candidates()[-1].setting == {"size": 2}
+    assert field.candidates()[-1].weight == 0.0
+    assert math.isnan(field.candidates()[-1].loss)
+
+
+def test_without_evidence_all_count_the_same_and_with_much_the_leader_alone():
+    assert field_of(0.0, 0.0, 0.0, 0.0).weights() == [0.25] * 4
+    assert field_of(5.0, 100.0, 1e9).weights() == [1.0, 0.0, 0.0]
+    weights = field_of(0.0, 1.0).weights()
+    assert weights[0] / weights[1] == pytest.approx(math.exp(0.2))
+
+
+def test_neighbours_of_the_leader_enter_just_behind_it_until_there_are_most():
+    field = field_of(4.0, 2.0, neighbours=beside, most=3)
+    field.review(10, enter)
+    # Size 1 leads and 0 runs already: only 2 is new.
+    assert [entry.setting.size for entry in field.entries] == [1, 0, 2]
+    assert field.entries[2].model == "from 1"
+    assert field.entries[2].judge.evidence == pytest.approx(3.0)
+    field.entries[2].judge = judged(0.0)
+    field.review(20, enter)
+    assert field.leader.setting.size == 2
+    assert len(field.entries) == 3
+
+
+def test_a_retired_setting_comes_back_only_when_there_is_half_as_much_again():
+    field = field_of(0.0, 50.0, neighbours=lambda leader: [Size(1)])
+    field.review(100, enter)
+    assert field.retired == {Size(1): 100}
+    for seen in (110, 149):
+        field.review(seen, enter)
+        assert len(field.entries) == 1
+    field.review(150, enter)
+    assert [entry.setting.size for entry in field.entries] == [0, 1]
+    assert not field.retired
+
+
+@given(seen=st.integers(0, 10**9), share=st.floats(0, 1e300))
+def test_a_review_is_followed_by_a_later_one(seen, share):
+    later = next_review(seen, 10, share)
+    assert later >= max(10, seen + 5)
+    if share <= 1.0:
+        assert later <= max(10, seen + 5, seen + math.ceil(share * seen))
+
+
+# The race.
+
+
+def racer(n=12, **parameters):
+    return ERKLE(n, kernel=LowRank(consolidate="off"), random_state=0, **parameters)
+
+
+def test_who_takes_part_can_be_looked_at():
+    learner = racer(30).fit(answers(30, 2500))
+    rows = learner.selection_
+    assert sum(row.weight for row in rows) == pytest.approx(1.0)
+    assert [row.status for row in rows].count("leads") == 1
+    assert all(row.status == "leads" or row.status == "runs" or row.status.startswith("retired after") for row in rows)
+    assert all(set(row.setting) == {"rank", "trace", "rate"} for row in rows)
+    assert len({tuple(row.setting.values()) for row in rows}) == len(rows)
+    running = [row for row in rows if not row.status.startswith("retired")]
+    assert len(running) <= 5
+    assert all(0.0 <= row.error <= 1.0 and row.loss > 0.0 for row in running)
+    weights = [row.weight for row in running]
+    assert weights == sorted(weights, reverse=True)
+    assert len(rows) > 3
+
+
+def test_the_map_the_matrix_and_the_decisions_are_those_of_one_mixture():
+    learner, T = racer().fit(answers(12, 150)), answers(12, 60, seed=4)
+    K, X = learner.kernel_, learner.embedding_
+    assert np.linalg.eigvalsh(K)[0] > -1e-12
+    distances = ((X[:, None] - X) ** 2).sum(axis=2)
+    np.testing.assert_allclose(distances, np.diag(K)[:, None] + np.diag(K) - 2 * K, atol=1e-9)
+    a, b, c = T.T
+    np.testing.assert_allclose(learner.decision_function(T), distances[a, c] - distances[a, b], atol=1e-9)
+    parts = sum(scale * entry.model.matrix() for entry, scale in learner._model._shares())
+    np.testing.assert_allclose(K, parts, atol=1e-9)
+
+
+def test_candidates_start_within_the_number_of_objects_and_may_outgrow_it():
+    learner = racer(3).fit([(0, 1, 2)])
+    assert {entry.setting.rank for entry in learner._model.field.entries} == {2}
+    learner.add_objects(20).partial_fit(answers(23, 1500))
+    assert learner.score(answers(23, 1500)) > 0.7
+    assert max(row.setting["rank"] for row in learner.selection_) > 2
+
+
+@pytest.mark.parametrize("passes", [1, 3])
+@pytest.mark.parametrize("at", [0, 1, 2, 5])
+def test_after_an_interruption_all_candidates_are_level_and_every_answer_counts_once(at, passes, monkeypatch):
+    T = answers(12, 400, flipped=0.2)
+    learner, whole = racer(passes=passes).fit(T[:50]), racer(passes=passes).fit(T)
+    calls, learn = itertools.count(), LowRankKernel.learn
+
+    def interrupted(kernel, rule, stretch):
+        if next(calls) == at:
+            # Ctrl-C is heard when the compiled loop has come back, or before it has begun.
+            if at % 2:
+                learn(kernel, rule, stretch)
+            raise KeyboardInterrupt
+        learn(kernel, rule, stretch)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(LowRankKernel, "learn", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            learner.partial_fit(T[50:])
+    seen = learner.n_triplets_seen_
+    assert 50 < seen <= 400
+    assert len(learner._replay.history) == seen
+    # A review that has come due in the meantime is made by the next call, whatever it learns.
+    assert state(learner.partial_fit([])) == state(racer(passes=passes).fit(T[:seen]))
+    learner.partial_fit(T[seen:])
+    assert state(learner) == state(whole)
+
+
+def test_a_review_chooses_by_what_was_predicted():
+    learner = racer().fit(answers(12, 99))
+    entries = list(learner._model.field.entries)
+    entries[2].judge.sums[:-2] -= 30.0
+    learner.partial_fit(answers(12, 1))
+    assert learner._model.field.leader is entries[2]
+    assert learner.selection_[0].setting == entries[2].setting._asdict()
+    assert learner._model.next_review == 125
+    assert all(weight >= 0.0 for weight in learner._model.shares)
+
+
+def test_the_leader_of_a_race_among_points_in_the_plane_has_a_small_rank():
+    learner = racer(25).fit(answers(25, 4000))
+    assert learner.selection_[0].setting["rank"] <= 5
+    assert learner.score(answers(25, 4000, seed=0)[-500:]) > 0.85
+    assert learner.n_active_ > 0
+    assert learner.n_eigenpairs_ == learner.n_active_
+
+
+def test_no_rank_beyond_forty_is_tried():
+    assert race._largest_rank(10**6) == 40
