@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy.spatial.distance import pdist
 
 from erkle.datasets import load_cities
-from erkle.pictures import errors_figure, labels, map_figure, maps_figure, save
+from erkle.pictures import errors_figure, labels, map_figure, maps_figure, reliability_figure, save
 from erkle.pictures.colours import TO_CONES, TO_LINEAR, place_colours
 from erkle.pictures.look import COLOURS, look
 
@@ -215,6 +215,17 @@ def test_labels_stay_within_the_picture():
     assert drawn[:, 1].min() >= 0
 
 
+def test_every_bin_with_answers_has_a_dot_and_a_bar():
+    upper, lower = reliability_figure([5, 0, 20], [0.55, np.nan, 0.9], [0.4, np.nan, 0.95]).axes
+    assert np.allclose(upper.collections[0].get_offsets(), [[55.0, 40.0], [90.0, 95.0]])
+    assert upper.get_ylim()[0] <= 40.0
+    assert [bar.get_height() for bar in lower.patches] == [5.0, 20.0]
+
+
+def test_nothing_predicted_yet_can_be_drawn(tmp_path):
+    save(reliability_figure(np.zeros(10, int), np.full(10, np.nan), np.full(10, np.nan)), tmp_path / "empty.png")
+
+
 def test_the_line_of_guessing_is_drawn_where_it_is_in_sight():
     assert "guessing" in texts(errors_figure([1, 2], {"a": [1.0, 0.2]}))
     assert "guessing" not in texts(errors_figure([1, 2], {"a": [0.3, 0.2]}))
@@ -321,6 +332,8 @@ def test_importing_pictures_imports_no_matplotlib_and_drawing_no_pyplot():
         (lambda: errors_figure([], {}), "not a rising row"),
         (lambda: errors_figure([1, 2], {"a": [0.1]}), r"'a' of shape \(1,\), wanted \(2,\)"),
         (lambda: errors_figure([1], {"a": [20]}), "divide per cent by 100"),
+        (lambda: reliability_figure([1, 2], [0.5], [0.5]), "a number for each bin"),
+        (lambda: reliability_figure([1], [55], [60]), "outside 0 to 1"),
     ],
 )
 def test_an_error_names_what_was_got(call, words):

@@ -238,6 +238,8 @@ formats = st.sampled_from(
         Delimited(",", 3, (2, 0, 1)),
         Delimited(";", 4, (3, 1, 0)),
         Delimited("\t", 3, (0, 1, 2)),
+        Delimited(",", 3, (2, 0, 1, 1)),
+        Delimited(";", 4, (0, 1, 2, 3)),
     ]
 )
 
@@ -253,3 +255,31 @@ def test_a_block_gives_what_its_lines_give_or_leaves_it_to_them(form, lines, is_
         except BadLine:
             pytest.fail("The block was taken, but one of its lines is wrong.")
         assert [cell.strip() for cell in cells] == by_line
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("plain.csv", b"who,anchor,near,far\nann,a,b,c\n,b,a,c\nbob,c,a,b\n"),
+        ("by line.csv", b'who;anchor;near;far\nann;a;b;c\n\n"";b;a;c\nbob;c;a;b\n'),
+        (
+            "lines.jsonl",
+            b'{"a": "a", "b": "b", "c": "c", "WHO": "ann"}\n{"a": "b", "b": "a", "c": "c"}\n'
+            b'{"a": "c", "b": "a", "c": "b", "WHO": "bob"}\n',
+        ),
+    ],
+)
+def test_a_further_column_comes_along_with_the_same_answers(name, content, tmp_path):
+    (tmp_path / name).write_bytes(content)
+    chunks = list(Reader(tmp_path / name, column="Who"))
+    assert [cell for chunk in chunks for cell in chunk.column] == ["ann", "", "bob"]
+    assert [row for chunk in chunks for row in chunk.triplets.tolist()] == read(tmp_path / name).triplets.tolist()
+    assert [list(chunk.column) for chunk in Reader(tmp_path / name)] == [[] for _ in chunks]
+
+
+def test_a_further_column_ends_where_the_answers_do():
+    reader = Reader(io.BytesIO(b"anchor,near,far,who\na,b,c,1\nb,a,c,2\nc,c,a,3\n"), column="who")
+    found = []
+    with pytest.raises(ReadError, match="line 4"):
+        found.extend(reader)
+    assert [cell for chunk in found for cell in chunk.column] == ["1", "2"]
