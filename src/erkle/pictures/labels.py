@@ -22,6 +22,9 @@ COSTS = np.array([0.0, 2.0, 3.0, 3.0] + 4 * [5.0] + 8 * [6.0])
 # Room between the end of one name and the beginning of the next on the same line, in points.
 SPACE = 4.0
 
+# Of more points than this, names keep away only roughly.
+MANY = 5000
+
 
 def place(points: Floats, named: Indices, sizes: Floats, page: tuple[float, float], gap: float) -> Floats:
     """Lower left corners of the names, NaN where one finds no room.
@@ -86,6 +89,9 @@ def _candidates(points: Floats, sizes: Floats, gap: float) -> Floats:
 def _covers(low: Floats, high: Floats, points: Floats, gap: float) -> Mask:
     """Whether a box comes within the gap of any point; its own lies just outside."""
     radius = 0.7 * gap
+    if len(points) > MANY:
+        # To half a point of the page: in a crowd most of them are then the same.
+        points = np.unique(np.round(2 * points), axis=0) / 2
     covered = np.zeros(low.shape[:2], dtype=np.bool_)
     for i in range(len(low)):
         # Of a hundred thousand points only a few are near a name.
