@@ -15,14 +15,14 @@ from test_consolidation import SPEC, Reviews, learner_of
 @pytest.fixture
 def held(monkeypatch):
     """Fits that wait in their thread until they are let go."""
-    gate, fit = threading.Event(), Consolidation.fit
+    gate, fit = threading.Event(), Consolidation._fit_all
 
     def waiting(self, *arguments):
         if threading.current_thread() is not threading.main_thread():
             assert gate.wait(60)
         return fit(self, *arguments)
 
-    monkeypatch.setattr(Consolidation, "fit", waiting)
+    monkeypatch.setattr(Consolidation, "_fit_all", waiting)
     yield gate
     gate.set()
 

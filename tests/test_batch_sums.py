@@ -6,7 +6,7 @@ import pytest
 import naive
 from erkle import GNMDS, STE
 from erkle._kernels import sums
-from erkle.batch.objective import ByKernel, ByMap, terms_of
+from erkle.batch.objective import ByKernel, ByMap, ByShiftedMap, terms_of
 from erkle.losses import RoundedHinge
 from erkle.triplets import sample
 from parts import LOSSES, SquaredHinge, answers, named
@@ -146,3 +146,27 @@ def test_no_answers_sum_to_nothing(loss):
     assert ByKernel(nothing, 2.0)(np.eye(4))[0] == 8.0
     np.testing.assert_array_equal(ByKernel(nothing, 2.0)(np.eye(4))[1], 2.0 * np.eye(4))
     np.testing.assert_array_equal(ByMap(nothing, 2.0)(np.ones((4, 1)))[1], 4.0 * np.ones((4, 1)))
+
+
+@pytest.mark.parametrize("weight", [None, 0.3], ids=["no shifts", "shifts"])
+def test_the_gradient_by_coordinates_and_shifts_is_that_of_the_value(weight):
+    X, T = np.random.default_rng(0).normal(size=(7, 4)), sample(7, 60, random_state=1)
+    objective = ByShiftedMap(terms_of(T, STE()), 0.7, weight)
+    value, G = objective(X)
+    assert np.isfinite(value)
+    for i, k in np.ndindex(*X.shape):
+        if weight is None and k == X.shape[1] - 1:
+            assert G[i, k] == 0.0
+            continue
+        step = np.zeros_like(X)
+        step[i, k] = 1e-6
+        slope = (objective(X + step)[0] - objective(X - step)[0]) / 2e-6
+        assert abs(slope - G[i, k]) < 1e-5 * max(1.0, abs(slope))
+
+
+def test_without_shifts_the_shifted_sum_is_the_plain_one():
+    X, T = np.random.default_rng(0).normal(size=(7, 3)), sample(7, 60, random_state=1)
+    plain, shifted = ByMap(terms_of(T, STE()), 0.7), ByShiftedMap(terms_of(T, STE()), 0.7, None)
+    (value, G), (same, H) = plain(X), shifted(np.column_stack([X, np.zeros(7)]))
+    assert value == pytest.approx(same)
+    np.testing.assert_allclose(G, H[:, :-1], atol=1e-12)

@@ -71,7 +71,7 @@ def test_a_rank_beyond_the_number_of_objects_is_that_number(kernel):
 def test_the_matrix_of_too_many_objects_is_refused_but_not_their_map(tmp_path):
     n = 20_001
     learner = ERKLE(n, kernel=LowRank(2)).fit(answers(9, 200) * 2000)
-    with pytest.raises(ValueError, match=r"^The kernel of 20001 objects would take 3 GB; use embedding_, .*\.$"):
+    with pytest.raises(ValueError, match=r"^The kernel of 20001 objects would take 3 GB; use embedding_ .*\.$"):
         _ = learner.kernel_
     assert learner.embedding_.shape == learner.embedding().shape == (n, 2)
     assert learner.embedding(3).shape == (n, 3)
