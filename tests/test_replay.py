@@ -97,6 +97,16 @@ WAYS = [
 cuts = st.lists(st.tuples(st.integers(0, 300), st.sampled_from(WAYS)), max_size=8)
 
 
+def in_pieces(learner, T, cuts):
+    """The learner after T, learned up to the first cut, and from each cut to the next in the way it says."""
+    cuts = sorted(cuts, key=lambda cut: cut[0])
+    ends = [position for position, _ in cuts[1:]] + [len(T)]
+    learner.partial_fit(T[: cuts[0][0] if cuts else len(T)])
+    for (start, way), end in zip(cuts, ends, strict=False):
+        learner = way(learner, T[start:end])
+    return learner
+
+
 @pytest.mark.parametrize(
     ("loss", "step"),
     [(GNMDS(), PassiveAggressive()), (STE(), Constant(1.0)), (CKL(), Inverse(3.0)), (SquaredHinge(), Cooling())],
@@ -107,13 +117,7 @@ cuts = st.lists(st.tuples(st.integers(0, 300), st.sampled_from(WAYS)), max_size=
 def test_any_split_of_a_stream_gives_the_same_kernel(loss, step, projection, passes, cuts):
     T = answers(7, 300, flipped=0.2)
     parameters = {"loss": loss, "step": step, "projection": projection, "passes": passes, "random_state": 5}
-    whole = ERKLE(7, **parameters).fit(T)
-    learner = ERKLE(7, **parameters)
-    cuts = sorted(cuts, key=lambda cut: cut[0])
-    ends = [position for position, _ in cuts[1:]] + [300]
-    learner.partial_fit(T[: cuts[0][0] if cuts else 300])
-    for (start, way), end in zip(cuts, ends, strict=False):
-        learner = way(learner, T[start:end])
+    whole, learner = ERKLE(7, **parameters).fit(T), in_pieces(ERKLE(7, **parameters), T, cuts)
     assert state(learner) == state(whole)
     np.testing.assert_array_equal(learner.kernel_, whole.kernel_)
     assert learner.prequential_error_ == whole.prequential_error_
@@ -127,13 +131,7 @@ def test_any_split_of_a_stream_gives_the_same_kernel(loss, step, projection, pas
 def test_any_split_of_a_stream_gives_the_same_model(kernel, passes, cuts):
     T = answers(7, 300, flipped=0.2)
     parameters = {"kernel": kernel, "passes": passes, "random_state": 5}
-    whole = ERKLE(7, **parameters).fit(T)
-    learner = ERKLE(7, **parameters)
-    cuts = sorted(cuts, key=lambda cut: cut[0])
-    ends = [position for position, _ in cuts[1:]] + [300]
-    learner.partial_fit(T[: cuts[0][0] if cuts else 300])
-    for (start, way), end in zip(cuts, ends, strict=False):
-        learner = way(learner, T[start:end])
+    whole, learner = ERKLE(7, **parameters).fit(T), in_pieces(ERKLE(7, **parameters), T, cuts)
     assert state(learner) == state(whole)
     np.testing.assert_array_equal(learner.kernel_, whole.kernel_)
     assert repr(learner.selection_) == repr(whole.selection_)

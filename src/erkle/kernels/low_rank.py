@@ -107,10 +107,6 @@ class LowRankKernel:
         numbers = np.array(memory[0].item(), dtype=np.float64)
         return {"B": B, "R": R, "gram": gram, "values": values, "shifts": shifts, "memory": numbers}
 
-    def copy(self) -> Self:
-        """Another kernel of the same state."""
-        return self.from_arrays(self.arrays())
-
     def __reduce__(self) -> tuple[Any, ...]:
         # Field by field, a copy would hold B twice, and the rows in use apart from the room to grow into.
         return type(self).from_arrays, (self.arrays(),)
@@ -143,11 +139,6 @@ class LowRankKernel:
         """K, (n, n)."""
         X = self.map()
         return np.asarray(X @ X.T + np.diag(self._state.shifts))
-
-    @property
-    def shifts(self) -> Floats:
-        """What K has on its diagonal beyond XX'."""
-        return np.asarray(self._state.shifts)
 
     def excess(self, T: NDArray[np.int64]) -> Floats:
         """d²(a, b) - d²(a, c) of each row."""

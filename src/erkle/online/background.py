@@ -15,8 +15,7 @@ class Background:
     """A fit of the answers so far by a copy of the model."""
 
     def __init__(self, model: Consolidation, history: NDArray[np.int32]) -> None:
-        arrays, meta = model.pack()
-        self._copy = Consolidation.unpack({name: array.copy() for name, array in arrays.items()}, meta)
+        self._copy = Consolidation.unpack(*model.pack())
         self._review, self._fitted = model.next_review, len(history)
         pool = ThreadPoolExecutor(1, thread_name_prefix="erkle-consolidation")
         self.future: Future[None] = pool.submit(self._copy.finish, history.copy())

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from erkle._kernels.judging import excess_of_map
 from erkle.batch import quasi_newton
 from erkle.batch.objective import ByShiftedMap, Terms, terms_of
+from erkle.kernels.lapack import one_thread
 from erkle.kernels.looping import Rule, Stretch
 from erkle.kernels.low_rank import LowRankKernel
 from erkle.losses import STE
@@ -143,7 +144,10 @@ class Consolidation:
 
     def finish(self, history: NDArray[np.int32]) -> None:
         """Fit all answers to the end with the settings the model is made of, and go on from there."""
-        self._fit_all(history, [entry for entry, weight in self._parts() if weight > 0.0], _MOST_ITERATIONS, _LEAST_TOL)
+        entries = [entry for entry, weight in self._parts() if weight > 0.0]
+        # Here and not where it is called from, for it may run in a thread of its own.
+        with one_thread(self.n_objects):
+            self._fit_all(history, entries, _MOST_ITERATIONS, _LEAST_TOL)
 
     def _fit_all(
         self, history: NDArray[np.int32], entries: list[Entry[Fit, Floats]], iterations: int, tol: float
@@ -192,9 +196,8 @@ class Consolidation:
         """The sum of the candidates' kernels, each by its weight and at the leader's temperature, ready to go on."""
         leader, parts, ridge = self.field.leader, [], 0.0
         shifts = np.zeros(self.n_objects)
-        for entry, weight in self._parts():
+        for (entry, weight), share in zip(self._parts(), self.field.shares(), strict=True):
             if weight > 0.0:
-                share = weight * leader.judge.temperature / entry.judge.temperature
                 parts.append(math.sqrt(share) * entry.model[:, :-1])
                 shifts += share * entry.model[:, -1]
                 ridge += weight * entry.setting.ridge

@@ -199,8 +199,7 @@ class ERKLE(KernelLearner, BaseEstimator):  # type: ignore[misc]
         if background:
             self._job = self._job or Background(self._model, self._replay.history)
             return self._job.future
-        with one_thread(self.n_objects_):
-            self._model.finish(self._replay.history)
+        self._model.finish(self._replay.history)
         # One in the background would know less than this one.
         self._job = None
         self._kernel_cache = None

@@ -82,6 +82,12 @@ class Field(Generic[Setting, Model]):
         weights = [weight if weight > _LEAST_WEIGHT else 0.0 for weight in weights]
         return [weight / sum(weights) for weight in weights]
 
+    def shares(self) -> list[float]:
+        """What each candidate's kernel is multiplied with in a mixture: its weight, at the leader's temperature."""
+        temperature = self.leader.judge.temperature
+        pairs = zip(self.entries, self.weights(), strict=True)
+        return [weight * temperature / entry.judge.temperature for entry, weight in pairs]
+
     def _retire(self, hopeless: list[Entry[Setting, Model]], seen: int) -> None:
         for entry in hopeless:
             self.retired[entry.setting] = seen

@@ -51,7 +51,7 @@ class Race:
             entries, lambda leader: self._neighbours(leader.setting), _MOST, _HOPELESS
         )
         self.judge = Judge()
-        self.shares = _shares_of(self.field)
+        self.shares = self.field.shares()
         self.next_review = _FIRST
 
     @property
@@ -97,7 +97,7 @@ class Race:
     def review(self, seen: int, history: NDArray[np.int32]) -> None:
         """Choose the leader."""
         self.field.review(seen, lambda pace, leader: LowRankKernel.of_map(leader.model.map(), pace.rank, pace.trace))
-        self.shares = _shares_of(self.field)
+        self.shares = self.field.shares()
         self.next_review = next_review(seen, _SHARE)
 
     def _neighbours(self, pace: Pace) -> Iterator[Pace]:
@@ -149,12 +149,6 @@ def _pace(rank: int, trace: float, rate: float) -> Pace:
     if trace not in TRACES or rate not in RATES:
         raise ValueError("a candidate has a weight of the trace or a rate that is none of ours")
     return Pace(whole(rank, "rank", 1, "a kernel of rank 0 knows nothing"), trace, rate)
-
-
-def _shares_of(field: Field[Pace, LowRankKernel]) -> list[float]:
-    leader = field.leader.judge.temperature
-    pairs = zip(field.entries, field.weights(), strict=True)
-    return [weight * leader / entry.judge.temperature for entry, weight in pairs]
 
 
 def _learn_all(entry: Entry[Pace, LowRankKernel], stretch: Stretch) -> bool:
