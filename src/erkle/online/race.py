@@ -1,7 +1,7 @@
 """Low-rank kernels side by side, purely online: rank, weight of the trace and rate are chosen while they learn."""
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,13 +18,14 @@ from erkle.steps import Constant
 __all__ = ["Pace", "Race"]
 
 Floats = NDArray[np.float64]
+Number = TypeVar("Number", int, float)
 
-_START = ((5, 2e-3, 0.3), (2, 2e-3, 0.3), (10, 2e-3, 0.3))
-TRACES, RATES = (0.0, 5e-4, 2e-3, 8e-3), (0.1, 0.3, 1.0)
-_LARGEST_RANK = 40
+# Gentle steps under a trace norm are good for people's answers, long steps and none for answers without errors.
+_START = tuple((rank, trace, rate) for trace, rate in ((2e-3, 0.3), (0.0, 1.0)) for rank in (5, 2, 10))
+RANKS, TRACES, RATES = (1, 2, 3, 5, 10, 20, 40), (0.0, 5e-4, 2e-3, 8e-3), (0.1, 0.3, 1.0)
 _FIRST, _SHARE = 100, 0.25
 # Few at once, for each costs as much as learning alone. A larger rank falls behind at first and must be waited for.
-_MOST, _HOPELESS, _DISCOUNT = 5, 25.0, 8.0
+_MOST, _HOPELESS, _DISCOUNT = 6, 25.0, 8.0
 
 
 class Pace(NamedTuple):
@@ -101,14 +102,14 @@ class Race:
         self.next_review = next_review(seen, _SHARE)
 
     def _neighbours(self, pace: Pace) -> Iterator[Pace]:
-        """Twice the rank if none has more, and the weights and rates next to the leader's."""
-        most = _largest_rank(self.n_objects)
-        if pace.rank < most and pace.rank == max(entry.setting.rank for entry in self.field.entries):
-            yield pace._replace(rank=min(2 * pace.rank, most))
-        for trace in _beside(TRACES, pace.trace):
-            yield pace._replace(trace=trace)
+        """The rates, ranks and weights next to the leader's."""
         for rate in _beside(RATES, pace.rate):
             yield pace._replace(rate=rate)
+        for rank in reversed(_beside(RANKS, pace.rank)):
+            if rank <= _largest_rank(self.n_objects):
+                yield pace._replace(rank=rank)
+        for trace in reversed(_beside(TRACES, pace.trace)):
+            yield pace._replace(trace=trace)
 
     def grow(self, n_new: int) -> None:
         """Make room for new objects."""
@@ -141,7 +142,7 @@ class Race:
 
 
 def _largest_rank(n_objects: int) -> int:
-    return min(_LARGEST_RANK, n_objects - 1)
+    return min(RANKS[-1], n_objects - 1)
 
 
 def _pace(rank: int, trace: float, rate: float) -> Pace:
@@ -163,7 +164,8 @@ def _learn_all(entry: Entry[Pace, LowRankKernel], stretch: Stretch) -> bool:
     return interrupted
 
 
-def _beside(values: tuple[float, ...], value: float) -> tuple[float, ...]:
-    """The next larger and the next smaller value."""
-    at = values.index(value)
-    return values[at + 1 : at + 2] + values[max(at - 1, 0) : at]
+def _beside(values: tuple[Number, ...], value: Number) -> list[Number]:
+    """The next smaller and the next larger value."""
+    below = [other for other in values if other < value]
+    above = [other for other in values if other > value]
+    return below[-1:] + above[:1]
