@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["number", "one_of", "whole"]
+__all__ = ["number", "one_of", "share", "whole"]
 
 
 def whole(value: Any, name: str, least: int, because: str) -> int:
@@ -30,6 +30,18 @@ def number(value: Any, name: str, because: str) -> float:
     """
     if isinstance(value, bool) or not isinstance(value, Real) or not 0.0 <= float(value) < math.inf:
         raise ValueError(f"{name} is {value!r}; pass a finite number of at least 0: {because}.")
+    return float(value)
+
+
+def share(value: Any, name: str) -> float:
+    """The value as a float from 0 to 1.
+
+    >>> share(1.5, "holdout")
+    Traceback (most recent call last):
+    ValueError: holdout is 1.5; pass a share from 0 to 1.
+    """
+    if isinstance(value, bool) or not isinstance(value, Real) or not 0.0 <= float(value) <= 1.0:
+        raise ValueError(f"{name} is {value!r}; pass a share from 0 to 1.")
     return float(value)
 
 

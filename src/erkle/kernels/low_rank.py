@@ -127,9 +127,10 @@ class LowRankKernel:
 
     def map(self) -> Floats:
         """Coordinates X, (n, rank), with K = XX' but for the diagonal; columns by falling length."""
-        return self._rows(slice(None))
+        return self.rows(slice(None))
 
-    def _rows(self, ids: Any) -> Floats:
+    def rows(self, ids: Any) -> Floats:
+        """Coordinates of some objects."""
         state = self._state
         size = int(state.memory["size"][0])
         with lapack.one_thread(self.n_objects):
@@ -142,7 +143,7 @@ class LowRankKernel:
 
     def excess(self, T: NDArray[np.int64]) -> Floats:
         """d²(a, b) - d²(a, c) of each row."""
-        a, b, c = (self._rows(ids) for ids in T.T)
+        a, b, c = (self.rows(ids) for ids in T.T)
         shifts = self._state.shifts
         near, far = ((a - b) ** 2).sum(axis=1) + shifts[T[:, 1]], ((a - c) ** 2).sum(axis=1) + shifts[T[:, 2]]
         return np.asarray(near - far)

@@ -41,6 +41,10 @@ class Alone:
         """Coordinates of a low-rank kernel."""
         return cast(LowRankKernel, self.kernel).map()
 
+    def rows(self, ids: NDArray[Any]) -> NDArray[np.float64]:
+        """Coordinates of some objects of a low-rank kernel."""
+        return cast(LowRankKernel, self.kernel).rows(ids)
+
     def matrix(self) -> NDArray[np.float64]:
         """The kernel, (n, n), positive semidefinite up to the tolerance of its eigenpairs."""
         return self.kernel.matrix()

@@ -115,6 +115,10 @@ class Consolidation:
         """Coordinates."""
         return self.kernel.map()
 
+    def rows(self, ids: NDArray[Any]) -> Floats:
+        """Coordinates of some objects."""
+        return self.kernel.rows(ids)
+
     def matrix(self) -> Floats:
         """The kernel, (n, n)."""
         return self.kernel.matrix()

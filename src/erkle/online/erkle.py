@@ -29,6 +29,7 @@ from erkle.online.consolidation import Consolidation
 from erkle.online.field import Candidate
 from erkle.online.judging import Reliability
 from erkle.online.models import Model, model_for, most_kept
+from erkle.online.record import Curve, Record
 from erkle.online.replay import Replay, generator
 from erkle.online.settings import Settings, check_settings
 from erkle.parameters import whole
@@ -89,6 +90,7 @@ class ERKLE(KernelLearner, BaseEstimator):  # type: ignore[misc]
     _remedy = "fit, partial_fit or learn_one"
     _model: Model
     _replay: Replay
+    _record: Record
     _job: Background | None
     _kernel_cache: NDArray[np.float64] | None
     n_mistakes_: int
@@ -169,7 +171,9 @@ class ERKLE(KernelLearner, BaseEstimator):  # type: ignore[misc]
         finally:
             # Also after an interruption or an overflow: what has been learned is counted, and nothing else.
             decisions[:] = -excess[new]
-            self._replay.forget(int(np.count_nonzero(np.isnan(decisions))))
+            learned = int(np.count_nonzero(~np.isnan(decisions)))
+            self._replay.forget(len(T) - learned)
+            self._record.add(T[:learned], decisions[:learned], self._replay.seen - learned)
             self.n_mistakes_ += int(np.count_nonzero(decisions <= 0.0))
 
     def _review(self) -> None:
@@ -227,6 +231,7 @@ class ERKLE(KernelLearner, BaseEstimator):  # type: ignore[misc]
             raise ValueError(f"The number of new objects is {n_new!r}; pass an integer of at least 0.")
         self._start()
         self._model.grow(int(n_new))
+        self._record.grow(int(n_new))
         self._kernel_cache = None
         return self
 
@@ -275,6 +280,17 @@ class ERKLE(KernelLearner, BaseEstimator):  # type: ignore[misc]
         """What the model is, and not what the parameters, which may have been set anew, would make of it."""
         return isinstance(self._model, Alone) and isinstance(self._model.kernel, DenseKernel)
 
+    def coordinates(self, ids: ArrayLike) -> NDArray[np.float64]:
+        """Coordinates of some objects, one row for each id: those of `embedding_`, turned and moved in some way.
+
+        Of a low-rank kernel that costs nothing that grows with the number of objects.
+        """
+        self._check_fitted()
+        wanted = np.asarray(ids)
+        if self._is_exact:
+            return np.asarray(self.embedding_[wanted])
+        return self._model.rows(wanted)
+
     def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
         """Probabilities, (m, 2), of a being nearer to c and of a being nearer to b, for each row (a, b, c).
 
@@ -308,10 +324,15 @@ class ERKLE(KernelLearner, BaseEstimator):  # type: ignore[misc]
     @property
     def conflicts_(self) -> Conflicts:
         """What the answers say against each other; of a low-rank kernel without fits, the last million or two."""
+        return conflicts.find(self.history_)
+
+    @property
+    def history_(self) -> NDArray[np.int32]:
+        """The answers that are kept, in order; of a low-rank kernel without fits, the last million or two."""
         self._check_fitted()
         if self._replay.keep == 0:
-            raise AttributeError("The exact kernel keeps no answers; pass them to erkle.conflicts.find.")
-        return conflicts.find(self._replay.history)
+            raise AttributeError("The exact kernel keeps no answers; pass kernel=LowRank(), or keep them yourself.")
+        return self._replay.history
 
     @property
     def n_objects_(self) -> int:
@@ -324,6 +345,24 @@ class ERKLE(KernelLearner, BaseEstimator):  # type: ignore[misc]
         """Number of answers learned; replayed ones do not count again."""
         self._check_fitted()
         return self._replay.seen
+
+    @property
+    def n_heads_(self) -> NDArray[np.int64]:
+        """How often each object was the first of an answer, the one that was asked about."""
+        self._check_fitted()
+        return self._record.heads
+
+    @property
+    def n_appearances_(self) -> NDArray[np.int64]:
+        """How often each object was in an answer."""
+        self._check_fitted()
+        return self._record.appearances
+
+    @property
+    def curve_(self) -> Curve:
+        """Errors just before learning, by the number of answers learned."""
+        self._check_fitted()
+        return Curve.of_bins(self._record.bins)
 
     @property
     def n_active_(self) -> int:
@@ -377,10 +416,10 @@ class ERKLE(KernelLearner, BaseEstimator):  # type: ignore[misc]
     def _reset(self, settings: Settings) -> None:
         rng = generator(self.random_state)
         model = model_for(settings, self.projection, rng)
-        self._begin(model, Replay(settings.passes, rng, most_kept(settings)))
+        self._begin(model, Replay(settings.passes, rng, most_kept(settings)), Record(model.n_objects))
 
-    def _begin(self, model: Model, replay: Replay, n_mistakes: int = 0) -> None:
-        self._model, self._replay, self.n_mistakes_ = model, replay, n_mistakes
+    def _begin(self, model: Model, replay: Replay, record: Record, n_mistakes: int = 0) -> None:
+        self._model, self._replay, self._record, self.n_mistakes_ = model, replay, record, n_mistakes
         self._kernel_cache = None
         self._job = None
         self._given: tuple[Any, ...] = (None, None, None)

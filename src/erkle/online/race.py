@@ -70,7 +70,11 @@ class Race:
 
     def map(self) -> Floats:
         """Coordinates of the mixture."""
-        return np.concatenate([np.sqrt(scale) * entry.model.map() for entry, scale in self._shares()], axis=1)
+        return self.rows(slice(None))
+
+    def rows(self, ids: Any) -> Floats:
+        """Coordinates of some objects."""
+        return np.concatenate([np.sqrt(scale) * entry.model.rows(ids) for entry, scale in self._shares()], axis=1)
 
     def matrix(self) -> Floats:
         """The kernel, (n, n)."""

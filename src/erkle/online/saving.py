@@ -15,6 +15,8 @@ from erkle.kernels.low_rank import LowRank
 from erkle.losses import LOSSES, Loss, check_loss
 from erkle.online.consolidation import Consolidation
 from erkle.online.models import MODELS, Model
+from erkle.online.packing import prefixed, under
+from erkle.online.record import Record
 from erkle.online.replay import Replay, generator
 from erkle.online.settings import check_settings
 from erkle.steps import STEPS, Step, check_step
@@ -53,7 +55,7 @@ def pack(learner: Any) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
     check_settings(learner)
     replay, seed = learner._replay, learner.random_state
     model_arrays, model_meta = learner._model.pack()
-    arrays = {"history": replay.history, **model_arrays}
+    arrays = {"history": replay.history, **model_arrays, **prefixed("record", learner._record.arrays())}
     if learner.initial_kernel is not None:
         arrays["initial_kernel"] = np.asarray(learner.initial_kernel, dtype=np.float64)
     return arrays, {
@@ -96,7 +98,8 @@ def unpack(
             kernel=None if meta["kernel"] is None else LowRank(*meta["kernel"]),
             **meta["parameters"],
         )
-        _restore(learner, model, arrays["history"], meta)
+        record = Record.from_arrays(under("record", arrays), model.n_objects)
+        _restore(learner, model, arrays["history"], record, meta)
     except FileError:
         raise
     except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError, MemoryError) as error:
@@ -104,13 +107,13 @@ def unpack(
     return learner
 
 
-def _restore(learner: Any, model: Any, history: NDArray[np.int32], meta: dict[str, Any]) -> None:
+def _restore(learner: Any, model: Model, history: NDArray[np.int32], record: Record, meta: dict[str, Any]) -> None:
     check_settings(learner)
     rng = generator(learner.random_state)
     rng.bit_generator.state = meta["generator"]
     replay = Replay(meta["replay_passes"], rng, meta["replay_keep"])
     replay.restore(meta["n_triplets_seen"], history)
-    learner._begin(model, replay, meta["n_mistakes"])
+    learner._begin(model, replay, record, meta["n_mistakes"])
 
 
 def _check(history: NDArray[Any], meta: dict[str, Any], model: Model) -> None:

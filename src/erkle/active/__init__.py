@@ -1,0 +1,25 @@
+"""Which question to ask next."""
+
+from erkle.active.questions import Questions
+from erkle.active.strategies import (
+    STRATEGIES,
+    Adaptive,
+    Balanced,
+    ExpectedChange,
+    InformationGain,
+    Random,
+    Strategy,
+    Uncertainty,
+)
+
+__all__ = [
+    "STRATEGIES",
+    "Adaptive",
+    "Balanced",
+    "ExpectedChange",
+    "InformationGain",
+    "Questions",
+    "Random",
+    "Strategy",
+    "Uncertainty",
+]

@@ -1,0 +1,121 @@
+"""An asker: who is asked what, which questions are out, and which were drawn at random to tell the error honestly."""
+
+from collections import defaultdict
+from collections.abc import Hashable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from erkle.active.questions import Query, Questions
+from erkle.active.strategies import Adaptive, Random, Strategy
+from erkle.online.record import Curve
+from erkle.parameters import share
+
+__all__ = ["Asked", "Asker"]
+
+
+class Asked(NamedTuple):
+    """A question that is out.
+
+    Attributes
+    ----------
+    number : int
+        A number of its own.
+    query : (head, o1, o2)
+        Is the head more like o1 or like o2? Which of them stands first is drawn.
+    held_out : bool
+        Whether it was drawn at random, so that the error on it before it is learned is that on all questions.
+    participant : hashable or None
+        Who is asked.
+    """
+
+    number: int
+    query: Query
+    held_out: bool
+    participant: Hashable
+
+
+class Asker:
+    """Asks, and teaches the learner the answers.
+
+    Parameters
+    ----------
+    questions : Questions
+        What may be asked.
+    strategy : Strategy
+        How the next question is chosen.
+    holdout : float
+        Share of questions that are drawn at random instead. They are learned, too; but before that they tell the
+        error on all questions, which those that a strategy has chosen cannot.
+    random_state : int, Generator or None
+
+    Examples
+    --------
+    >>> from erkle import ERKLE, LowRank
+    >>> learner = ERKLE(5, kernel=LowRank(), random_state=0)
+    >>> asker = Asker(Questions(5), random_state=0)
+    >>> [asked] = asker.ask(learner, participant="Ann")
+    >>> head, o1, o2 = asked.query
+    >>> asker.answer(learner, asked, nearer_to_first=abs(head - o1) < abs(head - o2))
+    >>> learner.n_triplets_seen_
+    1
+    """
+
+    def __init__(
+        self,
+        questions: Questions,
+        strategy: Strategy = Adaptive(),
+        holdout: float = 0.1,
+        random_state: int | np.random.Generator | None = None,
+    ) -> None:
+        self.questions, self.strategy = questions, strategy
+        self.holdout = share(holdout, "holdout")
+        self.out: dict[int, Asked] = {}
+        self._rng = np.random.default_rng(random_state)
+        self._number = 0
+        self._asked: defaultdict[Hashable, set[int]] = defaultdict(set)
+        self._learned: list[int] = []
+        self.wrong: list[bool] = []
+
+    def ask(self, learner: Any, n_queries: int = 1, participant: Hashable = None) -> list[Asked]:
+        """Questions that this participant has not been asked before; fewer, or none, when no more are left."""
+        questions = self.questions if participant is None else self.questions.without(self._asked[participant])
+        n_random = int(self._rng.binomial(n_queries, self.holdout))
+        found: list[Asked] = []
+        for strategy, n in ((Random(), n_random), (self.strategy, n_queries - n_random)):
+            pending = [asked.query for asked in (*self.out.values(), *found)]
+            for row in strategy.choose(learner, n, self._rng, pending, questions) if n else ():
+                head, *pair = row.tolist()
+                self._rng.shuffle(pair)
+                self._number += 1
+                found.append(Asked(self._number, (head, pair[0], pair[1]), isinstance(strategy, Random), participant))
+        for asked in found:
+            self.out[asked.number] = asked
+            self.questions.take(asked.query)
+            if participant is not None:
+                self._asked[participant].add(self.questions.key(asked.query))
+        return found
+
+    def answer(self, learner: Any, asked: Asked, nearer_to_first: bool) -> None:
+        """The head is more like o1, or like o2: the learner learns it."""
+        self._settle(asked)
+        head, o1, o2 = asked.query
+        n_learned = learner.n_triplets_seen_
+        [decision] = learner.prequential([(head, o1, o2) if nearer_to_first else (head, o2, o1)])
+        if asked.held_out:
+            self._learned.append(n_learned)
+            self.wrong.append(bool(decision <= 0.0))
+
+    def give_back(self, asked: Asked) -> None:
+        """Nobody will answer it: it may be asked again."""
+        self._settle(asked)
+        self.questions.give_back(asked.query)
+
+    def _settle(self, asked: Asked) -> None:
+        if self.out.pop(asked.number, None) is None:
+            raise ValueError(f"Question {asked.number} is not out; it has been answered or given back before.")
+
+    @property
+    def curve(self) -> Curve:
+        """Errors on the questions that were drawn at random, before they were learned."""
+        return Curve.of(np.array(self._learned, np.int64), np.array(self.wrong, np.bool_))

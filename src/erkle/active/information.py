@@ -1,0 +1,80 @@
+"""How much an answer would tell: expected information in closed form, from a map and from how often things were asked.
+
+The place of an object is taken to be uncertain along each axis: as much as objects differ there while it has not been
+asked about, and the less the more answers it is in. A decision value is then uncertain, too, to first order by what
+moves it: the places of all three objects. What an answer tells of them is the entropy of the answer less what is left
+of it when the places are known (Houlsby et al. 2011), which is large where the model does not know, and not where
+nobody can know because the answer is a matter of chance.
+"""
+
+import math
+from typing import Any
+
+import numpy as np
+import scipy.spatial
+import scipy.special
+from numpy.typing import NDArray
+
+__all__ = ["head_information", "information", "variances"]
+
+Floats = NDArray[np.float64]
+Ids = NDArray[np.int64]
+
+_PROBIT = math.pi / 8
+_WIDTH = math.pi * math.log(2) / 2
+# Places depend on each other and the map is no truth: uncertainty is larger than its first order.
+_CAUTION = 10.0
+
+
+def information(logits: Floats, variances: Floats) -> Floats:
+    """Bits that each answer would tell, from 0 to 1, its logit being normal with this mean and variance.
+
+    >>> information(np.array([0.0, 0.0, 9.0]), np.array([0.0, 100.0, 1.0])).round(2)
+    array([0.  , 0.74, 0.  ])
+    """
+    near = scipy.special.expit(logits / np.sqrt(1.0 + _PROBIT * variances))
+    whole = _entropy(near) / math.log(2)
+    spread = _PROBIT * variances + _WIDTH
+    left = np.sqrt(_WIDTH / spread) * np.exp(-_PROBIT * logits**2 / (2.0 * spread))
+    return np.asarray(np.clip(whole - left, 0.0, 1.0))
+
+
+def variances(head: Floats, o1: Floats, o2: Floats, axes: Floats, asked: Floats) -> Floats:
+    """Variances of d²(head, o2) - d²(head, o1), a row of coordinates for each, to first order.
+
+    Parameters
+    ----------
+    head, o1, o2 : (m, r) arrays
+    axes : (r,) array
+        Variance of the objects along each axis.
+    asked : (m, 3) array
+        How often head, o1 and o2 have been in an answer.
+    """
+    share = axes / max(float(axes.sum()), 1e-300)
+    moves = (o2 - o1, head - o1, o2 - head)
+    parts = (4.0 * move**2 * axes / (1.0 + count[:, None] * share) for move, count in zip(moves, asked.T, strict=True))
+    return np.asarray(_CAUTION * sum(part.sum(axis=1) for part in parts))
+
+
+def head_information(places: Floats, answered: NDArray[np.integer[Any]], pairs: Ids, temperature: float) -> Floats:
+    """Bits that each pair (o1, o2) would tell of where the head is, if that is where one of the objects is.
+
+    Parameters
+    ----------
+    places : (n, r) array
+        Where the objects are.
+    answered : (m, 2) array of ids
+        Rows (near, far) of what is known about the head.
+    pairs : (k, 2) array of ids
+    temperature : float
+        What decision values are divided by before they become probabilities.
+    """
+    distances = scipy.spatial.distance.cdist(places, places, "sqeuclidean") / temperature
+    known = -np.logaddexp(0.0, distances[:, answered[:, 0]] - distances[:, answered[:, 1]]).sum(axis=1)
+    belief = scipy.special.softmax(known)
+    near = scipy.special.expit(distances[pairs[:, 1]] - distances[pairs[:, 0]])
+    return np.asarray((_entropy(near @ belief) - _entropy(near) @ belief) / math.log(2))
+
+
+def _entropy(near: Floats) -> Floats:
+    return np.asarray(scipy.special.entr(near) + scipy.special.entr(1.0 - near))

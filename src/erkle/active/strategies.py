@@ -1,0 +1,223 @@
+"""Strategies: small values that choose what to ask next.
+
+All but `Random` take heads in turn, those that have been asked about least first, draw some pairs for each, and differ
+in which pair they like best. The best of all questions about all heads would be a bad choice: it asks again and again
+about the few things that nobody can tell.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.special
+from numpy.typing import ArrayLike, NDArray
+
+from erkle.active.information import head_information, information, variances
+from erkle.active.questions import Questions
+from erkle.active.tally import Tally
+from erkle.parameters import whole
+
+__all__ = [
+    "STRATEGIES",
+    "Adaptive",
+    "Balanced",
+    "ExpectedChange",
+    "InformationGain",
+    "Random",
+    "Strategy",
+    "Uncertainty",
+]
+
+Floats = NDArray[np.float64]
+Ids = NDArray[np.int64]
+
+
+class Strategy(ABC):
+    """What chooses questions."""
+
+    def choose(
+        self,
+        learner: Any,
+        n_queries: int,
+        rng: np.random.Generator | int | None = None,
+        pending: ArrayLike = (),
+        questions: Questions | None = None,
+    ) -> Ids:
+        """Questions to ask now, rows (head, o1, o2): no two alike, and fewer where no more are left.
+
+        Parameters
+        ----------
+        learner : ERKLE
+            What is known; it may be new.
+        n_queries : int
+        rng : Generator, int or None
+            Draws what is left to chance.
+        pending : (m, 3) array of integers
+            Questions that have been asked and not been answered yet: they are not chosen again, and count as half
+            answered, so that many people who are asked at once get different questions.
+        questions : Questions, optional
+            What may be asked; by default everything, as often as you like.
+        """
+        learner.partial_fit([])
+        n_objects = learner.n_objects_
+        whole(n_queries, "n_queries", 0, "one cannot ask fewer questions")
+        among = questions if questions is not None else Questions(n_objects, None)
+        if among.n_objects != n_objects:
+            raise ValueError(f"The questions are about {among.n_objects} objects, the learner about {n_objects}.")
+        tally = Tally(learner, among, pending)
+        found: list[Iterable[int]] = []
+        queries = self._queries(learner, tally, among, np.random.default_rng(rng))
+        while len(found) < n_queries and (query := next(queries, None)) is not None:
+            tally.add(query)
+            found.append(query)
+        return np.array(found, np.int64).reshape(-1, 3)
+
+    @abstractmethod
+    def _queries(
+        self, learner: Any, tally: Tally, among: Questions, rng: np.random.Generator
+    ) -> Iterator[Iterable[int]]:
+        """Questions in turn; each is in the tally before the next is wanted."""
+
+
+@dataclass(frozen=True)
+class Random(Strategy):
+    """Any question, all alike."""
+
+    def _queries(
+        self, learner: Any, tally: Tally, among: Questions, rng: np.random.Generator
+    ) -> Iterator[Iterable[int]]:
+        while (weights := among.weights()).any():
+            while weights.any():
+                head = int(np.searchsorted(np.cumsum(weights), rng.random() * weights.sum(), side="right"))
+                pairs = among.propose(head, 1, rng, tally.out)
+                if len(pairs):
+                    yield (head, *pairs[0])
+                    break
+                weights[head] = 0
+            else:
+                return
+
+
+@dataclass(frozen=True)
+class _ByHead(Strategy):
+    """The least-asked head, and of some pairs for it the one with the highest score."""
+
+    n_candidates: int = 100
+
+    def _queries(
+        self, learner: Any, tally: Tally, among: Questions, rng: np.random.Generator
+    ) -> Iterator[Iterable[int]]:
+        possible = among.weights() > 0
+        while (head := tally.least_asked(possible, rng)) is not None:
+            pairs = among.propose(head, self._n_pairs(learner), rng, tally.out)
+            if len(pairs):
+                Q = np.insert(pairs, 0, head, axis=1)
+                # The first of equals: candidates come in a random order.
+                yield Q[int(np.argmax(self._scores(learner, Q, tally, rng)))]
+            else:
+                possible[head] = False
+
+    def _n_pairs(self, learner: Any) -> int:
+        return whole(self.n_candidates, "n_candidates", 1, "there is nothing to choose from")
+
+    @abstractmethod
+    def _scores(self, learner: Any, Q: Ids, tally: Tally, rng: np.random.Generator) -> Floats:
+        """What each question is worth."""
+
+
+@dataclass(frozen=True)
+class Balanced(_ByHead):
+    """The pair that has been asked about least."""
+
+    def _scores(self, learner: Any, Q: Ids, tally: Tally, rng: np.random.Generator) -> Floats:
+        return tally.rareness(Q)
+
+
+@dataclass(frozen=True)
+class Uncertainty(_ByHead):
+    """The pair whose distances from the head are most nearly equal."""
+
+    def _scores(self, learner: Any, Q: Ids, tally: Tally, rng: np.random.Generator) -> Floats:
+        return np.asarray(-np.abs(learner.decision_function(Q)))
+
+
+@dataclass(frozen=True)
+class ExpectedChange(_ByHead):
+    """The pair whose answer, whichever it is, moves the map most."""
+
+    def _scores(self, learner: Any, Q: Ids, tally: Tally, rng: np.random.Generator) -> Floats:
+        near = scipy.special.expit(learner.decision_function(Q) / learner.temperature_)
+        head, o1, o2 = _places(learner, Q)
+        length = sum(((end - start) ** 2).sum(axis=1) for start, end in ((o1, o2), (o1, head), (head, o2)))
+        return np.asarray(near * (1.0 - near) * np.sqrt(length))
+
+
+@dataclass(frozen=True)
+class InformationGain(_ByHead):
+    """The pair that tells most of where the head is, which may be where any object is (Tamuz et al. 2011).
+
+    It goes through all answers about the head, and through all places for each candidate: slow, and here to compare
+    with. ``n_candidates`` of None looks at all pairs. The exact kernel, which keeps no answers, cannot do it.
+    """
+
+    n_candidates: int | None = 300  # type: ignore[assignment]
+
+    def _n_pairs(self, learner: Any) -> int:
+        return learner.n_objects_**2 if self.n_candidates is None else super()._n_pairs(learner)
+
+    def _scores(self, learner: Any, Q: Ids, tally: Tally, rng: np.random.Generator) -> Floats:
+        places = learner.coordinates(np.arange(learner.n_objects_))
+        history = learner.history_
+        about = history[history[:, 0] == Q[0, 0]]
+        return head_information(places, about[:, 1:], Q[:, 1:], learner.temperature_)
+
+
+@dataclass(frozen=True)
+class Adaptive(_ByHead):
+    """The default: of pairs that have not been asked about much, the one that tells most of all three objects.
+
+    Attributes
+    ----------
+    n_candidates : int
+        Pairs to look at; the fifth of them with the least-asked objects is scored.
+    explore : float
+        Share of questions whose pair is drawn blindly, because the map may be wrong.
+    """
+
+    n_candidates: int = 300
+    explore: float = 0.05
+
+    def _scores(self, learner: Any, Q: Ids, tally: Tally, rng: np.random.Generator) -> Floats:
+        scores = np.zeros(len(Q))
+        if rng.random() >= self.explore:
+            n_scored = len(Q) // 5 + 1
+            scored = np.argsort(-tally.rareness(Q), kind="stable")[:n_scored]
+            scores[scored] = 1.0 + _information(learner, Q[scored], tally)
+        return scores
+
+
+STRATEGIES: dict[str, Strategy] = {
+    "adaptive": Adaptive(),
+    "random": Random(),
+    "balanced": Balanced(),
+    "uncertainty": Uncertainty(),
+    "change": ExpectedChange(),
+    "information": InformationGain(),
+}
+
+
+def _information(learner: Any, Q: Ids, tally: Tally) -> Floats:
+    """Bits that each answer would tell of the places of its three objects."""
+    head, o1, o2 = _places(learner, Q)
+    # People compare distances rather than squares: a difference of squares counts for less between far things.
+    reach = np.sqrt(((head - o1) ** 2).sum(axis=1)) + np.sqrt(((head - o2) ** 2).sum(axis=1))
+    scale = reach.mean() / np.maximum(reach, 0.05 * reach.mean() + 1e-300) / learner.temperature_
+    axes = np.concatenate([o1, o2]).var(axis=0)
+    doubt = variances(head, o1, o2, axes, tally.appearances[Q])
+    return information(scale * learner.decision_function(Q), scale**2 * doubt)
+
+
+def _places(learner: Any, Q: Ids) -> Iterator[Floats]:
+    return (learner.coordinates(ids) for ids in Q.T)

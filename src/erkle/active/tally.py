@@ -1,0 +1,45 @@
+"""How often things have been asked: what is answered counts whole, what is pending half."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from erkle import triplets
+from erkle.active.questions import Questions
+
+__all__ = ["Tally"]
+
+_PENDING = 0.5
+
+
+class Tally:
+    """Counts of heads and of objects, and the questions that are out."""
+
+    def __init__(self, learner: Any, questions: Questions, pending: ArrayLike) -> None:
+        self.heads = learner.n_heads_.astype(np.float64)
+        self.appearances = learner.n_appearances_.astype(np.float64)
+        self.out: set[int] = set()
+        self._questions = questions
+        for query in triplets.check(pending, questions.n_objects):
+            self.add(query)
+
+    def add(self, query: Iterable[Any]) -> None:
+        """It has been asked, and counts for half an answer."""
+        head, *pair = (int(i) for i in query)
+        self.heads[head] += _PENDING
+        self.appearances[[head, *pair]] += _PENDING
+        self.out.add(self._questions.key((head, *pair)))
+
+    def rareness(self, Q: NDArray[np.int64]) -> NDArray[np.float64]:
+        """The less the pairs of these questions have been asked about, the more."""
+        return np.asarray(-self.appearances[Q[:, 1:]].sum(axis=1))
+
+    def least_asked(self, possible: NDArray[np.bool_], rng: np.random.Generator) -> int | None:
+        """One of the possible heads that have been asked about least; None if there is none."""
+        ids = np.flatnonzero(possible)
+        if not len(ids):
+            return None
+        counts = self.heads[ids]
+        return int(rng.choice(ids[counts == counts.min()]))

@@ -1,0 +1,135 @@
+"""Worlds that answer: points with a noise model, or people who have answered already."""
+
+import math
+from collections import defaultdict
+from dataclasses import dataclass
+from os import PathLike
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from erkle import triplets
+from erkle.active.questions import Query, Questions
+from erkle.datasets import answered, load
+from erkle.parameters import number, share, whole
+
+__all__ = ["People", "Points", "Scene", "World"]
+
+Ids = NDArray[np.int64]
+
+_N_TEST = 20_000
+_TEST_SHARE = 0.2
+
+
+class Scene(Protocol):
+    """A world drawn by a seed: what may be asked, who answers, and answers that nobody may learn from."""
+
+    n_objects: int
+    questions: Questions
+    test: Ids
+
+    def answer(self, query: Query) -> bool:
+        """Whether the head is more like o1 than like o2."""
+        ...
+
+
+class World(Protocol):
+    """What a scene is drawn from."""
+
+    @property
+    def words(self) -> str:
+        """Its name for people."""
+        ...
+
+    def scene(self, seed: int) -> Scene:
+        """One scene for each seed."""
+        ...
+
+
+@dataclass(frozen=True)
+class Points:
+    """Points N(0, I); answers are right, or the surer the more the distances differ, or wrong by chance.
+
+    Attributes
+    ----------
+    n_objects, n_components : int
+    slope : float
+        Of the logistic curve that an answer's probability follows, by the difference of distances; infinity is right.
+    flipped : float
+        Share of answers that are turned round besides.
+    """
+
+    n_objects: int = 90
+    n_components: int = 2
+    slope: float = math.inf
+    flipped: float = 0.0
+
+    @property
+    def words(self) -> str:
+        """Its name for people."""
+        noise = "" if self.slope == math.inf else f", slope {self.slope:g}"
+        noise += f", {self.flipped:.0%} flipped" if self.flipped else ""
+        return f"{self.n_objects} points, d = {self.n_components}{noise}"
+
+    def scene(self, seed: int) -> "_PointScene":
+        """One scene for each seed."""
+        return _PointScene(self, seed)
+
+
+class _PointScene:
+    def __init__(self, world: Points, seed: int) -> None:
+        self.n_objects = whole(world.n_objects, "n_objects", 4, "there must be something to choose")
+        d = whole(world.n_components, "n_components", 1, "points need a coordinate")
+        if world.slope != math.inf:
+            number(world.slope, "slope", "0 is a coin toss, infinity right answers")
+        self._slope, self._flipped = world.slope, share(world.flipped, "flipped")
+        points, test, self._rng = np.random.default_rng([seed, 2026]).spawn(3)
+        self._X = points.standard_normal((self.n_objects, d))
+        self.questions = Questions(self.n_objects, times=None)
+        self.test = answered(triplets.sample(self.n_objects, _N_TEST, test), self._X)
+
+    def answer(self, query: Query) -> bool:
+        """Whether the head is more like o1 than like o2."""
+        [(_, near, _)] = answered([query], self._X, self._slope, self._rng)
+        return bool((near == query[1]) != (self._rng.random() < self._flipped))
+
+
+@dataclass(frozen=True)
+class People:
+    """A data set of people's answers: only questions that were asked can be asked, each answer is given once.
+
+    Attributes
+    ----------
+    name : str
+        As in `erkle.datasets.load`.
+    data : path or None
+        Folder with local copies.
+    """
+
+    name: str
+    data: str | PathLike[str] | None = None
+
+    @property
+    def words(self) -> str:
+        """Its name for people."""
+        return self.name
+
+    def scene(self, seed: int) -> "_PeopleScene":
+        """One scene for each seed: a fifth of the questions is kept for the test."""
+        dataset = load(self.name, self.data)
+        train, test = triplets.split(dataset.triplets, _TEST_SHARE, seed)
+        return _PeopleScene(len(dataset.names), train, test, seed)
+
+
+class _PeopleScene:
+    def __init__(self, n_objects: int, train: Ids, test: Ids, seed: int) -> None:
+        self.n_objects, self.test = n_objects, test
+        self.questions = Questions(n_objects, listed=train)
+        self._answers: defaultdict[int, list[int]] = defaultdict(list)
+        for row in np.random.default_rng([seed, 2026]).permutation(train).tolist():
+            self._answers[self.questions.key(row)].append(row[1])
+
+    def answer(self, query: Query) -> bool:
+        """What the next of those who were asked this has said."""
+        return self._answers[self.questions.key(query)].pop() == query[1]
