@@ -94,6 +94,14 @@ def state(learner):
     return arrays, meta, replay.history.tolist(), replay.seen, draws, learner.n_mistakes_
 
 
+def assert_is_a_sentence(caught):
+    """What was got or wanted; what to do."""
+    text = str(caught.value)
+    assert "\n" not in text
+    assert text[-1] in ".?"
+    assert ";" in text
+
+
 def in_python(monkeypatch, *modules):
     """Put the Python source of every compiled function of the modules in its place."""
     for module in modules:

@@ -21,6 +21,7 @@ from erkle.triplets import (
     split,
 )
 from erkle.triplets.splitting import _mix
+from parts import assert_is_a_sentence
 
 seeded = settings(deadline=None, derandomize=True)
 
@@ -272,10 +273,3 @@ def test_impossible_samples_are_refused(n_objects, size):
     with pytest.raises(ValueError, match="; give") as caught:
         sample(n_objects, size)
     assert_is_a_sentence(caught)
-
-
-def assert_is_a_sentence(caught):
-    text = str(caught.value)
-    assert "\n" not in text
-    assert text[-1] in ".?"
-    assert ";" in text

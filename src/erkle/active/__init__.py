@@ -1,5 +1,6 @@
 """Which question to ask next."""
 
+from erkle.active.asker import Asked, Asker
 from erkle.active.questions import Questions
 from erkle.active.strategies import (
     STRATEGIES,
@@ -15,6 +16,8 @@ from erkle.active.strategies import (
 __all__ = [
     "STRATEGIES",
     "Adaptive",
+    "Asked",
+    "Asker",
     "Balanced",
     "ExpectedChange",
     "InformationGain",

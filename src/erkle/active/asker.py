@@ -9,7 +9,7 @@ import numpy as np
 from erkle.active.questions import Query, Questions
 from erkle.active.strategies import Adaptive, Random, Strategy
 from erkle.online.record import Curve
-from erkle.parameters import share
+from erkle.parameters import share, whole
 
 __all__ = ["Asked", "Asker"]
 
@@ -79,6 +79,7 @@ class Asker:
 
     def ask(self, learner: Any, n_queries: int = 1, participant: Hashable = None) -> list[Asked]:
         """Questions that this participant has not been asked before; fewer, or none, when no more are left."""
+        whole(n_queries, "n_queries", 0, "one cannot ask fewer questions")
         questions = self.questions if participant is None else self.questions.without(self._asked[participant])
         n_random = int(self._rng.binomial(n_queries, self.holdout))
         found: list[Asked] = []
@@ -98,22 +99,26 @@ class Asker:
 
     def answer(self, learner: Any, asked: Asked, nearer_to_first: bool) -> None:
         """The head is more like o1, or like o2: the learner learns it."""
-        self._settle(asked)
-        head, o1, o2 = asked.query
+        self._check_out(asked)
         n_learned = learner.n_triplets_seen_
-        [decision] = learner.prequential([(head, o1, o2) if nearer_to_first else (head, o2, o1)])
+        [decision] = learner.prequential([asked.query], [nearer_to_first])
+        del self.out[asked.number]
         if asked.held_out:
             self._learned.append(n_learned)
             self.wrong.append(bool(decision <= 0.0))
 
     def give_back(self, asked: Asked) -> None:
-        """Nobody will answer it: it may be asked again."""
-        self._settle(asked)
+        """Nobody will answer it: it may be asked again, though not of the same participant."""
+        self._check_out(asked)
+        del self.out[asked.number]
         self.questions.give_back(asked.query)
 
-    def _settle(self, asked: Asked) -> None:
-        if self.out.pop(asked.number, None) is None:
-            raise ValueError(f"Question {asked.number} is not out; it has been answered or given back before.")
+    def _check_out(self, asked: Asked) -> None:
+        if self.out.get(asked.number) != asked:
+            raise ValueError(
+                f"Question {asked.number} is not out: it has been answered or given back, or another asker asked it; "
+                "pass one of those in out."
+            )
 
     @property
     def curve(self) -> Curve:

@@ -3,7 +3,7 @@
 import copy
 import math
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any, Self
 
 import numpy as np
@@ -19,6 +19,8 @@ Query = tuple[int, int, int]
 
 # Pairs of a head are drawn at random while there are more than so many times what is wanted; else all are looked at.
 _MANY = 8
+# Pairs drawn besides, because some of them may have been asked.
+_SPARE = 32
 
 
 class Questions:
@@ -45,6 +47,8 @@ class Questions:
     >>> questions.take((0, 2, 1))
     >>> questions.propose(0, 10, np.random.default_rng(0)).shape
     (0, 2)
+    >>> questions.left()
+    array([0, 1, 1, 0])
     """
 
     def __init__(
@@ -57,99 +61,116 @@ class Questions:
     ) -> None:
         self.n_objects = whole(n_objects, "n_objects", 3, "a question needs three objects")
         self.times = math.inf if times is None else whole(times, "times", 1, "what is never asked can be left out")
-        self._allowed = _mask(excluded, n_objects)
-        self._left_out = {self.key(query) for query in _rows(left_out, n_objects)}
+        self._excluded = _excluded(excluded, self.n_objects)
+        self._ids = np.setdiff1d(np.arange(self.n_objects), list(self._excluded))
+        self._left_out = set() if left_out is None else set(self.keys(left_out).tolist())
+        self._but: set[int] = set()
         self._taken: Counter[int] = Counter()
-        self._list = None if listed is None else _List(self, _rows(listed, n_objects))
+        self._listed: Counter[int] | None = None
+        if listed is not None:
+            self._listed = Counter(filter(self._is_among, self.keys(listed).tolist()))
+            self._by_head: list[list[int]] = [[] for _ in range(self.n_objects)]
+            for key in self._listed:
+                self._by_head[self._query(key)[0]].append(key)
+        self._left = self._all()
+
+    def keys(self, T: ArrayLike) -> Ids:
+        """A number for each question, whichever candidate stands first."""
+        head, o1, o2 = triplets.check(T, self.n_objects).T
+        return np.asarray((head * self.n_objects + np.minimum(o1, o2)) * self.n_objects + np.maximum(o1, o2))
 
     def key(self, query: Iterable[Any]) -> int:
-        """A number for the question, whichever candidate stands first."""
-        head, *pair = (int(i) for i in query)
-        return (head * self.n_objects + min(pair)) * self.n_objects + max(pair)
+        """The number of one question."""
+        return int(self.keys([tuple(query)])[0])
 
     def without(self, keys: Iterable[int]) -> Self:
         """The same questions, which are taken from both alike, but for some."""
         some = copy.copy(self)
-        some._left_out = self._left_out.union(keys)
+        some._but = self._but.union(keys)
         return some
 
     def may(self, key: int) -> bool:
         """Whether it may be asked once more."""
-        most = self.times if self._list is None else self.times * self._list.multiplicity[key]
-        return key not in self._left_out and self._taken[key] < most
+        return key not in self._but and self._taken[key] < self._most(key)
 
     def take(self, query: Iterable[Any]) -> None:
         """It has been asked."""
         key = self.key(query)
         self._taken[key] += 1
-        if self._list is not None and not self.may(key):
-            self._list.remove(key)
+        if self._taken[key] == self._most(key):
+            self._left[self._query(key)[0]] -= 1
 
     def give_back(self, query: Iterable[Any]) -> None:
         """It was asked, and nobody has answered or will."""
         key = self.key(query)
         if self._taken[key] < 1:
-            raise ValueError(f"The question {tuple(query)} has not been asked; give back what was taken.")
+            raise ValueError(f"The question {self._query(key)} has not been asked; give back what was taken.")
+        if self._taken[key] == self._most(key):
+            self._left[self._query(key)[0]] += 1
         self._taken[key] -= 1
-        if self._list is not None:
-            self._list.insert(key)
 
-    def weights(self) -> NDArray[np.int64]:
-        """How many questions there are about each head, in proportion; some of them may have been asked already."""
-        return self._allowed.astype(np.int64) if self._list is None else np.where(self._allowed, self._list.sizes, 0)
+    def left(self, but: Iterable[int] = ()) -> Ids:
+        """How many questions about each head may be asked, (n,); ``but`` are keys to leave out."""
+        left = self._left.copy()
+        for key in self._but.union(but):
+            left[self._query(key)[0]] -= self._taken[key] < self._most(key)
+        return left
 
     def propose(self, head: int, n_pairs: int, rng: np.random.Generator, but: Iterable[int] = ()) -> Ids:
-        """Up to so many pairs, (k, 2), that this head may be asked about, at random; ``but`` are keys to leave out."""
-        if not self._allowed[head]:
-            return np.empty((0, 2), np.int64)
-        if self._list is not None:
-            pairs = self._list.some(head, n_pairs, rng)
-        elif (self.n_objects - 1) * (self.n_objects - 2) // 2 > _MANY * n_pairs:
-            pairs = _random_pairs(self.n_objects, head, n_pairs, rng)
-        else:
-            pairs = rng.permutation(_all_pairs(self.n_objects, head))
-        pairs = pairs[self._allowed[pairs].all(axis=1)]
-        keys = ((head * self.n_objects + pairs.min(axis=1)) * self.n_objects + pairs.max(axis=1)).tolist()
+        """Up to so many pairs, (k, 2), that this head may be asked about, all alike likely; none only if none are left.
+
+        ``but`` are keys to leave out.
+        """
+        if not 0 <= head < self.n_objects:
+            raise ValueError(f"The head is {head}, but ids run from 0 to {self.n_objects - 1}; pass one of them.")
+        whole(n_pairs, "n_pairs", 1, "there is nothing to propose")
         without = set(but)
-        return pairs[[key not in without and self.may(key) for key in keys]][:n_pairs]
+        for keys in self._drawn(head, n_pairs, rng):
+            # Each once, in the order drawn.
+            found = list(dict.fromkeys(key for key in keys if key not in without and self.may(key)))
+            if found:
+                chosen = np.array(found[:n_pairs])
+                return np.stack([chosen // self.n_objects % self.n_objects, chosen % self.n_objects], axis=1)
+        return np.empty((0, 2), np.int64)
 
+    def _drawn(self, head: int, n_pairs: int, rng: np.random.Generator) -> Iterator[list[int]]:
+        """Keys of the head in random order: some, if there are many, and if they will not do all."""
+        if self._listed is not None:
+            yield rng.permutation(self._by_head[head]).tolist()
+        elif head not in self._excluded:
+            n, place = len(self._ids), int(np.searchsorted(self._ids, head))
+            if (n - 1) * (n - 2) // 2 > _MANY * n_pairs + _SPARE:
+                yield self._keys(head, _random_pairs(n, place, n_pairs + _SPARE, rng))
+            yield self._keys(head, rng.permutation(_all_pairs(n, place)))
 
-class _List:
-    """The questions of a list by head, those that may still be asked in front."""
+    def _keys(self, head: int, places: Ids) -> list[int]:
+        keys: list[int] = self.keys(np.insert(self._ids[places], 0, head, axis=1)).tolist()
+        return keys
 
-    def __init__(self, questions: Questions, rows: Ids) -> None:
-        keys = [questions.key(row) for row in rows]
-        self.multiplicity = Counter(keys)
-        self._by_head: list[list[int]] = [[] for _ in range(questions.n_objects)]
-        for key in self.multiplicity:
-            self._by_head[key // questions.n_objects**2].append(key)
-        self._place = {key: place for keys in self._by_head for place, key in enumerate(keys)}
-        self.sizes = np.array([len(keys) for keys in self._by_head])
-        self._n = questions.n_objects
+    def _query(self, key: int) -> Query:
+        rest, o2 = divmod(key, self.n_objects)
+        return (*divmod(rest, self.n_objects), o2)
 
-    def some(self, head: int, n_pairs: int, rng: np.random.Generator) -> Ids:
-        keys, size = self._by_head[head], int(self.sizes[head])
-        # A few more than wanted, for some of them may be excluded.
-        chosen = rng.permutation(size)[: 2 * n_pairs]
-        found = np.array([keys[i] for i in chosen], np.int64)
-        return np.stack([found // self._n % self._n, found % self._n], axis=1)
+    def _is_among(self, key: int) -> bool:
+        """Whether it is one of those that may be asked at all, if it is listed."""
+        return key not in self._left_out and (not self._excluded or self._excluded.isdisjoint(self._query(key)))
 
-    def remove(self, key: int) -> None:
-        head = key // self._n**2
-        if self._place[key] < self.sizes[head]:
-            self.sizes[head] -= 1
-            self._swap(head, self._place[key], int(self.sizes[head]))
+    def _most(self, key: int) -> float:
+        """How often it may be asked in all."""
+        if self._listed is None:
+            return self.times if self._is_among(key) else 0
+        return self.times * self._listed[key] if key in self._listed else 0
 
-    def insert(self, key: int) -> None:
-        head = key // self._n**2
-        if self._place[key] >= self.sizes[head]:
-            self._swap(head, self._place[key], int(self.sizes[head]))
-            self.sizes[head] += 1
-
-    def _swap(self, head: int, i: int, j: int) -> None:
-        keys = self._by_head[head]
-        keys[i], keys[j] = keys[j], keys[i]
-        self._place[keys[i]], self._place[keys[j]] = i, j
+    def _all(self) -> Ids:
+        """How many there are about each head while none has been asked."""
+        if self._listed is not None:
+            return np.array([len(keys) for keys in self._by_head])
+        n = len(self._ids)
+        counts = np.zeros(self.n_objects, np.int64)
+        counts[self._ids] = (n - 1) * (n - 2) // 2
+        for head, *pair in map(self._query, self._left_out):
+            counts[head] -= self._excluded.isdisjoint((head, *pair))
+        return counts
 
 
 def _random_pairs(n_objects: int, head: int, n_pairs: int, rng: np.random.Generator) -> Ids:
@@ -163,16 +184,13 @@ def _all_pairs(n_objects: int, head: int) -> Ids:
     return np.stack([b + (b >= head), c + (c >= head)], axis=1)
 
 
-def _rows(T: ArrayLike | None, n_objects: int) -> Ids:
-    return np.empty((0, 3), np.int64) if T is None else triplets.check(T, n_objects)
-
-
-def _mask(excluded: Iterable[int], n_objects: int) -> NDArray[np.bool_]:
-    ids = np.asarray(list(excluded), dtype=np.int64)
-    if ((ids < 0) | (ids >= n_objects)).any():
-        raise ValueError(f"Excluded are {ids.tolist()}, but ids run from 0 to {n_objects - 1}; leave out the others.")
-    allowed = np.ones(n_objects, np.bool_)
-    allowed[ids] = False
-    if allowed.sum() < 3:
-        raise ValueError(f"Of {n_objects} objects {len(set(ids.tolist()))} are excluded; leave three to ask about.")
-    return allowed
+def _excluded(ids: Iterable[int], n_objects: int) -> set[int]:
+    given = np.asarray([*ids] if isinstance(ids, Iterable) else ids)
+    if given.ndim != 1 or (given.size and given.dtype.kind not in "iu"):
+        raise ValueError(f"Excluded are {ids!r}; pass a list of ids, whole numbers from 0 to {n_objects - 1}.")
+    excluded = set(given.tolist())
+    if excluded and not 0 <= min(excluded) <= max(excluded) < n_objects:
+        raise ValueError(f"Excluded are {given.tolist()}, but ids run from 0 to {n_objects - 1}; leave out the others.")
+    if n_objects - len(excluded) < 3:
+        raise ValueError(f"Of {n_objects} objects {len(excluded)} are excluded; leave three to ask about.")
+    return excluded

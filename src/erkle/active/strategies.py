@@ -6,7 +6,7 @@ about the few things that nobody can tell.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from erkle.active.information import head_information, information, variances
 from erkle.active.questions import Questions
 from erkle.active.tally import Tally
-from erkle.parameters import whole
+from erkle.parameters import share, whole
 
 __all__ = [
     "STRATEGIES",
@@ -65,19 +65,20 @@ class Strategy(ABC):
         whole(n_queries, "n_queries", 0, "one cannot ask fewer questions")
         among = questions if questions is not None else Questions(n_objects, None)
         if among.n_objects != n_objects:
-            raise ValueError(f"The questions are about {among.n_objects} objects, the learner about {n_objects}.")
+            raise ValueError(
+                f"The questions are about {among.n_objects} objects, the learner about {n_objects}; "
+                f"pass Questions({n_objects})."
+            )
         tally = Tally(learner, among, pending)
-        found: list[Iterable[int]] = []
+        found: list[Ids] = []
         queries = self._queries(learner, tally, among, np.random.default_rng(rng))
         while len(found) < n_queries and (query := next(queries, None)) is not None:
-            tally.add(query)
+            tally.add(query[None])
             found.append(query)
         return np.array(found, np.int64).reshape(-1, 3)
 
     @abstractmethod
-    def _queries(
-        self, learner: Any, tally: Tally, among: Questions, rng: np.random.Generator
-    ) -> Iterator[Iterable[int]]:
+    def _queries(self, learner: Any, tally: Tally, among: Questions, rng: np.random.Generator) -> Iterator[Ids]:
         """Questions in turn; each is in the tally before the next is wanted."""
 
 
@@ -85,19 +86,13 @@ class Strategy(ABC):
 class Random(Strategy):
     """Any question, all alike."""
 
-    def _queries(
-        self, learner: Any, tally: Tally, among: Questions, rng: np.random.Generator
-    ) -> Iterator[Iterable[int]]:
-        while (weights := among.weights()).any():
-            while weights.any():
-                head = int(np.searchsorted(np.cumsum(weights), rng.random() * weights.sum(), side="right"))
-                pairs = among.propose(head, 1, rng, tally.out)
-                if len(pairs):
-                    yield (head, *pairs[0])
-                    break
-                weights[head] = 0
-            else:
-                return
+    def _queries(self, learner: Any, tally: Tally, among: Questions, rng: np.random.Generator) -> Iterator[Ids]:
+        left = among.left(tally.out)
+        while left.any():
+            head = int(np.searchsorted(np.cumsum(left), rng.integers(left.sum()), side="right"))
+            [pair] = among.propose(head, 1, rng, tally.out)
+            left[head] -= 1
+            yield np.insert(pair, 0, head)
 
 
 @dataclass(frozen=True)
@@ -106,18 +101,14 @@ class _ByHead(Strategy):
 
     n_candidates: int = 100
 
-    def _queries(
-        self, learner: Any, tally: Tally, among: Questions, rng: np.random.Generator
-    ) -> Iterator[Iterable[int]]:
-        possible = among.weights() > 0
-        while (head := tally.least_asked(possible, rng)) is not None:
-            pairs = among.propose(head, self._n_pairs(learner), rng, tally.out)
-            if len(pairs):
-                Q = np.insert(pairs, 0, head, axis=1)
-                # The first of equals: candidates come in a random order.
-                yield Q[int(np.argmax(self._scores(learner, Q, tally, rng)))]
-            else:
-                possible[head] = False
+    def _queries(self, learner: Any, tally: Tally, among: Questions, rng: np.random.Generator) -> Iterator[Ids]:
+        n_pairs = self._n_pairs(learner)
+        left = among.left(tally.out)
+        while (head := tally.least_asked(left > 0, rng)) is not None:
+            Q = np.insert(among.propose(head, n_pairs, rng, tally.out), 0, head, axis=1)
+            left[head] -= 1
+            # The first of equals: candidates come in a random order.
+            yield Q[int(np.argmax(self._scores(learner, Q, tally, rng)))]
 
     def _n_pairs(self, learner: Any) -> int:
         return whole(self.n_candidates, "n_candidates", 1, "there is nothing to choose from")
@@ -148,10 +139,12 @@ class ExpectedChange(_ByHead):
     """The pair whose answer, whichever it is, moves the map most."""
 
     def _scores(self, learner: Any, Q: Ids, tally: Tally, rng: np.random.Generator) -> Floats:
-        near = scipy.special.expit(learner.decision_function(Q) / learner.temperature_)
+        logits = learner.decision_function(Q) / learner.temperature_
         head, o1, o2 = _places(learner, Q)
         length = sum(((end - start) ** 2).sum(axis=1) for start, end in ((o1, o2), (o1, head), (head, o2)))
-        return np.asarray(near * (1.0 - near) * np.sqrt(length))
+        # The logarithm of p (1 - p) |gradient|, for where the model is sure a product would be 0.
+        both = scipy.special.log_expit(logits) + scipy.special.log_expit(-logits)
+        return np.asarray(both + 0.5 * np.log(np.maximum(length, 1e-300)))
 
 
 @dataclass(frozen=True)
@@ -190,11 +183,11 @@ class Adaptive(_ByHead):
     explore: float = 0.05
 
     def _scores(self, learner: Any, Q: Ids, tally: Tally, rng: np.random.Generator) -> Floats:
-        scores = np.zeros(len(Q))
-        if rng.random() >= self.explore:
+        scores = np.full(len(Q), -1.0)
+        if rng.random() >= share(self.explore, "explore"):
             n_scored = len(Q) // 5 + 1
             scored = np.argsort(-tally.rareness(Q), kind="stable")[:n_scored]
-            scores[scored] = 1.0 + _information(learner, Q[scored], tally)
+            scores[scored] = _information(learner, Q[scored], tally)
         return scores
 
 
@@ -219,5 +212,6 @@ def _information(learner: Any, Q: Ids, tally: Tally) -> Floats:
     return information(scale * learner.decision_function(Q), scale**2 * doubt)
 
 
-def _places(learner: Any, Q: Ids) -> Iterator[Floats]:
-    return (learner.coordinates(ids) for ids in Q.T)
+def _places(learner: Any, Q: Ids) -> Floats:
+    """Coordinates, (3, k, r), of heads, first and second candidates."""
+    return np.asarray(learner.coordinates(Q.T.ravel())).reshape(3, len(Q), -1)

@@ -1,6 +1,5 @@
 """How often things have been asked: what is answered counts whole, what is pending half."""
 
-from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -22,15 +21,14 @@ class Tally:
         self.appearances = learner.n_appearances_.astype(np.float64)
         self.out: set[int] = set()
         self._questions = questions
-        for query in triplets.check(pending, questions.n_objects):
-            self.add(query)
+        self.add(pending)
 
-    def add(self, query: Iterable[Any]) -> None:
-        """It has been asked, and counts for half an answer."""
-        head, *pair = (int(i) for i in query)
-        self.heads[head] += _PENDING
-        self.appearances[[head, *pair]] += _PENDING
-        self.out.add(self._questions.key((head, *pair)))
+    def add(self, queries: ArrayLike) -> None:
+        """They have been asked, and count for half an answer each."""
+        Q = triplets.check(queries, self._questions.n_objects)
+        np.add.at(self.heads, Q[:, 0], _PENDING)
+        np.add.at(self.appearances, Q, _PENDING)
+        self.out.update(self._questions.keys(Q).tolist())
 
     def rareness(self, Q: NDArray[np.int64]) -> NDArray[np.float64]:
         """The less the pairs of these questions have been asked about, the more."""

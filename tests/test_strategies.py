@@ -1,0 +1,278 @@
+"""Laws of strategies: what every one of them may choose whatever is known, and what each of them likes best."""
+
+import math
+from collections import Counter
+from functools import cache
+
+import numpy as np
+import pytest
+import scipy.special
+import scipy.stats
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from erkle import ERKLE, LowRank
+from erkle.active import (
+    STRATEGIES,
+    Adaptive,
+    Balanced,
+    ExpectedChange,
+    InformationGain,
+    Questions,
+    Random,
+    Uncertainty,
+)
+from erkle.active.information import head_information
+from erkle.triplets import check, sample
+from parts import KERNELS, answers, assert_is_a_sentence, named, state
+
+N = 10
+LEARNERS = [pytest.param(None, id="exact"), *KERNELS]
+ALL = named(STRATEGIES.values())
+SCORED = named([Balanced(), Uncertainty(), ExpectedChange(), InformationGain(), Adaptive(explore=0.0)])
+by_kernel = pytest.mark.parametrize("kernel", LEARNERS)
+by_age = pytest.mark.parametrize("n_answers", [0, 1, 300])
+
+
+def on_all_learners(strategies):
+    """Every strategy with every learner, but that the exact kernel keeps no answers to gain information from."""
+    both = [
+        pytest.param(*strategy.values, *kernel.values, id=f"{strategy.id}-{kernel.id}")
+        for strategy in strategies
+        for kernel in LEARNERS
+        if (strategy.id, kernel.id) != ("InformationGain", "exact")
+    ]
+    return pytest.mark.parametrize(("strategy", "kernel"), both)
+
+
+@cache
+def learned(kernel, n_answers, n=N, flipped=0.1):
+    """A learner that no test may change."""
+    return ERKLE(n, kernel=kernel, random_state=0).partial_fit(answers(n, n_answers, flipped=flipped))
+
+
+def scores_of(monkeypatch, strategy):
+    """All scores that it gives from now on."""
+    seen, original = [], type(strategy)._scores
+
+    def spy(self, *args):
+        seen.append(original(self, *args))
+        return seen[-1]
+
+    monkeypatch.setattr(type(strategy), "_scores", spy)
+    return seen
+
+
+def keys(T, n=N):
+    return Questions(n).keys(T).tolist()
+
+
+@by_age
+@on_all_learners(ALL)
+def test_questions_are_sound_new_and_as_many_as_wanted(strategy, kernel, n_answers):
+    learner, pending = learned(kernel, n_answers), sample(N, 40, random_state=3)
+    Q = strategy.choose(learner, 35, 0, pending)
+    assert Q.dtype == np.int64
+    assert check(Q, N).shape == (35, 3)
+    assert len(set(keys(Q))) == 35
+    assert not set(keys(Q)) & set(keys(pending))
+    assert strategy.choose(learner, 0, 0).shape == (0, 3)
+
+
+@by_age
+@on_all_learners(ALL)
+def test_a_seed_decides_and_the_learner_does_not_change(strategy, kernel, n_answers):
+    learner = learned(kernel, n_answers)
+    before, K = state(learner), learner.kernel_.copy()
+    Q, again, other = (strategy.choose(learner, 20, seed).tolist() for seed in (1, np.random.default_rng(1), 2))
+    assert Q == again != other
+    assert state(learner) == before
+    np.testing.assert_array_equal(learner.kernel_, K)
+
+
+@on_all_learners(SCORED)
+def test_scores_are_finite_and_tell_questions_apart_once_there_is_a_map(strategy, kernel, monkeypatch):
+    seen = scores_of(monkeypatch, strategy)
+    for n_answers in (0, 1, 300):
+        strategy.choose(learned(kernel, n_answers), 12, 0)
+        assert np.isfinite(np.concatenate(seen)).all()
+    assert all(len(np.unique(scores)) > 3 for scores in seen[-12:])
+
+
+@pytest.mark.parametrize("flipped", [0.0, 0.2])
+@pytest.mark.parametrize("strategy", SCORED)
+def test_a_hundred_thousand_answers_about_twenty_objects_are_no_trouble(strategy, flipped, monkeypatch):
+    learner, seen = learned(LowRank(3), 100_000, 20, flipped), scores_of(monkeypatch, strategy)
+    Q = strategy.choose(learner, 40, 0)
+    assert len(set(keys(Q, 20))) == 40
+    assert len(seen) == 40
+    assert np.isfinite(np.concatenate(seen)).all()
+    assert all(len(np.unique(scores)) > 10 for scores in seen)
+
+
+triplet = st.permutations(range(5)).map(lambda order: tuple(order[:3]))
+
+
+@settings(max_examples=60)
+@given(
+    st.lists(st.tuples(triplet, st.sampled_from([1, 1, 1, 30])), max_size=8),
+    st.lists(triplet, max_size=8),
+    st.integers(0, 12),
+    st.sampled_from([None, LowRank(2), LowRank(consolidate="off")]),
+    st.sampled_from(list(STRATEGIES.values())),
+    st.integers(0, 2**32),
+)
+def test_whatever_was_answered_and_is_pending_new_questions_are_chosen(
+    told, pending, n_queries, kernel, strategy, seed
+):
+    learner = ERKLE(5, kernel=kernel, random_state=0).partial_fit([row for row, times in told for _ in range(times)])
+    if kernel is None and isinstance(strategy, InformationGain):
+        strategy = Uncertainty()
+    with np.errstate(all="raise", under="ignore"):
+        Q = strategy.choose(learner, n_queries, seed, pending)
+    assert len(check(Q, 5)) == min(n_queries, 30 - len(set(keys(pending, 5))))
+    assert len(set(keys(Q, 5)) | set(keys(pending, 5))) == len(Q) + len(set(keys(pending, 5)))
+
+
+@pytest.mark.parametrize("strategy", ALL)
+def test_everything_is_chosen_once_if_all_is_wanted_and_nothing_but_what_may_be(strategy):
+    learner = learned(LowRank(3, 1e-3), 300)
+    listed = sample(N, 60, random_state=1)
+    taken, left_out, pending = listed[:9], listed[9:20], listed[20:30]
+    questions = Questions(N, listed=listed, excluded=[3], left_out=left_out)
+    for query in taken:
+        questions.take(query)
+    may = [row for row in listed.tolist() if 3 not in row]
+    barred = Counter(keys(taken)) + Counter(dict.fromkeys(keys(left_out) + keys(pending), 99))
+    wanted = (Counter(keys(may)) - barred).keys()
+    assert sorted(keys(strategy.choose(learner, 1000, 0, pending, questions))) == sorted(wanted)
+    assert len(strategy.choose(learner, 1000, 0)) == N * math.comb(N - 1, 2)
+    few = Questions(N, excluded=[0, 1])
+    assert strategy.choose(learner, 200, 0, (), few).min() == 2
+
+
+@on_all_learners(SCORED)
+def test_heads_take_turns(strategy, kernel):
+    heads = strategy.choose(learned(kernel, 0), 3 * N + 4, 0)[:, 0]
+    assert np.bincount(heads[: 3 * N], minlength=N).tolist() == [3] * N
+    assert len(set(heads[3 * N :])) == 4
+
+
+@pytest.mark.parametrize("strategy", SCORED)
+def test_an_answer_counts_whole_and_what_is_pending_half(strategy):
+    learner = ERKLE(5, kernel=LowRank(2)).partial_fit([(0, 1, 2), (1, 2, 3)])
+    heads = strategy.choose(learner, 8, 0, [(1, 3, 4), (2, 0, 1)])[:, 0].tolist()
+    # In halves: 2, 3, 1, 0, 0 to begin with.
+    assert sorted(heads[:2]) == [3, 4]
+    assert sorted(heads[2:5]) == [2, 3, 4]
+    assert sorted(heads[5:]) in ([0, 2, 3], [0, 2, 4], [0, 3, 4], [2, 3, 4])
+
+
+def best(strategy, learner, head=0):
+    """What it chooses of all pairs of the head, and those pairs."""
+    questions = [(head, b, c) for b in range(N) for c in range(b + 1, N) if head not in (b, c)]
+    [chosen] = strategy.choose(learner, 1, 0, (), Questions(N, listed=questions)).tolist()
+    return questions.index(tuple(chosen)), np.array(questions)
+
+
+@by_kernel
+def test_uncertainty_is_about_the_most_equal_distances(kernel):
+    learner = learned(kernel, 300)
+    index, Q = best(Uncertainty(), learner)
+    assert index == np.argmin(np.abs(learner.decision_function(Q)))
+
+
+@by_kernel
+def test_expected_change_is_the_mean_length_of_the_gradient(kernel):
+    learner = learned(kernel, 300)
+    index, Q = best(ExpectedChange(), learner)
+    X = learner.embedding_
+    near = learner.predict_proba(Q)[:, 1]
+    # The logistic loss of an answer has slope 1 - p for one and p for the other.
+    gradients = [[2 * (X[c] - X[b]), 2 * (X[a] - X[b]), 2 * (X[c] - X[a])] for a, b, c in Q]
+    change = [2 * p * (1 - p) * np.linalg.norm(gradient) for p, gradient in zip(near, gradients, strict=True)]
+    assert index == np.argmax(change)
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_information_gain_is_about_where_the_head_is(kernel):
+    learner = learned(kernel, 300)
+    index, Q = best(InformationGain(n_candidates=None), learner, 4)
+    history = learner.history_
+    told = head_information(
+        learner.embedding_, history[history[:, 0] == 4, 1:], Q[:, 1:], temperature=learner.temperature_
+    )
+    assert told[index] == pytest.approx(told.max())
+
+
+def test_balanced_asks_about_the_rarest_pair():
+    learner = ERKLE(N).partial_fit([(0, b, c) for b, c in zip(range(1, 9), range(2, 10), strict=True)])
+    assert Balanced().choose(
+        learner, 1, 0, (), Questions(N, listed=[(0, b, c) for b in range(1, 10) for c in range(1, b)])
+    ).tolist() == [[0, 1, 9]]
+
+
+def test_adaptive_scores_only_the_rarest_pairs_and_explores_at_times(monkeypatch):
+    seen = scores_of(monkeypatch, Adaptive())
+    learner = learned(LowRank(3, 1e-3), 300)
+    Adaptive(explore=0.3).choose(learner, 200, 0)
+    n_scored = [np.count_nonzero(scores >= 0) for scores in seen]
+    assert {n for n in n_scored if n} <= {len(scores) // 5 + 1 for scores in seen}
+    assert scipy.stats.binomtest(n_scored.count(0), 200, 0.3).pvalue > 0.01
+
+
+@pytest.mark.parametrize("listed", [None, sample(6, 40, random_state=0)], ids=["all", "listed"])
+def test_random_draws_all_that_is_left_alike(listed):
+    questions, learner = Questions(6, listed=listed), ERKLE(6)
+    left = [query for query in sample(6, 500, random_state=1).tolist() if questions.may(questions.key(query))]
+    for query in left[:8]:
+        if questions.may(questions.key(query)):
+            questions.take(query)
+    rng = np.random.default_rng(0)
+    drawn = Counter(key for _ in range(900) for key in keys(Random().choose(learner, 2, rng, left[8:11], questions), 6))
+    wanted = {questions.key(query) for query in left} - {questions.key(query) for query in left[8:11]}
+    assert drawn.keys() == {key for key in wanted if questions.may(key)}
+    assert scipy.stats.chisquare(list(drawn.values())).pvalue > 0.01
+
+
+WRONG = [
+    (lambda s, learner: s.choose(learner, -1), "n_queries is -1; pass an integer of at least 0"),
+    (lambda s, learner: s.choose(learner, 1.5), "n_queries is 1.5; pass an integer"),
+    (lambda s, learner: s.choose(learner, math.nan), "n_queries is nan; pass an integer"),
+    (lambda s, learner: s.choose(learner, 1, 0, [(0, 1)]), r"shape \(1, 2\)"),
+    (lambda s, learner: s.choose(learner, 1, 0, [(0, 1, N)]), "object 10 .row 0., but there are 10 objects"),
+    (lambda s, learner: s.choose(learner, 1, 0, [(0, 1, math.nan)]), "object nan"),
+    (
+        lambda s, learner: s.choose(learner, 1, 0, (), Questions(N + 1)),
+        r"questions are about 11 objects, the learner about 10; pass Questions\(10\)",
+    ),
+]
+
+
+@pytest.mark.parametrize(("call", "words"), WRONG)
+@pytest.mark.parametrize("strategy", ALL)
+def test_bad_input_is_told_in_a_sentence(strategy, call, words):
+    with pytest.raises(ValueError, match=words) as caught:
+        call(strategy, learned(LowRank(3, 1e-3), 1))
+    assert_is_a_sentence(caught)
+
+
+@pytest.mark.parametrize(
+    ("strategy", "words"),
+    [
+        (Uncertainty(n_candidates=0), "n_candidates is 0; pass an integer of at least 1"),
+        (InformationGain(n_candidates=-5), "n_candidates is -5; pass an integer of at least 1"),
+        (Adaptive(explore=math.nan), "explore is nan; pass a share from 0 to 1"),
+        (Adaptive(explore=5), "explore is 5; pass a share from 0 to 1"),
+    ],
+)
+def test_a_strategy_that_cannot_be_is_told_in_a_sentence(strategy, words):
+    with pytest.raises(ValueError, match=words) as caught:
+        strategy.choose(learned(LowRank(3, 1e-3), 1), 1)
+    assert_is_a_sentence(caught)
+
+
+def test_the_exact_kernel_says_that_it_keeps_nothing_to_gain_information_from():
+    with pytest.raises(AttributeError, match="keeps no answers; pass kernel=LowRank") as caught:
+        InformationGain().choose(ERKLE(5), 1)
+    assert_is_a_sentence(caught)
