@@ -1,5 +1,6 @@
 """The commands and their options; what they do is in the other files of this folder."""
 
+import math
 from pathlib import Path
 from typing import Annotated
 
@@ -68,10 +69,8 @@ def learn(
     from erkle.cli.parts import loss_from_text, step_from_text
     from erkle.cli.settings import Settings
 
-    sources = {name: context.get_parameter_source(name) for name in context.params}
-    given = {name for name, source in sources.items() if source is not None and source.name == "COMMANDLINE"}
     settings = Settings(
-        kernel=kernel_from_options(given, exact, rank, trace, consolidate),
+        kernel=kernel_from_options(_given(context), exact, rank, trace, consolidate),
         loss=loss_from_text(loss),
         step=step_from_text(step),
         direction=direction,
@@ -152,8 +151,7 @@ def reproduce(
     for name, number in (("trials", trials), ("mini-batch", mini_batch), ("traces", traces)):
         if number is not None and number < 1:
             raise ValueError(f"--{name} is {number}; pass at least 1.")
-    if jobs < -1 or jobs == 0:
-        raise ValueError(f"--jobs is {jobs}; pass a number of processes, or -1 for one a core.")
+    _check_jobs(jobs)
     if data is not None:
         os.environ["ERKLE_DATA"] = str(data.resolve())
     protocol = QUICK if quick else PAPER
@@ -163,6 +161,56 @@ def reproduce(
         protocol = protocol._replace(scenes=str(scenes.resolve()))
     command = " ".join(["erkle", *sys.argv[1:]])
     run(figures or [], protocol, trials, jobs, scheduler, command, out)
+
+
+@app.command()
+def simulate(
+    context: typer.Context,
+    world: Annotated[
+        str, typer.Argument(help="points, or a data set of people's answers that [b]erkle data list[/b] shows.")
+    ] = "points",
+    strategies: Annotated[
+        str, typer.Option(help="Of adaptive, random, balanced, uncertainty, change and information, with commas.")
+    ] = "adaptive,random",
+    per_object: Annotated[int, typer.Option(help="Answers an object, at most.")] = 40,
+    objects: Annotated[int, typer.Option(help="Number of points.")] = 90,
+    dimensions: Annotated[int, typer.Option(help="Of the points.")] = 2,
+    slope: Annotated[
+        float, typer.Option(help="How surely points answer: 0 tosses a coin, inf is always right.")
+    ] = math.inf,
+    flipped: Annotated[float, typer.Option(help="Share of answers of points that are turned round besides.")] = 0.0,
+    in_flight: Annotated[int, typer.Option(help="Participants at once, each with a question before them.")] = 1,
+    rate: Annotated[float, typer.Option(help="Answers a second of all participants; decides how long they wait.")] = 10,
+    holdout: Annotated[float, typer.Option(help="Share of questions drawn at random, which tell the error.")] = 0.1,
+    seeds: Annotated[int, typer.Option(help="How often each strategy is tried, in another world each time.")] = 10,
+    jobs: Annotated[int, typer.Option(help="Processes at once; -1 for one a core.")] = -1,
+    data: Annotated[Path | None, typer.Option(help="Folder with data sets, in place of ERKLE_DATA.")] = None,
+    out: Out = Path("erkle-simulate"),
+) -> None:
+    """Try strategies of asking against each other on simulated people: errors, answers saved, waits."""
+    from erkle.cli.folder import results_folder
+    from erkle.cli.simulate import checked_plan, checked_strategies, checked_world
+    from erkle.cli.simulate import simulate as run
+
+    names = checked_strategies(strategies)
+    if seeds < 1:
+        raise ValueError(f"--seeds is {seeds}; pass at least 1.")
+    _check_jobs(jobs)
+    chosen = checked_world(world, _given(context), objects, dimensions, slope, flipped, data)
+    plan = checked_plan(chosen, per_object, in_flight, rate, holdout)
+    with results_folder(out):
+        run(plan, names, seeds, jobs, out)
+
+
+def _given(context: typer.Context) -> set[str]:
+    """Names of the options that stand on the command line."""
+    sources = {name: context.get_parameter_source(name) for name in context.params}
+    return {name for name, source in sources.items() if source is not None and source.name == "COMMANDLINE"}
+
+
+def _check_jobs(jobs: int) -> None:
+    if jobs < -1 or jobs == 0:
+        raise ValueError(f"--jobs is {jobs}; pass a number of processes, or -1 for one a core.")
 
 
 def _show_version(wanted: bool) -> None:

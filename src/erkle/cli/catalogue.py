@@ -2,9 +2,6 @@
 
 import csv
 import io
-import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 from rich.console import Console
@@ -12,7 +9,7 @@ from rich.table import Table
 
 from erkle import triplets
 from erkle.cli.facts import repeats, show, some
-from erkle.cli.screen import console
+from erkle.cli.screen import console, warnings_as_sentences
 from erkle.datasets import CATALOGUE, Dataset, Entry, load
 from erkle.datasets.copies import cache_folder, find, find_in
 from erkle.datasets.fetching import fetch
@@ -38,7 +35,7 @@ def list_all(data: Path | None) -> None:
 def bring(name: str, data: Path | None, out: Path | None) -> None:
     """Fetch a data set unless there is a copy, check it by reading it, and write it if wanted."""
     entry = _entry(name)
-    with _warnings_as_sentences():
+    with warnings_as_sentences():
         found = find_in(entry, data) if data else find(entry)
         copy = found or fetch(entry, data or cache_folder())
         dataset = load(name, data)
@@ -65,7 +62,7 @@ def describe(name: str, data: Path | None) -> None:
     if copy is None:
         show(name, facts | {"here": f"no; bring it with: erkle data fetch {name}"})
         return
-    with _warnings_as_sentences():
+    with warnings_as_sentences():
         dataset = load(name, data)
     facts |= {"here": str(copy.folder), "names": some(dataset.names), "answers": f"{len(dataset.triplets):,}"}
     show(name, facts | repeats(dataset.triplets) | {"columns": ", ".join(dataset.columns) or "none"})
@@ -87,13 +84,3 @@ def _csv(dataset: Dataset) -> str:
     writer.writerow(("anchor", "near", "far"))
     writer.writerows(triplets.Labels(dataset.names).decode(dataset.triplets).tolist())
     return text.getvalue()
-
-
-@contextmanager
-def _warnings_as_sentences() -> Iterator[None]:
-    """Warnings without the lines of code they come from."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", UserWarning)
-        yield
-    for warning in caught:
-        console.print(f"Warning: {warning.message}", style="yellow", markup=False, soft_wrap=True)

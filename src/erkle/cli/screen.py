@@ -1,5 +1,6 @@
 """What the user sees while we work: on standard error, so that standard output can be piped."""
 
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -27,6 +28,7 @@ __all__ = [
     "counted",
     "per_cent",
     "waiting",
+    "warnings_as_sentences",
 ]
 
 _SOME = 12 * [(0, 1, 2)]
@@ -78,6 +80,16 @@ def checking_bar(name: str, n_bytes: int | None) -> Iterator[Progress]:
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
         bar.add_task("", total=n_bytes)
         yield bar
+
+
+@contextmanager
+def warnings_as_sentences() -> Iterator[None]:
+    """Warnings without the lines of code they come from."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", UserWarning)
+        yield
+    for warning in caught:
+        console.print(f"Warning: {warning.message}", style="yellow", markup=False, soft_wrap=True)
 
 
 class LearningBar:

@@ -12,17 +12,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from erkle.pictures.look import (
-    COLOURS,
-    FAINT,
-    INK,
-    POINTS_PER_INCH,
-    SOFT,
-    look,
-    new_figure,
-    plain,
-    text_width,
-)
+from erkle.pictures.beside import GAP, Label, room, write_beside
+from erkle.pictures.look import COLOURS, FAINT, INK, POINTS_PER_INCH, SOFT, look, new_figure, plain
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -33,7 +24,6 @@ Floats = npt.NDArray[np.float64]
 # Sizes of the picture and its parts in points; the right edge is as wide as the longest label.
 WIDTH, HEIGHT = 620.0, 330.0
 LEFT, BOTTOM, TOP, TITLE_ROOM = 50.0, 42.0, 34.0, 16.0
-LABEL_SIZE, LABEL_GAP, LABEL_STEP = 9.0, 9.0, 13.0
 
 LONGEST_NAME = 36
 
@@ -51,14 +41,6 @@ class Curve(NamedTuple):
     name: str
     x: Floats
     y: Floats
-
-
-class Label(NamedTuple):
-    """Words to write at a height, in per cent."""
-
-    text: str
-    height: float
-    colour: str
 
 
 def errors_figure(n_answers: npt.ArrayLike, curves: Mapping[str, npt.ArrayLike], title: str | None = None) -> Figure:
@@ -82,16 +64,16 @@ def errors_figure(n_answers: npt.ArrayLike, curves: Mapping[str, npt.ArrayLike],
     measured = [_curve(name, x, _checked_errors(name, y, len(x))) for name, y in curves.items()]
     shown = [curve for curve in measured if len(curve.x)]
     ceiling = _ceiling(shown)
-    labels = [_label(curve, colour) for curve, colour in zip(shown, cycle(COLOURS), strict=False)]
+    labels = [_label(curve, ceiling, colour) for curve, colour in zip(shown, cycle(COLOURS), strict=False)]
     if ceiling > CHANCE:
-        labels.append(Label("guessing", CHANCE, SOFT))
+        labels.append(Label("guessing", CHANCE / ceiling, SOFT))
     with look():
         figure = new_figure(WIDTH, HEIGHT + (TITLE_ROOM if title else 0.0))
         axes = _axes(figure, labels, title)
         _furnish(axes, x[-1], ceiling)
         for curve, colour in zip(shown, cycle(COLOURS), strict=False):
             _draw(axes, curve, colour)
-        _write(axes, labels, ceiling)
+        write_beside(axes, labels, HEIGHT - BOTTOM - TOP)
     return figure
 
 
@@ -106,8 +88,8 @@ def _curve(name: str, x: Floats, y: Floats) -> Curve:
     return Curve(plain(name, LONGEST_NAME), x, y)
 
 
-def _label(curve: Curve, colour: str) -> Label:
-    return Label(f"{curve.name} {curve.y[-1]:.1f} %".lstrip(), float(curve.y[-1]), colour)
+def _label(curve: Curve, ceiling: float, colour: str) -> Label:
+    return Label(f"{curve.name} {curve.y[-1]:.1f} %".lstrip(), float(curve.y[-1]) / ceiling, colour)
 
 
 def _ceiling(curves: list[Curve]) -> float:
@@ -120,12 +102,11 @@ def _ceiling(curves: list[Curve]) -> float:
 def _axes(figure: Figure, labels: list[Label], title: str | None) -> Axes:
     """The title, and axes that leave room for it and for the labels."""
     width, height = figure.get_size_inches() * POINTS_PER_INCH
-    right = 2 * LABEL_GAP + max((text_width(label.text, LABEL_SIZE, "bold") for label in labels), default=0.0)
     if title:
-        place = (LABEL_GAP / width, 1 - LABEL_GAP / height)
+        place = (GAP / width, 1 - GAP / height)
         figure.text(*place, plain(title), fontsize=12, fontweight="bold", color=INK, va="top")
-    room = (width - LEFT - right, HEIGHT - BOTTOM - TOP)
-    return figure.add_axes((LEFT / width, BOTTOM / height, room[0] / width, room[1] / height))
+    wide, tall = width - LEFT - room(labels), HEIGHT - BOTTOM - TOP
+    return figure.add_axes((LEFT / width, BOTTOM / height, wide / width, tall / height))
 
 
 def _furnish(axes: Axes, most: float, ceiling: float) -> None:
@@ -153,31 +134,6 @@ def _draw(axes: Axes, curve: Curve, colour: str) -> None:
     axes.plot(curve.x[-1:], curve.y[-1:], "o", color=colour, markersize=5.0, clip_on=False)
     if len(curve.x) <= FEW:
         axes.plot(curve.x, curve.y, "o", color=colour, markersize=3.2, clip_on=False)
-
-
-def _write(axes: Axes, labels: list[Label], ceiling: float) -> None:
-    """Labels at the right edge, as near their heights as they can be without touching."""
-    from scipy.optimize import isotonic_regression
-
-    if not labels:
-        return
-    tall = HEIGHT - BOTTOM - TOP
-    labels = sorted(labels, key=lambda label: label.height)
-    steps = LABEL_STEP * np.arange(len(labels))
-    wanted = np.array([label.height for label in labels]) / ceiling * tall
-    heights = np.clip(isotonic_regression(wanted - steps).x, 0.0, max(0.0, tall - steps[-1])) + steps
-    for label, height in zip(labels, heights / tall, strict=True):
-        axes.annotate(
-            label.text,
-            (1.0, height),
-            (LABEL_GAP, 0.0),
-            "axes fraction",
-            "offset points",
-            va="center",
-            fontsize=LABEL_SIZE,
-            fontweight="normal" if label.colour == SOFT else "bold",
-            color=label.colour,
-        )
 
 
 def _checked_counts(n_answers: npt.ArrayLike) -> Floats:

@@ -77,9 +77,13 @@ def run(
     people = np.random.default_rng([seed, 2])
     course, free = Course([], [], [], []), 0.0
     queue: list[tuple[float, int, Asked]] = []
-    for person in range(in_flight):
-        for asked in asker.ask(learner, participant=person):
-            heapq.heappush(queue, (people.exponential(in_flight / rate), person, asked))
+
+    def give(person: int, now: float, found: list[Asked]) -> bool:
+        for asked in found:
+            heapq.heappush(queue, (now + people.exponential(in_flight / rate), person, asked))
+        return bool(found)
+
+    idle = [person for person in range(in_flight) if not give(person, 0.0, asker.ask(learner, participant=person))]
     n_answers = heard = 0
     for moment in moments:
         while n_answers < moment and queue:
@@ -92,8 +96,10 @@ def run(
             # One at a time: who comes while another answer is learned waits for that, too.
             free = max(now, free) + time.perf_counter() - start
             course.waits.append(free - now)
-            for asked in following:
-                heapq.heappush(queue, (now + people.exponential(in_flight / rate), person, asked))
+            # Those who had nothing to answer may have now, for a question that comes back can be asked again.
+            idle = [who for who in idle if not give(who, now, asker.ask(learner, participant=who))]
+            if not give(person, now, following):
+                idle.append(person)
             tell(n_answers)
         if n_answers < moment:
             break

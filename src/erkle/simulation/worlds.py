@@ -2,9 +2,9 @@
 
 import math
 from collections import defaultdict
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from os import PathLike
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from erkle import triplets
 from erkle.active.questions import Query, Questions
 from erkle.datasets import answered, load
+from erkle.datasets.catalogue import digest
 from erkle.parameters import number, share, whole
 
 __all__ = ["People", "Points", "Scene", "World"]
@@ -40,6 +41,10 @@ class World(Protocol):
     @property
     def words(self) -> str:
         """Its name for people."""
+        ...
+
+    def record(self) -> dict[str, Any]:
+        """What it is, for the record: ``n_objects`` and all else that decides what is answered."""
         ...
 
     def scene(self, seed: int) -> Scene:
@@ -71,6 +76,11 @@ class Points:
         noise = "" if self.slope == math.inf else f", slope {self.slope:g}"
         noise += f", {self.flipped:.0%} flipped" if self.flipped else ""
         return f"{self.n_objects} points, d = {self.n_components}{noise}"
+
+    def record(self) -> dict[str, Any]:
+        """What it is, for the record."""
+        # JSON has no infinity.
+        return {"name": "points", **asdict(self), "slope": "inf" if self.slope == math.inf else self.slope}
 
     def scene(self, seed: int) -> "_PointScene":
         """One scene for each seed."""
@@ -114,6 +124,11 @@ class People:
     def words(self) -> str:
         """Its name for people."""
         return self.name
+
+    def record(self) -> dict[str, Any]:
+        """What it is, for the record; the answers count, and not the folder they lie in."""
+        dataset = load(self.name, self.data)
+        return {"name": self.name, "n_objects": len(dataset.names), "answers": digest(dataset.triplets)}
 
     def scene(self, seed: int) -> "_PeopleScene":
         """One scene for each seed: a fifth of the questions is kept for the test."""
