@@ -69,9 +69,8 @@ class Questions:
         self._listed: Counter[int] | None = None
         if listed is not None:
             self._listed = Counter(filter(self._is_among, self.keys(listed).tolist()))
-            self._by_head: list[list[int]] = [[] for _ in range(self.n_objects)]
-            for key in self._listed:
-                self._by_head[self._query(key)[0]].append(key)
+            keys = np.sort(np.fromiter(self._listed, np.int64, len(self._listed)))
+            self._by_head = np.split(keys, np.searchsorted(keys, np.arange(1, self.n_objects) * self.n_objects**2))
         self._left = self._all()
 
     def keys(self, T: ArrayLike) -> Ids:
@@ -136,7 +135,9 @@ class Questions:
     def _drawn(self, head: int, n_pairs: int, rng: np.random.Generator) -> Iterator[list[int]]:
         """Keys of the head in random order: some, if there are many, and if they will not do all."""
         if self._listed is not None:
-            yield rng.permutation(self._by_head[head]).tolist()
+            keys = rng.permutation(self._by_head[head])
+            yield keys[: n_pairs + _SPARE].tolist()
+            yield keys.tolist()
         elif head not in self._excluded:
             n, place = len(self._ids), int(np.searchsorted(self._ids, head))
             if (n - 1) * (n - 2) // 2 > _MANY * n_pairs + _SPARE:

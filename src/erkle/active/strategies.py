@@ -33,6 +33,8 @@ __all__ = [
 Floats = NDArray[np.float64]
 Ids = NDArray[np.int64]
 
+_FEWEST = 25
+
 
 class Strategy(ABC):
     """What chooses questions."""
@@ -174,7 +176,9 @@ class Adaptive(_ByHead):
     Attributes
     ----------
     n_candidates : int
-        Pairs to look at; the fifth of them with the least-asked objects is scored.
+        Pairs to look at when the learner is sure of everything; while it is not, the map may be wrong, or people
+        may not agree, and the most telling of many questions would be the strangest. The fifth of them with the
+        least-asked objects is scored.
     explore : float
         Share of questions whose pair is drawn blindly, because the map may be wrong.
     """
@@ -185,8 +189,8 @@ class Adaptive(_ByHead):
     def _scores(self, learner: Any, Q: Ids, tally: Tally, rng: np.random.Generator) -> Floats:
         scores = np.full(len(Q), -1.0)
         if rng.random() >= share(self.explore, "explore"):
-            n_scored = len(Q) // 5 + 1
-            scored = np.argsort(-tally.rareness(Q), kind="stable")[:n_scored]
+            some = Q[: max(_FEWEST, round(len(Q) * _sureness(learner, Q) ** 3))]
+            scored = np.argsort(-tally.rareness(some), kind="stable")[: len(some) // 5 + 1]
             scores[scored] = _information(learner, Q[scored], tally)
         return scores
 
@@ -199,6 +203,11 @@ STRATEGIES: dict[str, Strategy] = {
     "change": ExpectedChange(),
     "information": InformationGain(),
 }
+
+
+def _sureness(learner: Any, Q: Ids) -> float:
+    """How sure the learner is of questions drawn at random, from 0 to 1."""
+    return float(np.mean(np.tanh(np.abs(learner.decision_function(Q)) / (2.0 * learner.temperature_))))
 
 
 def _information(learner: Any, Q: Ids, tally: Tally) -> Floats:

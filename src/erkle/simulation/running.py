@@ -16,6 +16,9 @@ from erkle.simulation.worlds import World
 
 __all__ = ["Course", "run"]
 
+# Questions that a participant answers before another takes the place.
+_SESSION = 50
+
 
 class Course(NamedTuple):
     """What happened.
@@ -77,29 +80,34 @@ def run(
     people = np.random.default_rng([seed, 2])
     course, free = Course([], [], [], []), 0.0
     queue: list[tuple[float, int, Asked]] = []
+    answered = [0] * in_flight
 
-    def give(person: int, now: float, found: list[Asked]) -> bool:
+    def ask(place: int) -> list[Asked]:
+        return asker.ask(learner, participant=(place, answered[place] // _SESSION))
+
+    def give(place: int, now: float, found: list[Asked]) -> bool:
         for asked in found:
-            heapq.heappush(queue, (now + people.exponential(in_flight / rate), person, asked))
+            heapq.heappush(queue, (now + people.exponential(in_flight / rate), place, asked))
         return bool(found)
 
-    idle = [person for person in range(in_flight) if not give(person, 0.0, asker.ask(learner, participant=person))]
+    idle = [place for place in range(in_flight) if not give(place, 0.0, ask(place))]
     n_answers = heard = 0
     for moment in moments:
         while n_answers < moment and queue:
-            now, person, asked = heapq.heappop(queue)
+            now, place, asked = heapq.heappop(queue)
             nearer = scene.answer(asked.query)
             start = time.perf_counter()
             asker.answer(learner, asked, nearer)
             n_answers += 1
-            following = asker.ask(learner, participant=person)
+            answered[place] += 1
+            following = ask(place)
             # One at a time: who comes while another answer is learned waits for that, too.
             free = max(now, free) + time.perf_counter() - start
             course.waits.append(free - now)
             # Those who had nothing to answer may have now, for a question that comes back can be asked again.
-            idle = [who for who in idle if not give(who, now, asker.ask(learner, participant=who))]
-            if not give(person, now, following):
-                idle.append(person)
+            idle = [other for other in idle if not give(other, now, ask(other))]
+            if not give(place, now, following):
+                idle.append(place)
             tell(n_answers)
         if n_answers < moment:
             break

@@ -142,8 +142,9 @@ class _PeopleScene:
         self.n_objects, self.test = n_objects, test
         self.questions = Questions(n_objects, listed=train)
         self._answers: defaultdict[int, list[int]] = defaultdict(list)
-        for row in np.random.default_rng([seed, 2026]).permutation(train).tolist():
-            self._answers[self.questions.key(row)].append(row[1])
+        answers = np.random.default_rng([seed, 2026]).permutation(train)
+        for key, near in zip(self.questions.keys(answers).tolist(), answers[:, 1].tolist(), strict=True):
+            self._answers[key].append(near)
 
     def answer(self, query: Query) -> bool:
         """What the next of those who were asked this has said."""
