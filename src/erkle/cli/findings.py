@@ -1,4 +1,5 @@
-"""What a learner has found out beside its kernel: which setting is best, how sure one may be, what answers contradict.
+"""What a learner has found out beside its kernel: which setting is best, how sure one may be, what answers contradict,
+what more answers would bring.
 
 A finding is a sentence for people and numbers for files; `erkle learn` and `erkle info` say the same.
 """
@@ -11,10 +12,24 @@ from erkle.conflicts import Conflicts
 from erkle.online import ERKLE
 from erkle.online.field import Candidate
 from erkle.online.judging import Reliability
+from erkle.online.record import Curve
+from erkle.online.stopping import Forecast, forecast
 
-__all__ = ["calibration", "choice", "disputed", "findings", "in_conflict", "is_choice", "selection_table", "setting"]
+__all__ = [
+    "calibration",
+    "choice",
+    "disputed",
+    "findings",
+    "in_conflict",
+    "is_choice",
+    "outlook",
+    "selection_table",
+    "setting",
+]
 
 _COUNTS = ("n_questions", "n_repeated", "n_contradicted", "n_unsatisfiable", "floor")
+# With fewer answers the curve tells nothing, and a tenth less error is what a person would notice.
+_FEWEST, _LESS = 200, 0.9
 
 
 def setting(candidate: Candidate) -> str:
@@ -52,12 +67,14 @@ def choice(selection: Sequence[Candidate]) -> str:
 def findings(learner: ERKLE, conflicts: Conflicts | None) -> dict[str, object]:
     """All in numbers, as JSON can hold them; None for what a learner does not know."""
     chosen = _leader(learner.selection_)._asdict() if is_choice(learner.selection_) else None
+    ahead = outlook(learner.curve_, learner.n_triplets_seen_)
     counts = conflicts and {name: getattr(conflicts, name) for name in _COUNTS}
     return {
         "chosen": chosen and {name: None if value != value else value for name, value in chosen.items()},
         "temperature": learner.temperature_,
         "calibration_error": learner.reliability_.calibration_error,
         "conflicts": counts,
+        "forecast": ahead and {name: None if value == math.inf else value for name, value in ahead._asdict().items()},
     }
 
 
@@ -85,6 +102,13 @@ def calibration(reliability: Reliability) -> str:
     """
     error = reliability.calibration_error
     return "nothing predicted yet" if math.isnan(error) else f"on average {per_cent(error)} off"
+
+
+def outlook(curve: Curve, n_learned: int) -> Forecast | None:
+    """What a tenth less error would take; None with too few answers to tell."""
+    if curve.n_answers.sum() < _FEWEST:
+        return None
+    return forecast(curve, _LESS * forecast(curve, 0.5, n_learned).error, n_learned)
 
 
 def in_conflict(found: Conflicts) -> str:

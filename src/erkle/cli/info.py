@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from erkle import metrics
 from erkle.cli.facts import repeats, show, some
-from erkle.cli.findings import calibration, choice, disputed, in_conflict, is_choice, setting
+from erkle.cli.findings import calibration, choice, disputed, in_conflict, is_choice, outlook, setting
 from erkle.cli.screen import checking_bar, per_cent
 from erkle.conflicts import find
 from erkle.files import FileError, load_npz
@@ -18,6 +18,8 @@ from erkle.kernels.low_rank import LowRank
 from erkle.online.alone import Alone
 from erkle.online.field import Candidate
 from erkle.online.models import MODELS, Model
+from erkle.online.packing import under
+from erkle.online.record import Curve, Record
 from erkle.triplets import Reader
 
 __all__ = ["describe"]
@@ -47,12 +49,14 @@ def _facts(path: Path, arrays: dict[str, Any], meta: dict[str, Any]) -> dict[str
     model = MODELS[meta["model"]].unpack(arrays, meta)
     names = arrays["labels"].tolist() if "labels" in arrays else None
     n_learned, n_mistakes = meta["n_triplets_seen"], meta["n_mistakes"]
+    ahead = outlook(Curve.of_bins(Record.from_arrays(under("record", arrays), model.n_objects).bins), n_learned)
     return {
         "objects": f"{model.n_objects:,}",
         "names": some(names) if names else "none saved",
         "answers learned": f"{n_learned:,}",
         "predicted wrongly before learning": per_cent(n_mistakes / n_learned) if n_learned else "nothing learned yet",
         "confidence": calibration(model.judge.reliability()),
+        **({"more answers": str(ahead)} if ahead else {}),
         **_kind_of_facts(model, arrays),
         "learned with": _settings(meta),
         **_conflict_facts(arrays["history"], names),

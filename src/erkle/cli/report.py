@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from erkle import __version__, metrics
 from erkle.cli.curve import WINDOW, ErrorCurve
-from erkle.cli.findings import calibration, choice, findings, in_conflict, is_choice, selection_table
+from erkle.cli.findings import calibration, choice, findings, in_conflict, is_choice, outlook, selection_table
 from erkle.cli.screen import console, counted, per_cent
 from erkle.cli.settings import Settings
 from erkle.cli.workers import Judgement
@@ -141,6 +141,8 @@ def _tell(report: Report) -> None:
     if is_choice(learner.selection_):
         console.print(f"Chosen: {choice(learner.selection_)}.")
     console.print(f"Confidence of its predictions: {calibration(learner.reliability_)}.")
+    if ahead := outlook(learner.curve_, learner.n_triplets_seen_):
+        console.print(str(ahead))
     if report.conflicts:
         console.print(in_conflict(report.conflicts))
     for standard in report.workers or ():

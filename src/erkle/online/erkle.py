@@ -32,6 +32,7 @@ from erkle.online.models import Model, model_for, most_kept
 from erkle.online.record import Curve, Record
 from erkle.online.replay import Replay, generator
 from erkle.online.settings import Settings, check_settings
+from erkle.online.stopping import Forecast, forecast
 from erkle.parameters import whole
 from erkle.steps import PassiveAggressive, Step
 
@@ -363,6 +364,19 @@ class ERKLE(KernelLearner, BaseEstimator):  # type: ignore[misc]
         """Errors just before learning, by the number of answers learned."""
         self._check_fitted()
         return Curve.of_bins(self._record.bins)
+
+    def answers_needed(self, target: float, curve: Curve | None = None) -> Forecast:
+        """How many more answers it takes until the share of wrong predictions is down to ``target``.
+
+        Parameters
+        ----------
+        target : float
+            The error wanted, between 0 and 1.
+        curve : Curve or None
+            None is `curve_`, which is right where questions come at random. Where a strategy chooses them only those
+            held out tell the error on all questions: pass the ``curve`` of the asker.
+        """
+        return forecast(self.curve_ if curve is None else curve, target, self.n_triplets_seen_)
 
     @property
     def n_active_(self) -> int:

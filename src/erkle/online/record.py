@@ -70,6 +70,8 @@ class Record:
             if arrays[name].dtype != np.int64 or arrays[name].shape != own.shape or (arrays[name] < 0).any():
                 raise ValueError(f"record.{name} is no list of counts")
             own[:] = arrays[name]
+        if (record.bins[:, 1] > record.bins[:, 0]).any():
+            raise ValueError("record.bins has more mistakes than answers")
         return record
 
 

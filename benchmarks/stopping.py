@@ -1,0 +1,99 @@
+"""`python -m benchmarks.stopping`: does the number of answers that `answers_needed` tells hold?
+
+A learner stops after some answers an object and is asked for the error that it will really have after twice as many.
+The truth is then: as many again. Errors are those on answers that it never learns.
+"""
+
+import os
+
+# One BLAS thread, set before anything loads a BLAS.
+os.environ.update(OPENBLAS_NUM_THREADS="1", OMP_NUM_THREADS="1", MKL_NUM_THREADS="1")
+
+import math
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.data import markdown
+from erkle import ERKLE, LowRank, triplets
+from erkle.datasets import answered, load
+from erkle.online.record import Curve
+from erkle.online.stopping import Forecast, forecast
+
+_SEEDS = range(10)
+# Answers an object; each moment is judged by the one twice as late.
+_MOMENTS = (10, 20, 40)
+_OBJECTS, _SLOPE, _TEST = 90, 3.0, 40_000
+
+
+class Case(NamedTuple):
+    """A learner at a moment: what it said, its error then, and how many more answers it really took."""
+
+    told: Forecast
+    error: float
+    truth: int
+
+
+def main() -> None:
+    rows: list[list[str]] = []
+    everything: list[Case] = []
+    for name, stream in {"points, d = 2, slope 3": points, "zappos85": zappos}.items():
+        courses = [list(cases(*stream(seed), seed)) for seed in _SEEDS]
+        for moment, found in zip(_MOMENTS, zip(*courses, strict=True), strict=False):
+            rows.append(row(f"{name}, {moment} an object", list(found)))
+            everything += found
+    header = [
+        "stopped at",
+        "cases",
+        "truth in interval",
+        "told / truth, median",
+        "no upper end",
+        "error now in interval",
+    ]
+    print(markdown(header, [*rows, row("all", everything)]))
+
+
+def row(name: str, found: list[Case]) -> list[str]:
+    shares = (
+        np.mean([case.told.low <= case.truth <= case.told.high for case in found]),
+        np.mean([case.told.high == math.inf for case in found]),
+        np.mean([case.told.error_low <= case.error <= case.told.error_high for case in found]),
+    )
+    inside, endless, now = (f"{share:.0%}" for share in shares)
+    ratio = np.median([case.told.more / case.truth for case in found])
+    return [name, str(len(found)), inside, f"{ratio:.2f}", endless, now]
+
+
+def points(seed: int) -> tuple[int, NDArray[np.int64], NDArray[np.int64]]:
+    """Random answers about points in the plane, and others of the same kind."""
+    rng = np.random.default_rng([seed, 1])
+    X = rng.standard_normal((_OBJECTS, 2))
+    T = triplets.sample(_OBJECTS, _OBJECTS * _MOMENTS[-1] + _TEST, rng)
+    T = answered(T, X, _SLOPE, rng)
+    return _OBJECTS, T[:-_TEST], T[-_TEST:]
+
+
+def zappos(seed: int) -> tuple[int, NDArray[np.int64], NDArray[np.int64]]:
+    """People's answers in a random order."""
+    dataset = load("zappos85")
+    T = np.random.default_rng([seed, 2]).permutation(dataset.triplets)
+    return len(dataset.names), T[:-_TEST], T[-_TEST:]
+
+
+def cases(n_objects: int, train: NDArray[np.int64], test: NDArray[np.int64], seed: int) -> Iterator[Case]:
+    learner = ERKLE(n_objects, kernel=LowRank(), random_state=seed)
+    before: tuple[Curve, float] | None = None
+    for start, moment in pairwise((0, *_MOMENTS)):
+        learner.partial_fit(train[start * n_objects : moment * n_objects])
+        error = 1.0 - learner.score(test)
+        if before is not None:
+            curve, earlier = before
+            yield Case(forecast(curve, error, start * n_objects), earlier, (moment - start) * n_objects)
+        before = learner.curve_, error
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,114 @@
+"""Laws of the record: it counts what was learned, whatever the calls, and a file cannot make it up."""
+
+import numpy as np
+import pytest
+
+from erkle import ERKLE, LowRank
+from erkle.files import FileError, load_npz, save_npz
+from erkle.kernels.dense import DenseKernel
+from erkle.online.record import _ENDS, Curve
+from parts import KERNELS, answers
+
+T = answers(8, 700, flipped=0.2)
+
+
+def assert_counts(learner, T, decisions):
+    """Counts equal those of an obvious recount."""
+    n = learner.n_objects_
+    np.testing.assert_array_equal(learner.n_heads_, np.bincount(T[:, 0], minlength=n))
+    np.testing.assert_array_equal(learner.n_appearances_, np.bincount(T.ravel(), minlength=n))
+    where = np.searchsorted(_ENDS, np.arange(len(T)), side="right")
+    n_answers, n_wrong, learned = (np.bincount(where, weights) for weights in (None, decisions <= 0, np.arange(len(T))))
+    np.testing.assert_array_equal(learner.curve_.n_answers, n_answers[n_answers > 0])
+    np.testing.assert_array_equal(learner.curve_.n_wrong, n_wrong[n_answers > 0])
+    np.testing.assert_allclose(learner.curve_.n_learned, (learned / np.maximum(n_answers, 1))[n_answers > 0])
+
+
+def assert_same(curve, other):
+    for mine, its in zip(curve, other, strict=True):
+        np.testing.assert_array_equal(mine, its)
+
+
+@pytest.mark.parametrize("kernel", [None, *KERNELS])
+def test_counts_are_those_of_a_naive_recount(kernel):
+    learner = ERKLE(8, kernel=kernel, random_state=0)
+    assert_counts(learner, T, learner.prequential(T))
+    assert learner.curve_.n_wrong.sum() == learner.n_mistakes_
+
+
+def test_replayed_answers_do_not_count():
+    learner = ERKLE(8, passes=3, random_state=0)
+    assert_counts(learner, T, learner.prequential(T))
+
+
+@pytest.mark.parametrize("kernel", [None, LowRank()])
+def test_any_split_of_a_stream_gives_the_same_curve(kernel, tmp_path):
+    whole = ERKLE(8, kernel=kernel, random_state=0).fit(T)
+    pieces = ERKLE(8, kernel=kernel, random_state=0).partial_fit(T[:90])
+    for triplet in T[90:130]:
+        pieces.learn_one(triplet)
+    pieces.save(tmp_path / "learner.npz")
+    pieces = ERKLE.load(tmp_path / "learner.npz").partial_fit(T[130:])
+    assert_same(pieces.curve_, whole.curve_)
+    np.testing.assert_array_equal(pieces.n_heads_, whole.n_heads_)
+    assert pieces.answers_needed(0.1) == whole.answers_needed(0.1)
+
+
+def test_a_curve_of_predictions_is_that_of_a_learner_that_made_them():
+    learner = ERKLE(8)
+    decisions = learner.prequential(T)
+    assert_same(Curve.of(np.arange(len(T)), decisions <= 0), learner.curve_)
+
+
+def test_new_objects_begin_at_0_and_fit_begins_anew():
+    learner = ERKLE(8).fit(T).add_objects(2)
+    assert learner.n_heads_[8:].tolist() == learner.n_appearances_[8:].tolist() == [0, 0]
+    learner.learn_one((9, 8, 0))
+    assert learner.n_heads_[8:].tolist() == [0, 1]
+    assert learner.n_appearances_[8:].tolist() == [1, 1]
+    assert learner.fit(T[:10]).curve_.n_answers.sum() == 10
+
+
+def test_after_an_interruption_only_what_was_learned_counts(monkeypatch):
+    def interrupt(*arguments):
+        raise KeyboardInterrupt
+
+    learner = ERKLE(8).fit(T[:50])
+    with monkeypatch.context() as patch:
+        patch.setattr(DenseKernel, "_build_inverse", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            learner.partial_fit(T[50:])
+    seen = learner.n_triplets_seen_
+    assert 50 < seen < 700
+    assert_counts(learner, T[:seen], ERKLE(8).prequential(T[:seen]))
+
+
+def damaged(name, index, value):
+    def change(arrays):
+        arrays[name] = arrays[name].copy()
+        arrays[name][index] = value
+
+    return change
+
+
+DAMAGES = {
+    "no heads": lambda arrays: arrays.pop("record.heads"),
+    "no bins": lambda arrays: arrays.pop("record.bins"),
+    "heads of fewer objects": lambda arrays: arrays.update({"record.heads": arrays["record.heads"][:-1]}),
+    "floats": lambda arrays: arrays.update({"record.appearances": arrays["record.appearances"].astype(float)}),
+    "text": lambda arrays: arrays.update({"record.heads": np.full(8, "x")}),
+    "fewer bins": lambda arrays: arrays.update({"record.bins": arrays["record.bins"][:-1]}),
+    "negative": damaged("record.bins", (0, 0), -1),
+    "more mistakes than answers": damaged("record.bins", (3, 1), 1000),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES)
+def test_a_file_with_another_record_is_refused(damage, tmp_path):
+    path = tmp_path / "learner.npz"
+    ERKLE(8).fit(T).save(path)
+    arrays, meta = load_npz(path)
+    damage(arrays)
+    save_npz(path, arrays, meta)
+    with pytest.raises(FileError, match="not a whole learner"):
+        ERKLE.load(path)
