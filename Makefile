@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check format static bench people large compare docs clean
+.PHONY: help run test check format static bench people active large compare docs clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -29,6 +29,9 @@ bench: .venv/dev  ## measure the speed and accuracy claims of the docs
 
 people: .venv/dev  ## measure the learner that needs no tuning; goes on after an interruption
 	$(BIN)/python -m benchmarks.people
+
+active: .venv/dev  ## measure what choosing questions saves, and what it costs
+	$(BIN)/python -m benchmarks.active
 
 large: .venv/dev  ## learn five million answers about 100,000 objects with the command
 	$(BIN)/python -m benchmarks.hundred_thousand

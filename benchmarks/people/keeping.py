@@ -18,7 +18,7 @@ from erkle import files
 _ROOT = Path(__file__).parents[2]
 _FOLDER = _ROOT / ".cache" / "people"
 _BATCH = ("batch", "losses.py", "_kernels/sums.py", "datasets", "triplets")
-_ONLINE = (*_BATCH, "online", "kernels", "_kernels", "steps.py")
+ONLINE = (*_BATCH, "online", "kernels", "_kernels", "steps.py")
 
 
 class Unit(NamedTuple):
@@ -37,8 +37,8 @@ class Unit(NamedTuple):
     def path(self) -> Path:
         """Where the result is kept."""
         own = Path(self.function.__code__.co_filename)
-        stamp = _stamp(_BATCH if self.batch else _ONLINE, own)
-        return _FOLDER / f"{self.words.replace(' ', '-')}-{stamp}.json"
+        kept = stamp(_BATCH if self.batch else ONLINE, (own, Path(__file__).with_name("streams.py")))
+        return _FOLDER / f"{self.words.replace(' ', '-')}-{kept}.json"
 
     def result(self) -> Any:
         """What was kept, or what is measured now."""
@@ -60,8 +60,9 @@ def measure(units: list[Unit]) -> None:
 
 
 @cache
-def _stamp(parts: tuple[str, ...], own: Path) -> str:
-    found = [own, Path(__file__).with_name("streams.py")]
+def stamp(parts: tuple[str, ...], own: tuple[Path, ...]) -> str:
+    """A hash of some sources of erkle and of files of the benchmark's own."""
+    found = [*own]
     for part in parts:
         path = _ROOT / "src" / "erkle" / part
         found += sorted(path.rglob("*.py")) if path.is_dir() else [path]

@@ -1,0 +1,207 @@
+"""`make active`: does choosing questions pay, does it under load, and what does a choice cost?
+
+Every course is a whole study with simulated participants, as `erkle simulate` runs it, on ten seeds; courses are kept
+under .cache/active and measured anew when the sources change. The table is kept in benchmarks/active.md.
+"""
+
+import os
+
+# One BLAS thread, set before anything loads a BLAS.
+os.environ.update(OPENBLAS_NUM_THREADS="1", OMP_NUM_THREADS="1", MKL_NUM_THREADS="1")
+
+import argparse
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.people.demands import Demand, Table, summary
+from benchmarks.people.keeping import ONLINE, stamp
+from erkle import ERKLE, LowRank, files, triplets
+from erkle.active import Adaptive, InformationGain, Strategy
+from erkle.datasets import answered
+from erkle.simulation.comparing import Curve, answers_to, compare
+from erkle.simulation.courses import Plan, Task, open_folder, read_course, run_courses
+from erkle.simulation.running import run
+from erkle.simulation.worlds import People, Points, World
+
+WORLDS: dict[str, World] = {
+    "d = 2": Points(90, 2),
+    "d = 2, slope 3": Points(90, 2, 3.0),
+    "d = 5": Points(90, 5),
+    "d = 10": Points(90, 10),
+    "zappos85": People("zappos85"),
+    "food100": People("food100"),
+    "eggs300": People("eggs300"),
+}
+# How many times fewer answers, at the error that random questions reach with so many an object.
+_RATIOS = {"d = 2": (40.0, 2.0), "d = 2, slope 3": (40.0, 1.5), "zappos85": (20.0, 1.25)}
+_LOADED = ("d = 2", "d = 2, slope 3", "zappos85")
+_MARKS = (5.0, 10.0, 20.0, 40.0)
+_ROOT = Path(__file__).parents[1]
+
+
+def main() -> None:
+    options = _options()
+    n_seeds = 2 if options.quick else 10
+    made = [costs()]
+    alone = {name: curves(name, n_seeds, options.jobs, 1) for name in WORLDS}
+    made += [gains(alone), losses(alone), load(alone, n_seeds, options.jobs), exhaustive(2 if options.quick else 5)]
+    text = "\n\n".join(["# Measured by `make active`", _about(n_seeds), summary(made), *map(str, made)]) + "\n"
+    print(text)
+    if not options.quick:
+        files.write_text(Path(__file__).with_suffix(".md"), text)
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.active", description=__doc__)
+    parser.add_argument("--jobs", type=int, default=2, help="courses at the same time")
+    parser.add_argument("--quick", action="store_true", help="two seeds; active.md is left as it is")
+    return parser.parse_args()
+
+
+def _about(n_seeds: int) -> str:
+    return (
+        f"{n_seeds} seeds; learner `ERKLE(n, kernel=LowRank())`, a tenth of all questions drawn at random in every "
+        "study. Errors are those on questions that nobody was asked."
+    )
+
+
+def curves(name: str, n_seeds: int, jobs: int, in_flight: int) -> dict[str, Curve]:
+    """Mean curves of adaptive and of random questions; a crowd makes no difference to random ones."""
+    world = WORLDS[name]
+    record = {**world.record(), "n_objects": world.scene(0).n_objects}
+    plan = Plan(world, record, 40, in_flight, rate=100.0 if in_flight > 1 else 10.0)
+    kept = stamp(("active", "simulation", *ONLINE), ())
+    folder = open_folder(_ROOT / ".cache" / "active" / f"{name.replace(' ', '')}-{in_flight}-{kept}", plan)
+    names = ["adaptive", "random"] if in_flight == 1 else ["adaptive"]
+    tasks = [Task(strategy, seed) for seed in range(n_seeds) for strategy in names]
+    run_courses(tasks, plan, folder, jobs, lambda task: print(name, in_flight, *task, file=sys.stderr, flush=True))
+    return {
+        strategy: Curve.of([read_course(Task(strategy, seed), folder) for seed in range(n_seeds)], plan.n_objects)
+        for strategy in names
+    }
+
+
+def gains(alone: dict[str, dict[str, Curve]]) -> Table:
+    """Errors, and how many times as many answers random questions need."""
+    rows, demands = [], []
+    for name, by in alone.items():
+        ratios = {ratio.per_object: ratio for ratio in compare(by["random"], by["adaptive"])}
+        found = []
+        if name in _RATIOS:
+            mark, least = _RATIOS[name]
+            what = f"{name}: answers needed by random over adaptive, at {mark:g} an object"
+            found = [Demand(what, ratios[mark].value, least, at_least=True)]
+        demands += found
+        for strategy, curve in by.items():
+            cells = [f"{curve.at(mark):.4f}" for mark in _MARKS]
+            words = [ratios[mark].words if mark in ratios else "" for mark in (20.0, 40.0)]
+            last = [*words, *map(str, found or [""])] if strategy == "adaptive" else ["", "", ""]
+            rows.append([name, strategy, *cells, *last])
+    about = (
+        "Held-out error after 5, 10, 20 and 40 answers an object; then how many times as many answers random questions "
+        "need for the error that they reach at 20 and at 40 an object, with a 95 % interval (bootstrap over seeds)."
+    )
+    header = ["world", "questions", "5", "10", "20", "40", "ratio at 20", "ratio at 40", "demanded"]
+    return Table("Answers needed", about, header, rows, demands)
+
+
+def losses(alone: dict[str, dict[str, Curve]]) -> Table:
+    """The worst moment of each world."""
+    rows, demands = [], []
+    for name, by in alone.items():
+        adaptive, random = by["adaptive"], by["random"]
+        m = min(len(adaptive.error), len(random.error))
+        late = np.flatnonzero(random.per_object[:m] >= 5.0)
+        relative = adaptive.error[:m][late] / random.error[:m][late]
+        worst = int(np.argmax(relative))
+        demands.append(Demand(f"{name}: adaptive over random at its worst", float(relative[worst]), 1.02))
+        where = f"{random.per_object[late[worst]]:g} an object"
+        rows.append([name, f"{relative[worst]:.3f}", where, f"{relative.min():.3f}", str(demands[-1])])
+    about = "Error of adaptive over that of random questions, at every moment from 5 answers an object on."
+    return Table("Never worse", about, ["world", "worst", "where", "best", "demanded"], rows, demands)
+
+
+def load(alone: dict[str, dict[str, Curve]], n_seeds: int, jobs: int) -> Table:
+    """The same with a hundred people at once."""
+    rows, demands = [], []
+    for name in _LOADED:
+        mark = _RATIOS[name][0]
+        random = alone[name]["random"]
+        error = random.at(mark)
+        needed = [answers_to(curve, error) for curve in (random, alone[name]["adaptive"])]
+        loaded = curves(name, n_seeds, jobs, 100)["adaptive"]
+        saved = [1.0 - answers_to(curve, error) / needed[0] for curve in (alone[name]["adaptive"], loaded)]
+        demands.append(Demand(f"{name}: share of the advantage kept", saved[1] / saved[0], 0.9, at_least=True))
+        cells = [f"{share:.1%}" for share in saved]
+        rows.append([name, f"{mark:g}", *cells, f"{demands[-1].value:.1%}", str(demands[-1])])
+    about = (
+        "Answers saved against random questions at the same error: one person at a time, and a hundred at once who "
+        "give a hundred answers a second, so that every question was chosen a hundred answers before it is answered."
+    )
+    header = ["world", "error of random at", "saved, one at a time", "saved, a hundred at once", "kept", "demanded"]
+    return Table("Under load", about, header, rows, demands)
+
+
+def costs() -> Table:
+    """Milliseconds of a choice and of the update beside it."""
+    rows, demands = [], []
+    for n, most in ((1_000, 2.0), (100_000, 10.0)):
+        X = np.random.default_rng([0, n]).standard_normal((n, 5))
+        T = answered(triplets.sample(n, 20_000, 0), X)
+        learner = ERKLE(n, kernel=LowRank(10), random_state=0).fit(T[:-200])
+        rng = np.random.default_rng(0)
+        choice = _milliseconds(lambda i, learner=learner, rng=rng: Adaptive().choose(learner, 1, rng))
+        update = _milliseconds(lambda i, learner=learner, T=T: learner.learn_one(T[-200 + i]))
+        demands.append(Demand(f"choosing among {n:,} objects: ms", choice, most))
+        rows.append([f"{n:,}", f"{choice:.2f}", str(demands[-1]), f"{update:.2f}"])
+    slow, fast = _against_exhaustive()
+    demands.append(Demand("n = 100: exhaustive information gain over adaptive: time", slow / fast, 50.0, at_least=True))
+    about = (
+        "Medians of 200 turns with `LowRank(10)`, milliseconds. At n = 100 after 2,000 answers, exhaustive information "
+        f"gain (Tamuz et al.; all {99 * 98 // 2:,} pairs of the head) takes {slow:.1f} ms and adaptive {fast:.2f} ms: "
+        f"{slow / fast:.0f} times (demanded {demands[-1]})."
+    )
+    return Table("Time of a choice", about, ["objects", "choose", "demanded", "learn one answer"], rows, demands)
+
+
+def _against_exhaustive() -> tuple[float, float]:
+    X = np.random.default_rng(0).standard_normal((100, 2))
+    learner = ERKLE(100, kernel=LowRank(), random_state=0).fit(answered(triplets.sample(100, 2000, 0), X))
+    rng = np.random.default_rng(0)
+    strategies: tuple[Strategy, ...] = (InformationGain(None), Adaptive())
+    slow, fast = (_milliseconds(lambda i, s=s: s.choose(learner, 1, rng), 50) for s in strategies)
+    return slow, fast
+
+
+def _milliseconds(act: Callable[[int], object], turns: int = 200) -> float:
+    times = []
+    for i in range(turns):
+        start = time.perf_counter()
+        act(i)
+        times.append(time.perf_counter() - start)
+    return 1e3 * float(np.median(times))
+
+
+def exhaustive(n_seeds: int) -> Table:
+    """Errors of adaptive and of exhaustive information gain."""
+    world, marks = Points(100, 2, 3.0), (5, 10, 20)
+    rows, last = [], []
+    for name, strategy in (("adaptive", Adaptive()), ("exhaustive information gain", InformationGain(None))):
+        errors = []
+        for seed in range(n_seeds):
+            errors.append(run(world, strategy, [mark * 100 for mark in marks], seed).errors)
+            print(name, seed, file=sys.stderr, flush=True)
+        rows.append([name, *(f"{error:.4f}" for error in np.mean(errors, axis=0))])
+        last.append(float(np.mean(errors, axis=0)[-1]))
+    demand = Demand("n = 100, 20 an object: error of adaptive over exhaustive", last[0] / last[1], 1.0)
+    about = f"100 points, d = 2, slope 3, {n_seeds} seeds. Adaptive over exhaustive at the end: {demand.value:.3f} (demanded {demand})."
+    header = ["questions", *(f"{mark} an object" for mark in marks)]
+    return Table("Beside exhaustive information gain", about, header, rows, [demand])
+
+
+if __name__ == "__main__":
+    main()
