@@ -1,5 +1,7 @@
 """Laws of consolidation: all answers are fitted now and then, nothing is lost in between, and it pays."""
 
+import pickle
+
 import numpy as np
 import pytest
 
@@ -8,7 +10,7 @@ from erkle.batch import quasi_newton
 from erkle.batch.objective import ByMap, terms_of
 from erkle.losses import STE
 from erkle.online import consolidation
-from erkle.online.consolidation import Consolidation, automatic_share
+from erkle.online.consolidation import Consolidation, Fit, automatic_share
 from erkle.triplets import sample
 from parts import answers, state
 
@@ -59,6 +61,19 @@ def test_a_schedule_costs_a_number_of_fits_that_grows_with_the_logarithm(monkeyp
     reviews = Reviews(monkeypatch, Consolidation, "review")
     learner_of(LowRank(2, 0.01, 0.2)).fit(answers(12, 2000))
     assert reviews.calls < 35
+
+
+@pytest.mark.parametrize(("n", "iterations"), [(100, 15), (5000, 15), (20_000, 30), (100_000, 67)])
+def test_of_many_objects_the_few_fits_may_take_more_iterations(n, iterations, monkeypatch):
+    asked = []
+
+    def asking(function, X, max_iter, tol, note):
+        asked.append(max_iter)
+        return X, True
+
+    monkeypatch.setattr(quasi_newton, "minimise", asking)
+    Consolidation(n, Fit(2, 0.01), None, seed=0).review(10, answers(10, 10).astype(np.int32))
+    assert asked == [iterations]
 
 
 # What is fitted.
@@ -128,6 +143,15 @@ def test_the_fits_can_be_looked_at():
     assert rows[0].setting["rank"] <= 5
     (only,) = learner_of(LowRank(3, 1e-3, 0.2)).fit(answers(12, 100)).selection_
     assert (only.setting, only.weight, only.status) == ({"rank": 3, "ridge": 1e-3, "shift": 0.0}, 1.0, "leads")
+
+
+def test_objects_that_become_many_are_fitted_alike_before_and_after_saving(monkeypatch):
+    monkeypatch.setattr(consolidation, "_MANY", 10)
+    T, later = answers(8, 100), answers(40, 400)
+    straight, saved = learner_of(n=8).fit(T), pickle.loads(pickle.dumps(learner_of(n=8).fit(T)))
+    straight.add_objects(32).partial_fit(later)
+    saved.add_objects(32).partial_fit(later[:150])
+    assert state(pickle.loads(pickle.dumps(saved)).partial_fit(later[150:])) == state(straight)
 
 
 @SPEC

@@ -37,8 +37,8 @@ _MOST, _HOPELESS = 9, 8.0
 # Between two fits: gentle steps along the gradient, for one answer must not undo what a thousand have settled.
 BETWEEN = Rule(STE(), Constant(0.1), False)
 _FIRST = 10
-# Iterations of a fit on the way, and what ends one earlier; and of one asked for by hand.
-_ITERATIONS, _TOL = 15, 1e-4
+# Iterations of a fit on the way, more beyond so many objects, and what ends one earlier; and of one asked for by hand.
+_ITERATIONS, _MANY, _TOL = 15, 5000, 1e-4
 _MOST_ITERATIONS, _LEAST_TOL = 200, 1e-6
 # Fits of lower rank are begun anew from the widest one when there are so many times as many answers.
 _ANEW = 1.5
@@ -142,7 +142,7 @@ class Consolidation:
     def review(self, seen: int, history: NDArray[np.int32]) -> None:
         """Choose the leader by what the last fits have predicted since, then fit all answers."""
         self.field.review(seen, lambda fit, leader: self._start(leader.model, fit, seen))
-        self._fit_all(history, self.field.entries, _ITERATIONS, _TOL)
+        self._fit_all(history, self.field.entries, _iterations(self.n_objects), _TOL)
         share = automatic_share(seen, self.n_objects) if self.share is None else self.share
         self.next_review = next_review(seen, share)
 
@@ -249,6 +249,14 @@ class Consolidation:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self).unpack, self.pack()
+
+
+def _iterations(n_objects: int) -> int:
+    """Of many objects fits are few, and the way out of small random numbers is long: each may take more iterations.
+
+    As many times more as `automatic_share` makes fits rarer. Those that begin close to their end stop early anyway.
+    """
+    return round(_ITERATIONS * math.sqrt(max(1.0, n_objects / _MANY)))
 
 
 def _largest_rank(n_objects: int) -> int:
