@@ -198,7 +198,9 @@ def exhaustive(n_seeds: int) -> Table:
         rows.append([name, *(f"{error:.4f}" for error in np.mean(errors, axis=0))])
         last.append(float(np.mean(errors, axis=0)[-1]))
     demand = Demand("n = 100, 20 an object: error of adaptive over exhaustive", last[0] / last[1], 1.0)
-    about = f"100 points, d = 2, slope 3, {n_seeds} seeds. Adaptive over exhaustive at the end: {demand.value:.3f} (demanded {demand})."
+    about = (
+        f"{world.words}, {n_seeds} seeds. Adaptive over exhaustive at the end: {demand.value:.3f} (demanded {demand})."
+    )
     header = ["questions", *(f"{mark} an object" for mark in marks)]
     return Table("Beside exhaustive information gain", about, header, rows, [demand])
 

@@ -62,7 +62,7 @@ class Questions:
         self.n_objects = whole(n_objects, "n_objects", 3, "a question needs three objects")
         self.times = math.inf if times is None else whole(times, "times", 1, "what is never asked can be left out")
         self._excluded = _excluded(excluded, self.n_objects)
-        self._ids = np.setdiff1d(np.arange(self.n_objects), list(self._excluded))
+        self._ids = np.delete(np.arange(self.n_objects), list(self._excluded))
         self._left_out = set() if left_out is None else set(self.keys(left_out).tolist())
         self._but: set[int] = set()
         self._taken: Counter[int] = Counter()

@@ -95,9 +95,10 @@ class Field(Generic[Setting, Model]):
 
     def candidates(self) -> list[Candidate]:
         """All settings, the best first, and those that have been given up."""
-        rows = []
+        rows: list[Candidate] = []
+        # By evidence as it is now: at the last review another one may have led.
         for entry, weight in sorted(zip(self.entries, self.weights(), strict=True), key=lambda pair: -pair[1]):
-            status = "leads" if entry is self.leader else "runs"
+            status = "runs" if rows else "leads"
             rows.append(Candidate(_fields(entry.setting), weight, entry.judge.loss, entry.judge.error, status))
         for setting, seen in self.retired.items():
             rows.append(Candidate(_fields(setting), 0.0, math.nan, math.nan, f"retired after {seen} answers"))
