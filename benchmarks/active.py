@@ -16,6 +16,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+import scipy.stats
 
 from benchmarks.people.demands import Demand, Table, summary
 from benchmarks.people.keeping import ONLINE, stamp
@@ -120,8 +121,14 @@ def losses(alone: dict[str, dict[str, Curve]]) -> Table:
         worst = int(np.argmax(relative))
         demands.append(Demand(f"{name}: adaptive over random at its worst", float(relative[worst]), 1.02))
         where = f"{random.per_object[late[worst]]:g} an object"
-        rows.append([name, f"{relative[worst]:.3f}", where, f"{relative.min():.3f}", str(demands[-1])])
-    about = "Error of adaptive over that of random questions, at every moment from 5 answers an object on."
+        differences = (adaptive.errors[:, :m] - random.errors[:, :m])[:, late[worst]] / random.error[late[worst]]
+        half = scipy.stats.t.ppf(0.975, len(differences) - 1) * scipy.stats.sem(differences)
+        cells = [f"{relative[worst]:.3f} ± {half:.3f}", where, f"{relative.min():.3f}", str(demands[-1])]
+        rows.append([name, *cells])
+    about = (
+        "Error of adaptive over that of random questions, at every moment from 5 answers an object on; the 95 % "
+        "interval is that of the paired differences over seeds."
+    )
     return Table("Never worse", about, ["world", "worst", "where", "best", "demanded"], rows, demands)
 
 
@@ -188,20 +195,20 @@ def _milliseconds(act: Callable[[int], object], turns: int = 200) -> float:
 
 def exhaustive(n_seeds: int) -> Table:
     """Errors of adaptive and of exhaustive information gain."""
-    world, marks = Points(100, 2, 3.0), (5, 10, 20)
+    world, marks = Points(100, 2, 3.0), (5, 7.5, 10)
     rows, last = [], []
     for name, strategy in (("adaptive", Adaptive()), ("exhaustive information gain", InformationGain(None))):
         errors = []
         for seed in range(n_seeds):
-            errors.append(run(world, strategy, [mark * 100 for mark in marks], seed).errors)
+            errors.append(run(world, strategy, [round(100 * mark) for mark in marks], seed).errors)
             print(name, seed, file=sys.stderr, flush=True)
         rows.append([name, *(f"{error:.4f}" for error in np.mean(errors, axis=0))])
         last.append(float(np.mean(errors, axis=0)[-1]))
-    demand = Demand("n = 100, 20 an object: error of adaptive over exhaustive", last[0] / last[1], 1.0)
+    demand = Demand("n = 100, 10 an object: error of adaptive over exhaustive", last[0] / last[1], 1.0)
     about = (
         f"{world.words}, {n_seeds} seeds. Adaptive over exhaustive at the end: {demand.value:.3f} (demanded {demand})."
     )
-    header = ["questions", *(f"{mark} an object" for mark in marks)]
+    header = ["questions", *(f"{mark:g} an object" for mark in marks)]
     return Table("Beside exhaustive information gain", about, header, rows, [demand])
 
 

@@ -11,8 +11,8 @@ True
 
 The parts: `erkle.triplets` (the data), `erkle.losses` and `erkle.steps` (what an answer asks for), `ERKLE` (the
 learner), `RCKL`, `TripletEmbedding` and `Popularity` (learners of all answers at once, to compare it with),
-`erkle.metrics`, `erkle.embedding`, `erkle.pictures` (what came of it), `erkle.conflicts` (what answers say against
-each other), `erkle.datasets`.
+`erkle.active` (which question to ask next), `erkle.metrics`, `erkle.embedding`, `erkle.pictures` (what came of it),
+`erkle.conflicts` (what answers say against each other), `erkle.datasets`.
 """
 
 from importlib import import_module
