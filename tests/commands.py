@@ -40,13 +40,13 @@ def learned(folder):
     return ERKLE.load(folder / "kernel.npz")
 
 
-def interrupting(monkeypatch, owner, name, at_call):
-    """Ctrl-C in the middle of some function, at its so-manieth call."""
+def interrupting(monkeypatch, owner, name, at_call, how=signal.SIGINT):
+    """Ctrl-C, or another signal, in the middle of some function, at its so-manieth call."""
     original, calls = getattr(owner, name), itertools.count(1)
 
     def interrupted(*arguments, **options):
         if next(calls) == at_call:
-            os.kill(os.getpid(), signal.SIGINT)
+            os.kill(os.getpid(), how)
         return original(*arguments, **options)
 
     monkeypatch.setattr(owner, name, interrupted)

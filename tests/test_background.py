@@ -4,9 +4,11 @@ import threading
 
 import numpy as np
 import pytest
+from threadpoolctl import ThreadpoolController
 
 from erkle import ERKLE
 from erkle.batch import quasi_newton
+from erkle.kernels.lapack import one_thread
 from erkle.online.consolidation import Consolidation
 from parts import answers, state
 from test_consolidation import SPEC, Reviews, learner_of
@@ -111,3 +113,35 @@ def test_a_copy_and_a_file_know_nothing_of_a_fit_under_way(held, tmp_path):
     learner.fit(answers(12, 50))
     held.set()
     assert state(learner.partial_fit([])) == state(learner_of().fit(answers(12, 50)))
+
+
+def test_what_is_saved_has_the_fit_that_has_ended(held, tmp_path):
+    learner, alone = (learner_of().fit(answers(12, 100)) for _ in range(2))
+    future = learner.consolidate(background=True)
+    held.set()
+    future.result(60)
+    learner.save(tmp_path / "kernel.npz")
+    alone.consolidate()
+    np.testing.assert_allclose(ERKLE.load(tmp_path / "kernel.npz").kernel_, alone.kernel_, atol=1e-9)
+
+
+def test_threads_that_limit_blas_side_by_side_leave_it_as_it_was():
+    numbers = lambda: [blas["num_threads"] for blas in ThreadpoolController().select(user_api="blas").info()]  # noqa: E731
+    inside, end, before = threading.Event(), threading.Event(), numbers()
+
+    def other():
+        with one_thread(5):
+            inside.set()
+            assert end.wait(60)
+
+    thread = threading.Thread(target=other)
+    with ThreadpoolController().limit(limits=2, user_api="blas"):
+        allowed = numbers()
+        thread.start()
+        assert inside.wait(60)
+        with one_thread(5):
+            end.set()
+            thread.join()
+            assert all(number == 1 for number in numbers())
+        assert numbers() == allowed
+    assert numbers() == before

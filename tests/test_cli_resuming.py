@@ -202,9 +202,10 @@ def test_an_interruption_before_the_first_answer_is_no_error(erkle, answers, tmp
     assert listing(tmp_path) == []
 
 
-def test_a_last_fit_that_is_interrupted_is_done_without(erkle, tmp_path, monkeypatch):
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM], ids=["interrupted", "terminated"])
+def test_a_last_fit_that_is_interrupted_is_done_without(erkle, how, tmp_path, monkeypatch):
     path = write(tmp_path / "answers.csv", answers_of(20, 100))
-    interrupting(monkeypatch, ERKLE, "consolidate", 1)
+    interrupting(monkeypatch, ERKLE, "consolidate", 1, how)
     run = erkle("learn", path, "--out", tmp_path / "out")
     assert run.returncode == 0
     assert listing(tmp_path / "out") == FILES

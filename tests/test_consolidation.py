@@ -250,3 +250,16 @@ def test_where_a_fifth_of_the_answers_is_wrong_it_is_far_better_than_the_exact_k
     train, test = simulated(n, width, size, flipped=0.2)
     learner = learner_of(n=n).fit(train)
     assert 1 - learner.score(test) <= share * (1 - ERKLE(n).fit(train).score(test))
+
+
+def test_a_fit_to_the_end_has_room_for_who_has_become_the_best(monkeypatch):
+    monkeypatch.setattr(Consolidation, "_fit", lambda *arguments: None)
+    learner = learner_of(n=60).fit(answers(60, 300))
+    field = learner._model.field
+    low, high = field.entries[:2]
+    X = np.random.default_rng(0).normal(size=(60, 41))
+    low.setting, low.model, high.setting, high.model = Fit(3, 0.01), X[:, -4:], Fit(40, 0.01), X
+    field.entries, field.leader = [low, high], low
+    high.judge.sums[:-2] = low.judge.sums[:-2] - 100.0
+    learner.consolidate()
+    assert learner._model.kernel.rank > 25

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from erkle import ERKLE, STE, Constant, LowRank
 from erkle._kernels import judging as compiled
 from erkle.kernels.low_rank import LowRankKernel
-from erkle.online.judging import TEMPERATURES, Judge
+from erkle.online.judging import _PRIOR, TEMPERATURES, Judge
 from erkle.triplets import sample
 from parts import answers
 
@@ -63,7 +63,7 @@ def test_any_split_of_what_is_heard_is_the_same_to_the_last_bit(excess, cut):
 def test_compiled_and_python_hear_the_same(excess):
     fast, slow = Judge(), Judge()
     fast.hear(np.array(excess), 5)
-    compiled.hear.py_func(np.array(excess), 5, slow.discount, TEMPERATURES, slow.sums, slow.bins)
+    compiled.hear.py_func(np.array(excess), 5, slow.discount, TEMPERATURES, _PRIOR, slow.sums, slow.bins)
     np.testing.assert_allclose(fast.sums, slow.sums, rtol=1e-12)
     np.testing.assert_allclose(fast.bins, slow.bins, rtol=1e-12)
 
@@ -93,6 +93,15 @@ def test_every_answer_is_in_one_bin_of_confidence(excess):
     assert n_answers[filled] @ accuracy[filled] == pytest.approx(right)
     error = judge.reliability().calibration_error
     assert 0.0 <= error <= 1.0 if len(x) else math.isnan(error)
+
+
+@given(excess=values.filter(bool))
+def test_confidence_is_that_of_the_temperature_before_each_answer(excess):
+    judge, total = Judge(), 0.0
+    for number, x in enumerate(excess, 1):
+        total += 1.0 / (1.0 + math.exp(-min(abs(x) / judge.temperature, 700.0)))
+        judge.hear(np.array([x]), number)
+    assert judge.bins[:, 1].sum() == pytest.approx(total)
 
 
 def test_recent_answers_count_most():

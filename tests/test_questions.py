@@ -152,6 +152,7 @@ def test_what_stands_in_no_list_can_be_taken_and_changes_nothing():
 
 WRONG = [
     (lambda: Questions(2), "n_objects is 2; pass an integer of at least 3"),
+    (lambda: Questions(2_000_001), "n_objects is 2000001; pass at most 2,000,000: more questions"),
     (lambda: Questions(5.0), "n_objects is 5.0; pass an integer"),
     (lambda: Questions(5, times=0), "times is 0; pass an integer of at least 1"),
     (lambda: Questions(5, times=math.nan), "times is nan; pass an integer of at least 1"),

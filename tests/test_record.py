@@ -112,3 +112,11 @@ def test_a_file_with_another_record_is_refused(damage, tmp_path):
     save_npz(path, arrays, meta)
     with pytest.raises(FileError, match="not a whole learner"):
         ERKLE.load(path)
+
+
+def test_counts_given_out_stay_as_they_were():
+    learner = ERKLE(5, kernel=LowRank(2)).fit([(0, 1, 2)])
+    heads, appearances = learner.n_heads_, learner.n_appearances_
+    learner.learn_one((0, 1, 2))
+    assert heads.tolist() == [1, 0, 0, 0, 0]
+    assert appearances.tolist() == [1, 1, 1, 0, 0]

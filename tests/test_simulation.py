@@ -4,16 +4,19 @@ import csv
 import json
 import math
 import shutil
+import signal
 from collections import Counter
 
 import numpy as np
 import pytest
 
+from commands import interrupting
 from erkle import ERKLE, LowRank, triplets
 from erkle.active import STRATEGIES, Adaptive, Random
 from erkle.active.asker import Asker
 from erkle.cli.simulate import simulate
 from erkle.files import FileError
+from erkle.simulation import courses
 from erkle.simulation.comparing import Curve, Ratio, answers_to, compare
 from erkle.simulation.courses import Plan, Task, marks, open_folder, read_course, run_courses
 from erkle.simulation.drawing import curves_figure
@@ -371,6 +374,14 @@ def test_the_command_goes_on_where_it_was_stopped(erkle, out):
     assert ratio["words"] in lines["adaptive"]
 
 
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM], ids=["interrupted", "terminated"])
+def test_the_command_can_be_stopped(erkle, how, tmp_path, monkeypatch):
+    monkeypatch.setattr(courses, "_compile", lambda: None)
+    interrupting(monkeypatch, courses, "run", 2, how)
+    assert erkle("simulate", *TINY, "--out", tmp_path).returncode == 130
+    assert [path.name for path in (tmp_path / "courses").iterdir()] == ["adaptive-0.json"]
+
+
 def test_more_strategies_and_fewer_seeds_use_what_is_there(erkle, out):
     before = times(out / "courses")
     result = erkle("simulate", *TINY, "--seeds", 1, "--strategies", "balanced, adaptive", "--out", out)
@@ -396,6 +407,31 @@ def test_courses_of_other_settings_are_not_mixed(erkle, out, options, other):
     assert result.returncode == 2
     assert f"courses of another {other}; choose another --out" in result.stderr
     assert times(out / "courses") == before
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"settings": []},
+        {"n_answers": None},
+        {"errors": "abc"},
+        {"errors": [0.5]},
+        {"estimates": [[]]},
+        {"waits": ["1"]},
+    ],
+    ids=str,
+)
+def test_a_file_that_is_no_whole_course_is_named(out, plan, wrong):
+    path = out / "courses" / "random-1.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | wrong))
+    with pytest.raises(ValueError, match=r"random-1\.json is no course .* delete it"):
+        open_folder(out, plan)
+
+
+def test_a_course_counts_once_whatever_its_file_is_called(out, plan):
+    shutil.copy(out / "courses" / "random-0.json", out / "courses" / "random-1.json")
+    with pytest.raises(ValueError, match="courses of another seed"):
+        open_folder(out, plan)
 
 
 def test_a_file_that_is_no_course_is_named(out, plan):

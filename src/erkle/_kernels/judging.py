@@ -18,18 +18,20 @@ ERROR, WEIGHT = -2, -1
 
 
 @compiled
-def hear(excess: Array, first: int, discount: float, temperatures: Array, sums: Array, bins: Array) -> None:
+def hear(
+    excess: Array, first: int, discount: float, temperatures: Array, prior: Array, sums: Array, bins: Array
+) -> None:
     """Add answers whose first is numbered ``first`` to discounted sums and to bins of confidence.
 
     A bin holds the number of answers, the sum of the confidences and the number of right ones, the confidence being
-    that at the temperature which had been best until then.
+    that at the temperature which had been best until then, with a prior against those far from 1.
     """
     n = temperatures.size
     for i in range(excess.size):
         x = excess[i]
         best = 0
         for k in range(1, n):
-            if sums[k] < sums[best]:
+            if sums[k] + prior[k] < sums[best] + prior[best]:
                 best = k
         confidence = 1.0 / (1.0 + math.exp(-min(abs(x) / temperatures[best], 700.0)))
         bin = min(int((confidence - 0.5) * 2.0 * bins.shape[0]), bins.shape[0] - 1)

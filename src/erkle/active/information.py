@@ -89,7 +89,3 @@ def head_information(places: Floats, answered: NDArray[np.integer[Any]], pairs: 
 def _gain(p: Floats, rise: Floats) -> Floats:
     """p log((p + rise) / p), which is 0 for p = 0."""
     return np.asarray(scipy.special.xlog1py(p, np.maximum(rise / np.maximum(p, 1e-300), 1e-15 - 1.0)))
-
-
-def _entropy(near: Floats) -> Floats:
-    return np.asarray(scipy.special.entr(near) + scipy.special.entr(1.0 - near))

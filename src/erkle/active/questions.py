@@ -17,6 +17,8 @@ __all__ = ["Query", "Questions"]
 Ids = NDArray[np.int64]
 Query = tuple[int, int, int]
 
+# Questions about more objects have no numbers of 64 bits.
+_MOST_OBJECTS = 2_000_000
 # Pairs of a head are drawn at random while there are more than so many times what is wanted; else all are looked at.
 _MANY = 8
 # Pairs drawn besides, because some of them may have been asked.
@@ -60,6 +62,10 @@ class Questions:
         left_out: ArrayLike | None = None,
     ) -> None:
         self.n_objects = whole(n_objects, "n_objects", 3, "a question needs three objects")
+        if self.n_objects > _MOST_OBJECTS:
+            raise ValueError(
+                f"n_objects is {n_objects}; pass at most {_MOST_OBJECTS:,}: more questions cannot be told apart."
+            )
         self.times = math.inf if times is None else whole(times, "times", 1, "what is never asked can be left out")
         self._excluded = _excluded(excluded, self.n_objects)
         self._ids = np.delete(np.arange(self.n_objects), list(self._excluded))

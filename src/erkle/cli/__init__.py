@@ -1,6 +1,7 @@
 """The `erkle` command. Each command imports what it needs when it runs, so that `erkle --help` is quick."""
 
 import io
+import signal
 import sys
 
 __all__ = ["main"]
@@ -14,6 +15,8 @@ def main() -> None:
         # A terminal that lacks a letter of some name gets a question mark, not an error.
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
+    # Like Ctrl-C: without this, processes that a command has started would go on by themselves.
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         app()
     except BrokenPipeError:
@@ -29,6 +32,8 @@ def main() -> None:
     except KeyboardInterrupt:
         sys.stderr.write("erkle: stopped.\n")
         sys.exit(130)
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def _sentence(trouble: Exception) -> str:

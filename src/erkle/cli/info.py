@@ -49,7 +49,8 @@ def _facts(path: Path, arrays: dict[str, Any], meta: dict[str, Any]) -> dict[str
     model = MODELS[meta["model"]].unpack(arrays, meta)
     names = arrays["labels"].tolist() if "labels" in arrays else None
     n_learned, n_mistakes = meta["n_triplets_seen"], meta["n_mistakes"]
-    ahead = outlook(Curve.of_bins(Record.from_arrays(under("record", arrays), model.n_objects).bins), n_learned)
+    record = Record.from_arrays(under("record", arrays), model.n_objects, n_learned, n_mistakes)
+    ahead = outlook(Curve.of_bins(record.bins), n_learned)
     return {
         "objects": f"{model.n_objects:,}",
         "names": some(names) if names else "none saved",

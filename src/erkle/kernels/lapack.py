@@ -1,5 +1,6 @@
 """The few dense factorisations Python does for the compiled loop, on matrices kept as lower triangles."""
 
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -9,7 +10,7 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 from scipy.linalg import lapack
-from threadpoolctl import ThreadpoolController
+from threadpoolctl import OpenBLASController, ThreadpoolController
 
 __all__ = ["inverse", "one_thread", "projected", "smallest_eigenpair", "symmetric"]
 
@@ -22,8 +23,47 @@ def one_thread(n: int) -> Iterator[None]:
     if n >= 2000:
         yield
         return
-    with _controller().limit(limits=1, user_api="blas"):
+    _LIMIT.enter()
+    try:
         yield
+    finally:
+        _LIMIT.leave()
+
+
+class _Limit:
+    """One limit for the whole process: whoever needs it first sets it, and the last one takes it away.
+
+    A limit for each thread would end that of another one in between, and in the end bring back the other's.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._n_inside = 0
+        self._limit: Any = None
+
+    def enter(self) -> None:
+        with self._lock:
+            if not self._n_inside:
+                _free_control()
+                self._limit = _controller().limit(limits=1, user_api="blas")
+            self._n_inside += 1
+
+    def leave(self) -> None:
+        with self._lock:
+            self._n_inside -= 1
+            if not self._n_inside:
+                _free_control()
+                self._limit.restore_original_limits()
+                _free_control()
+
+
+_LIMIT = _Limit()
+
+
+def _free_control() -> None:
+    """Newer versions of threadpoolctl let only the thread that has set a limit set another, and ignore the rest."""
+    if hasattr(OpenBLASController, "clear_controlling_thread"):
+        OpenBLASController.clear_controlling_thread(force=True)
 
 
 @cache

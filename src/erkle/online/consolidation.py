@@ -198,7 +198,8 @@ class Consolidation:
 
     def _mixture(self, seen: int) -> LowRankKernel:
         """The sum of the candidates' kernels, each by its weight and at the leader's temperature, ready to go on."""
-        leader, parts, ridge = self.field.leader, [], 0.0
+        # Since the last review another one may have become better than the leader.
+        best, parts, ridge = max(self._parts(), key=lambda part: part[1])[0].setting, [], 0.0
         shifts = np.zeros(self.n_objects)
         for (entry, weight), share in zip(self._parts(), self.field.shares(), strict=True):
             if weight > 0.0:
@@ -206,8 +207,8 @@ class Consolidation:
                 shifts += share * entry.model[:, -1]
                 ridge += weight * entry.setting.ridge
         widest = min(_WIDEST, _largest_rank(self.n_objects))
-        rank = leader.setting.rank if self.fixed else max(widest, leader.setting.rank)
-        trace = leader.setting.ridge if self.fixed else ridge / seen
+        rank = best.rank if self.fixed else max(widest, best.rank)
+        trace = best.ridge if self.fixed else ridge / seen
         X = np.concatenate(parts, axis=1)
         X -= X.mean(axis=0)
         # Room for two directions more than it uses.

@@ -192,8 +192,8 @@ class ERKLE(KernelLearner, BaseEstimator):  # type: ignore[misc]
         ----------
         background : bool
             Fit in a thread of its own, and return at once with its future. Learning can go on; the next call that
-            learns (or `consolidate`) after the future is done takes the result over, having learned on it what came
-            in between. When that is depends on the clock, so that two runs need not give the same kernel.
+            learns (or `consolidate`, or `save`) after the future is done takes the result over, having learned on it
+            what came in between. When that is depends on the clock, so that two runs need not give the same kernel.
         """
         self._start()
         self._adopt()
@@ -324,16 +324,18 @@ class ERKLE(KernelLearner, BaseEstimator):  # type: ignore[misc]
 
     @property
     def conflicts_(self) -> Conflicts:
-        """What the answers say against each other; of a low-rank kernel without fits, the last million or two."""
+        """What the answers say against each other; of a low-rank kernel without fits, the last million."""
         return conflicts.find(self.history_)
 
     @property
     def history_(self) -> NDArray[np.int32]:
-        """The answers that are kept, in order; of a low-rank kernel without fits, the last million or two."""
+        """The answers that are kept, in order; of a low-rank kernel without fits, the last million."""
         self._check_fitted()
         if self._replay.keep == 0:
             raise AttributeError("The exact kernel keeps no answers; pass kernel=LowRank(), or keep them yourself.")
-        return self._replay.history
+        history = self._replay.history
+        history.flags.writeable = False
+        return history
 
     @property
     def n_objects_(self) -> int:
@@ -351,13 +353,13 @@ class ERKLE(KernelLearner, BaseEstimator):  # type: ignore[misc]
     def n_heads_(self) -> NDArray[np.int64]:
         """How often each object was the first of an answer, the one that was asked about."""
         self._check_fitted()
-        return self._record.heads
+        return self._record.heads.copy()
 
     @property
     def n_appearances_(self) -> NDArray[np.int64]:
         """How often each object was in an answer."""
         self._check_fitted()
-        return self._record.appearances
+        return self._record.appearances.copy()
 
     @property
     def curve_(self) -> Curve:
@@ -407,6 +409,7 @@ class ERKLE(KernelLearner, BaseEstimator):  # type: ignore[misc]
         ``numpy.load(path)["kernel"]`` is `kernel_`; ``labels``, if given, are the objects' names.
         """
         self._check_fitted()
+        self._adopt()
         saving.save(self, path, labels)
 
     @classmethod

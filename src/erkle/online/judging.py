@@ -46,7 +46,7 @@ class Judge:
 
     def hear(self, excess: Floats, first: int) -> None:
         """Excess d_near - d_far of answers in order, the first of which is numbered ``first``."""
-        compiled.hear(np.ascontiguousarray(excess), first, self.discount, TEMPERATURES, self.sums, self.bins)
+        compiled.hear(np.ascontiguousarray(excess), first, self.discount, TEMPERATURES, _PRIOR, self.sums, self.bins)
 
     @property
     def evidence(self) -> float:

@@ -63,8 +63,8 @@ class Record:
         return {"heads": self.heads, "appearances": self.appearances, "bins": self.bins}
 
     @classmethod
-    def from_arrays(cls, arrays: dict[str, NDArray[Any]], n_objects: int) -> Self:
-        """The record that `arrays` came from."""
+    def from_arrays(cls, arrays: dict[str, NDArray[Any]], n_objects: int, n_learned: int, n_mistakes: int) -> Self:
+        """The record that `arrays` came from, of so many answers, of which so many were predicted wrongly."""
         record = cls(n_objects)
         for name, own in record.arrays().items():
             if arrays[name].dtype != np.int64 or arrays[name].shape != own.shape or (arrays[name] < 0).any():
@@ -72,6 +72,10 @@ class Record:
             own[:] = arrays[name]
         if (record.bins[:, 1] > record.bins[:, 0]).any():
             raise ValueError("record.bins has more mistakes than answers")
+        n_answers, n_wrong, _ = record.bins.sum(axis=0).tolist()
+        counts = (n_answers, n_wrong, int(record.heads.sum()), int(record.appearances.sum()))
+        if counts != (n_learned, n_mistakes, n_learned, 3 * n_learned):
+            raise ValueError("the record is of other answers than were learned")
         return record
 
 

@@ -41,7 +41,8 @@ class Schedule(NamedTuple):
 class Replay:
     """The answers seen so far, and the generator that draws from them.
 
-    With one pass only the last ``keep`` are kept (up to twice as many), and none for 0.
+    With one pass only the last ``keep`` are kept, and none for 0: there is room for twice as many, so that they move
+    rarely.
     """
 
     def __init__(self, passes: int, rng: np.random.Generator, keep: int = 0) -> None:
@@ -55,7 +56,7 @@ class Replay:
     @property
     def history(self) -> NDArray[np.int32]:
         """The answers that are kept, in the order in which they came."""
-        return self._history[: self._kept]
+        return self._history[max(0, self._kept - self.keep) : self._kept]
 
     def restore(self, seen: int, history: NDArray[np.int32]) -> None:
         """Stand where another replay stood."""
@@ -89,13 +90,13 @@ class Replay:
 
     def _remember(self, T: NDArray[np.int64]) -> None:
         if self._kept + len(T) > 2 * self.keep:
-            last = self.history[max(0, self._kept - self.keep) :].copy()
+            last = self.history.copy()
             self._kept = len(last)
             self._history[: self._kept] = last
         needed = self._kept + len(T)
         if needed > len(self._history):
             room = np.empty((max(needed, 2 * len(self._history)), 3), np.int32)
-            room[: self._kept] = self.history
+            room[: self._kept] = self._history[: self._kept]
             self._history = room
         self._history[self._kept : needed] = T
         self._kept = needed

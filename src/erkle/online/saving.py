@@ -98,7 +98,8 @@ def unpack(
             kernel=None if meta["kernel"] is None else LowRank(*meta["kernel"]),
             **meta["parameters"],
         )
-        record = Record.from_arrays(under("record", arrays), model.n_objects)
+        counts = meta["n_triplets_seen"], meta["n_mistakes"]
+        record = Record.from_arrays(under("record", arrays), model.n_objects, *counts)
         _restore(learner, model, arrays["history"], record, meta)
     except FileError:
         raise

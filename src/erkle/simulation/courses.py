@@ -89,8 +89,12 @@ def open_folder(out: Path, plan: Plan) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     for path in sorted(folder.glob("*.json")):
         settings = _read(path)["settings"]
-        name = path.stem.rpartition("-")[0]
-        wanted = {**plan.settings, "strategy": repr(STRATEGIES.get(name)), "seed": settings.get("seed")}
+        name, _, seed = path.stem.rpartition("-")
+        wanted = {
+            **plan.settings,
+            "strategy": repr(STRATEGIES.get(name)),
+            "seed": int(seed) if seed.isdecimal() else -1,
+        }
         if settings != wanted:
             raise ValueError(
                 f"{folder} holds courses of another {' and '.join(_differing(settings, wanted))}; choose another "
@@ -148,8 +152,20 @@ def _compile() -> None:
 def _read(path: Path) -> dict[str, Any]:
     try:
         kept = json.loads(path.read_text(encoding="utf-8"))
-        if not isinstance(kept, dict) or not {"settings", *Course._fields} <= kept.keys():
+        if not isinstance(kept, dict) or not isinstance(kept.get("settings"), dict) or not _is_course(kept):
             raise ValueError
     except ValueError:
         raise ValueError(f"{path} is no course that erkle has written; delete it.") from None
     return kept
+
+
+def _is_course(kept: dict[str, Any]) -> bool:
+    """Whether there are lists of numbers, and one of each for every moment."""
+    parts = [kept.get(name) for name in Course._fields]
+    lists = [part for part in parts if isinstance(part, list)]
+    if len(lists) < len(parts):
+        return False
+    n_answers, errors, estimates, waits = lists
+    there = [estimate for estimate in estimates if estimate is not None]
+    numbers = all(type(value) in (int, float) for value in (*n_answers, *errors, *there, *waits))
+    return numbers and len(n_answers) == len(errors) == len(estimates)
