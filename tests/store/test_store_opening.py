@@ -121,7 +121,8 @@ def test_what_is_not_a_database_of_ours_is_left_as_it_is(tmp_path):
     [
         ("sqlite://", "in memory, where answers would be lost"),
         ("mysql://host/name", "of the kind mysql; use SQLite"),
-        ("postgresql://[", "cannot be read"),
+        ("://", "cannot be read"),
+        ("postgresql://host:secret/name", "cannot be read"),
         ("postgresql://me:secret@127.0.0.1:1/none", r"me:\*\*\*@127.0.0.1:1/none: cannot be reached"),
     ],
 )

@@ -133,7 +133,7 @@ def _url(place: Pathlike) -> URL:
         return URL.create("sqlite", database=str(Path(text).absolute()))
     try:
         url = make_url(text)
-    except ArgumentError:
+    except (ArgumentError, ValueError):
         raise StoreError("The URL of the database cannot be read; it looks like postgresql://user@host/name.") from None
     backend = url.get_backend_name()
     if backend not in ("sqlite", "postgresql"):
