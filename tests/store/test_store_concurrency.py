@@ -32,7 +32,7 @@ def lasting(opened, place):
         yield opened._replace(store=store)
 
 
-def answering(place, lasting, tokens, choice=1):
+def started(place, lasting, choice=1):
     process = subprocess.Popen(
         [sys.executable, "-c", ANSWERING, place, lasting.study, lasting.ann, str(choice)],
         stdin=subprocess.PIPE,
@@ -40,9 +40,12 @@ def answering(place, lasting, tokens, choice=1):
         text=True,
     )
     assert process.stdout.readline() == "ready\n"
+    return process
+
+
+def feed(process, tokens):
     process.stdin.write("\n".join(tokens))
     process.stdin.close()
-    return process
 
 
 def ended(process):
@@ -89,16 +92,20 @@ def test_a_reader_of_the_log_misses_nothing_while_others_answer(opened):
 
     reader = threading.Thread(target=read)
     reader.start()
-    with ThreadPoolExecutor(4) as pool:
-        list(pool.map(opened.answer, asked))
-    done.set()
-    reader.join()
+    try:
+        with ThreadPoolExecutor(4) as pool:
+            list(pool.map(opened.answer, asked))
+    finally:
+        done.set()
+        reader.join()
     assert [answer.sequence for answer in seen] == list(range(1, 41))
 
 
 def test_of_two_processes_one_wins_each_question(lasting, place):
     shared, one, two = ([asked.token for asked in lasting.ask(20)] for _ in range(3))
-    processes = [answering(place, lasting, shared + one, 1), answering(place, lasting, two + shared, 2)]
+    processes = [started(place, lasting, choice) for choice in (1, 2)]
+    for process, tokens in zip(processes, (shared + one, shared + two), strict=True):
+        feed(process, tokens)
     told, statuses = zip(*map(ended, processes), strict=True)
     assert statuses == (0, 0)
     log = counted(lasting)
@@ -112,7 +119,8 @@ def test_an_acknowledged_answer_survives_a_kill(lasting, place):
     tokens = [asked.token for asked in lasting.ask(3000)]
     for _ in range(n_kills):
         left = [token for token in tokens if token not in told]
-        process = answering(place, lasting, left)
+        process = started(place, lasting)
+        feed(process, left)
         time.sleep(rng.uniform(0.0, 0.15))
         process.kill()
         new, status = ended(process)
