@@ -6,12 +6,11 @@ transaction from the first statement on. PostgreSQL must not put off its flushes
 
 import os
 import sqlite3
-import threading
 import time
-from collections.abc import Iterator
-from contextlib import closing, contextmanager, nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError
@@ -19,9 +18,11 @@ from sqlalchemy.exc import ArgumentError, DBAPIError
 from erkle.files import write_atomically
 from erkle.store.errors import StoreError
 from erkle.store.migrating import is_current, migrate
+from erkle.store.sharing import Sharing
 
 __all__ = ["Database"]
 
+T = TypeVar("T")
 Pathlike = str | os.PathLike[str]
 
 _WAIT = 30.0
@@ -51,8 +52,8 @@ class Database:
         self.is_sqlite = url.get_backend_name() == "sqlite"
         self.name = str(url.database) if self.is_sqlite else url.render_as_string(hide_password=True)
         self.engine = _engine(url, self.name)
-        # Within a process a lock is fairer and quicker than SQLite's waits, which double up to a tenth of a second.
-        self._turn = threading.Lock() if self.is_sqlite else nullcontext()
+        # On PostgreSQL transactions that lock several studies could wait for each other for ever.
+        self._sharing = Sharing(self.writing) if self.is_sqlite else None
         try:
             self._prepare()
         except BaseException:
@@ -68,8 +69,15 @@ class Database:
     @contextmanager
     def writing(self) -> Iterator[Connection]:
         """A transaction that is on the disk when the block has ended without an error."""
-        with self._sentences(), self._turn, self.engine.execution_options(writes=True).begin() as connection:
+        with self._sentences(), self.engine.execution_options(writes=True).begin() as connection:
             yield connection
+
+    def write(self, work: Callable[[Connection], T]) -> T:
+        """What the work returns, when it is on the disk; threads that wait to write share a transaction."""
+        if self._sharing is not None:
+            return self._sharing.write(work)
+        with self.writing() as connection:
+            return work(connection)
 
     def back_up(self, path: Pathlike) -> None:
         """Copy an SQLite database as it is at one moment, while others go on writing."""

@@ -1,4 +1,4 @@
-"""The store: each method is one transaction, which is on the disk when the method has returned."""
+"""The store: each method happens as a whole or not at all, and is on the disk when it has returned."""
 
 from collections.abc import Iterator, Sequence
 from types import TracebackType
@@ -62,8 +62,9 @@ class Store:
 
     def create_study(self, title: str, objects: Sequence[Object | str], settings: Json | None = None) -> Study:
         """A new study, as a draft, about at least three objects with different names."""
-        with self._database.writing() as connection:
-            return studies.create(connection, title, objects, settings or {}, self._clock())
+        return self._database.write(
+            lambda connection: studies.create(connection, title, objects, settings or {}, self._clock())
+        )
 
     def studies(self) -> list[Study]:
         """All studies, the oldest first."""
@@ -82,13 +83,13 @@ class Store:
 
     def change_state(self, study: str, state: State) -> Study:
         """Open, pause or close a study; a closed one stays closed."""
-        with self._database.writing() as connection:
-            return studies.change_state(connection, study, state)
+        return self._database.write(lambda connection: studies.change_state(connection, study, state))
 
     def join(self, study: str, parameters: Json | None = None) -> Participant:
         """A new participant of an open study, with the parameters of the link that they followed."""
-        with self._database.writing() as connection:
-            return participants.join(connection, study, parameters or {}, self._clock())
+        return self._database.write(
+            lambda connection: participants.join(connection, study, parameters or {}, self._clock())
+        )
 
     def participant(self, study: str, participant: str) -> Participant:
         """The participant with this id."""
@@ -102,23 +103,21 @@ class Store:
 
     def finish(self, study: str, participant: str, standing: Standing) -> Participant:
         """An active participant has completed the study, failed its checks or was screened out."""
-        with self._database.writing() as connection:
-            return participants.finish(connection, study, participant, standing)
+        return self._database.write(lambda connection: participants.finish(connection, study, participant, standing))
 
     def exclude(self, study: str, participant: str) -> Participant:
         """Take no more answers of somebody, and leave theirs out of the log; the study's roster counts up."""
-        with self._database.writing() as connection:
-            return participants.exclude(connection, study, participant, True)
+        return self._database.write(lambda connection: participants.exclude(connection, study, participant, True))
 
     def include(self, study: str, participant: str) -> Participant:
         """Take somebody in again who was excluded; the study's roster counts up."""
-        with self._database.writing() as connection:
-            return participants.exclude(connection, study, participant, False)
+        return self._database.write(lambda connection: participants.exclude(connection, study, participant, False))
 
     def issue(self, study: str, participant: str, queries: Sequence[Query], lifetime: float = _HOUR) -> list[Issued]:
         """Put questions to an active participant of an open study, to be answered within so many seconds."""
-        with self._database.writing() as connection:
-            return questions.issue(connection, study, participant, queries, lifetime, self._clock())
+        return self._database.write(
+            lambda connection: questions.issue(connection, study, participant, queries, lifetime, self._clock())
+        )
 
     def pending(self, study: str, participant: str | None = None) -> list[Issued]:
         """Questions that may still be answered, of a participant or of all, the oldest first."""
@@ -155,13 +154,13 @@ class Store:
             It does not count; it was kept with the reason.
         """
         sent = Sent(token, study, participant, choice, response_ms, client)
-        with self._database.writing() as connection:
-            return answering.answer(connection, sent, self._clock())
+        return self._database.write(lambda connection: answering.answer(connection, sent, self._clock()))
 
     def skip(self, token: str, study: str, participant: str, reason: str = "") -> Skipped | Refused:
         """Give up a question, with a reason in the participant's words; it cannot be answered any more."""
-        with self._database.writing() as connection:
-            return answering.skip(connection, Sent(token, study, participant, reason=reason), self._clock())
+        return self._database.write(
+            lambda connection: answering.skip(connection, Sent(token, study, participant, reason=reason), self._clock())
+        )
 
     def log(
         self, study: str, after: int = 0, limit: int | None = None, include_excluded: bool = False
@@ -192,8 +191,9 @@ class Store:
 
     def save_snapshot(self, study: str, sequence: int, roster: int, data: bytes) -> bool:
         """Keep a learner's npz bytes, and those before; False where the roster has changed since they were made."""
-        with self._database.writing() as connection:
-            return snapshots.save(connection, study, sequence, roster, data, self._clock())
+        return self._database.write(
+            lambda connection: snapshots.save(connection, study, sequence, roster, data, self._clock())
+        )
 
     def snapshots(self, study: str) -> list[Snapshot]:
         """The last two snapshots, the newest first; none that was made under another roster."""
@@ -202,18 +202,15 @@ class Store:
 
     def acquire(self, study: str, owner: str, seconds: float) -> bool:
         """Own the study's learner for so many seconds, if nobody else does."""
-        with self._database.writing() as connection:
-            return leases.acquire(connection, study, owner, seconds, self._clock())
+        return self._database.write(lambda connection: leases.acquire(connection, study, owner, seconds, self._clock()))
 
     def renew(self, study: str, owner: str, seconds: float) -> bool:
         """Own it for so many seconds from now; False where the lease has ended."""
-        with self._database.writing() as connection:
-            return leases.renew(connection, study, owner, seconds, self._clock())
+        return self._database.write(lambda connection: leases.renew(connection, study, owner, seconds, self._clock()))
 
     def release(self, study: str, owner: str) -> bool:
         """Give up a lease; False where it was somebody else's."""
-        with self._database.writing() as connection:
-            return leases.release(connection, study, owner)
+        return self._database.write(lambda connection: leases.release(connection, study, owner))
 
     def back_up(self, path: Pathlike) -> None:
         """Copy an SQLite database to a file as it is at one moment, while others go on writing."""
