@@ -22,6 +22,22 @@ _CLIENT, _REASON = 2000, 500
 _LONGEST_MS = 86_400_000
 
 
+# A question with its participant, its study, and the answer or the skip that there may be.
+_ASKED = (
+    select(schema.questions, schema.participants.c.state, schema.participants.c.excluded)
+    .add_columns(schema.participants.c.public_id.label("participant"))
+    .add_columns(schema.studies.c.public_id.label("study"), schema.studies.c.state.label("study_state"))
+    .add_columns(schema.answers.c.sequence, schema.answers.c.choice, schema.skips.c.skipped_at)
+    .select_from(
+        schema.questions.join(schema.participants).join(
+            schema.studies, schema.questions.c.study_id == schema.studies.c.id
+        )
+    )
+    .outerjoin(schema.answers, schema.answers.c.question_id == schema.questions.c.id)
+    .outerjoin(schema.skips, schema.skips.c.question_id == schema.questions.c.id)
+)
+
+
 class Acknowledged(NamedTuple):
     """The answer counts, and is on the disk; ``repeated`` where it already was."""
 
@@ -54,12 +70,9 @@ def answer(connection: Connection, sent: Sent, at: int) -> Acknowledged | Refuse
         return _refuse(connection, question, sent, at)
     if type(sent.choice) is not int or sent.choice not in (question["o1"], question["o2"]):
         return _refuse(connection, Reason.OUT_OF_RANGE, sent, at)
-    counted = _counted(connection, question)
-    if counted is not None:
-        if counted.choice == sent.choice:
-            return Acknowledged(counted.sequence, repeated=True)
-        return _refuse(connection, Reason.ANSWERED, sent, at)
-    reason = Reason.SKIPPED if _is_skipped(connection, question) else _closed(question, at)
+    if question["choice"] == sent.choice:
+        return Acknowledged(question["sequence"], repeated=True)
+    reason = _used(question) or _closed(question, at)
     if reason is not None:
         return _refuse(connection, reason, sent, at)
     return Acknowledged(_add(connection, question, sent, at), repeated=False)
@@ -70,9 +83,9 @@ def skip(connection: Connection, sent: Sent, at: int) -> Skipped | Refused:
     question = _question(connection, sent)
     if isinstance(question, Reason):
         return _refuse(connection, question, sent, at)
-    if _is_skipped(connection, question):
+    reason = _used(question) or _closed(question, at)
+    if reason == Reason.SKIPPED:
         return Skipped(repeated=True)
-    reason = Reason.ANSWERED if _counted(connection, question) is not None else _closed(question, at)
     if reason is not None:
         return _refuse(connection, reason, sent, at)
     values = {"question_id": question["id"], "reason": bounded_text(sent.reason, _REASON), "skipped_at": at}
@@ -82,14 +95,7 @@ def skip(connection: Connection, sent: Sent, at: int) -> Skipped | Refused:
 
 def _question(connection: Connection, sent: Sent) -> RowMapping | Reason:
     """The question that was put to this participant, its study locked; or why it is not theirs to answer."""
-    q, p, s = schema.questions, schema.participants.c, schema.studies
-    query = (
-        select(q, p.public_id.label("participant"), p.state, p.excluded)
-        .add_columns(s.c.public_id.label("study"), s.c.state.label("study_state"))
-        .join(schema.participants, p.id == q.c.participant_id)
-        .join(s, s.c.id == q.c.study_id)
-        .where(q.c.token == sent.token)
-    )
+    query = _ASKED.where(schema.questions.c.token == sent.token)
     found = connection.execute(query).mappings().one_or_none() if is_id(sent.token) else None
     if found is None:
         return Reason.UNKNOWN_TOKEN
@@ -97,9 +103,19 @@ def _question(connection: Connection, sent: Sent) -> RowMapping | Reason:
         return Reason.OTHER_STUDY
     if found["participant"] != sent.participant:
         return Reason.OTHER_PARTICIPANT
+    if connection.dialect.name == "sqlite":
+        # Everything has been locked since the transaction began.
+        return found
     studies.locked(connection, sent.study)
-    # Read once more: before the lock the participant may have been excluded, or the study closed.
+    # Read once more: before the lock another answer may have counted, or the study was closed.
     return connection.execute(query).mappings().one()
+
+
+def _used(question: RowMapping) -> Reason | None:
+    """What has become of the question before."""
+    if question["sequence"] is not None:
+        return Reason.ANSWERED
+    return Reason.SKIPPED if question["skipped_at"] is not None else None
 
 
 def _closed(question: RowMapping, at: int) -> Reason | None:
@@ -109,17 +125,6 @@ def _closed(question: RowMapping, at: int) -> Reason | None:
     if (standing := standing_of(question)) != Standing.ACTIVE:
         return Reason.EXCLUDED if standing == Standing.EXCLUDED else Reason.ENDED
     return Reason.EXPIRED if question["expires_at"] <= at else None
-
-
-def _counted(connection: Connection, question: RowMapping) -> Any:
-    """Number and choice of the answer that counts, or None."""
-    t = schema.answers.c
-    return connection.execute(select(t.sequence, t.choice).where(t.question_id == question["id"])).one_or_none()
-
-
-def _is_skipped(connection: Connection, question: RowMapping) -> bool:
-    t = schema.skips.c
-    return connection.execute(select(t.question_id).where(t.question_id == question["id"])).first() is not None
 
 
 def _add(connection: Connection, question: RowMapping, sent: Sent, at: int) -> int:
