@@ -13,7 +13,7 @@ import pytest
 
 from erkle.store import Query, State, Store
 
-_DATABASES = itertools.count()
+_SCHEMAS = itertools.count()
 
 
 class Opened(NamedTuple):
@@ -70,20 +70,20 @@ def postgresql():
         said = messages.read_text()[-300:] if messages.exists() else ""
         shutil.rmtree(folder, ignore_errors=True)
         pytest.skip(f"PostgreSQL cannot start as this user: {error} {said}")
-    yield f"postgresql://postgres@/{{name}}?host={folder}"
+    yield f"postgresql://postgres@/postgres?host={folder}"
     run("pg_ctl", "stop", "-w", "-m", "immediate")
     shutil.rmtree(folder, ignore_errors=True)
 
 
 @pytest.fixture
 def new_postgresql(postgresql):
-    """The URL of an empty database."""
+    """The URL of an empty schema, which to a store is a database, and is made a hundred times sooner."""
     import psycopg
 
-    name = f"erkle_{next(_DATABASES)}"
-    with psycopg.connect(postgresql.format(name="postgres"), autocommit=True) as connection:
-        connection.execute(f"CREATE DATABASE {name}")
-    return postgresql.format(name=name)
+    name = f"erkle_{next(_SCHEMAS)}"
+    with psycopg.connect(postgresql, autocommit=True) as connection:
+        connection.execute(f"CREATE SCHEMA {name}")
+    return f"{postgresql}&options=-csearch_path%3D{name}"
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])

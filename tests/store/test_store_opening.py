@@ -96,7 +96,7 @@ def test_sqlite_flushes_every_commit_and_checks_references(tmp_path):
 
 
 def test_postgresql_flushes_every_commit_even_where_it_is_told_not_to(new_postgresql):
-    database = Database(new_postgresql + "&options=-c%20synchronous_commit%3Doff")
+    database = Database(new_postgresql + "%20-csynchronous_commit%3Doff")
     with database.reading() as connection:
         assert connection.execute(text("SHOW synchronous_commit")).scalar_one() == "on"
     database.close()
