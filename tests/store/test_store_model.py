@@ -5,7 +5,7 @@ from pathlib import Path
 
 from hypothesis import settings
 from hypothesis import strategies as st
-from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, initialize, invariant, rule
+from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, invariant, multiple, rule
 
 from erkle.store import Acknowledged, Query, Reason, Refused, Skipped, Standing, State, Store
 from erkle.store.studies import TRANSITIONS
@@ -36,7 +36,7 @@ class StoreMachine(RuleBasedStateMachine):
     @initialize(target=people)
     def begin(self):
         self.change_state(State.OPEN)
-        return self.join()
+        return multiple(*(self.join() for _ in range(3)))
 
     @rule(state=st.sampled_from([State.OPEN, State.OPEN, State.PAUSED]))
     def change_state(self, state):
@@ -47,7 +47,7 @@ class StoreMachine(RuleBasedStateMachine):
     @rule(target=people)
     def join(self):
         if self.state != State.OPEN:
-            return None
+            return multiple()
         person = self.store.join(self.study).id
         self.standing[person] = Standing.ACTIVE
         return person
@@ -55,15 +55,13 @@ class StoreMachine(RuleBasedStateMachine):
     @rule(target=asked, person=people, lifetime=st.sampled_from([10, 3600]))
     def ask(self, person, lifetime):
         if self.state != State.OPEN or self.of(person) != Standing.ACTIVE:
-            return None
-        [issued] = self.store.issue(self.study, person, [Query(0, 1, 2)], lifetime)
-        self.questions[issued.token] = (person, self.now + lifetime * 1_000_000)
-        return issued.token
+            return multiple()
+        tokens = [issued.token for issued in self.store.issue(self.study, person, [Query(0, 1, 2)] * 2, lifetime)]
+        self.questions |= dict.fromkeys(tokens, (person, self.now + lifetime * 1_000_000))
+        return multiple(*tokens)
 
     @rule(token=asked, choice=st.sampled_from([1, 2, 7]))
     def answer(self, token, choice):
-        if token is None:
-            return
         wanted = self.expected(token, choice)
         assert self.store.answer(token, self.study, self.questions[token][0], choice) == wanted
         if isinstance(wanted, Refused):
@@ -84,8 +82,6 @@ class StoreMachine(RuleBasedStateMachine):
 
     @rule(token=asked)
     def skip(self, token):
-        if token is None:
-            return
         reason = Reason.ANSWERED if token in self.answers else self.closed(token)
         wanted = Skipped(True) if token in self.skipped else Refused(reason) if reason else Skipped(False)
         assert self.store.skip(token, self.study, self.questions[token][0]) == wanted
@@ -96,24 +92,18 @@ class StoreMachine(RuleBasedStateMachine):
 
     @rule(person=people)
     def exclude_or_include(self, person):
-        if person is None:
-            return
         self.excluded ^= {person}
         change = self.store.exclude if person in self.excluded else self.store.include
         assert change(self.study, person).standing == self.of(person)
 
-    @rule(person=consumes(people))
+    @rule(person=people)
     def finish(self, person):
-        if person is not None:
-            self.store.finish(self.study, person, Standing.COMPLETED)
-            self.standing[person] = Standing.COMPLETED
-
-    @rule(seconds=st.sampled_from([1, 10]))
-    def wait(self, seconds):
-        self.now += seconds * 1_000_000
+        self.store.finish(self.study, person, Standing.COMPLETED)
+        self.standing[person] = Standing.COMPLETED
 
     @rule()
-    def open_again(self):
+    def wait_and_open_again(self):
+        self.now += 5_000_000
         self.store.close()
         self.store = self.opened()
 
@@ -147,4 +137,4 @@ class StoreMachine(RuleBasedStateMachine):
 
 
 TestStore = StoreMachine.TestCase
-TestStore.settings = settings(max_examples=12, stateful_step_count=20)
+TestStore.settings = settings(max_examples=20, stateful_step_count=20)
