@@ -124,7 +124,7 @@ class Model:
 
 
 def test_the_store_is_what_dictionaries_are(place, clock):
-    model = Model(place, clock, seed=0)
+    model = Model(place, clock, seed=1)
     for deed in model.rng.choices(list(DEEDS), list(DEEDS.values()), k=300):
         getattr(model, deed)()
         model.compare()
