@@ -1,0 +1,44 @@
+"""Answers, append-only: what was acknowledged is on the disk, and stays there.
+
+`Store` keeps studies, participants, questions and answers in an SQLite file or in PostgreSQL. An answer is committed
+before it is acknowledged; exactly one counts for each question; and the answers of a study form a log, numbered without
+gaps, of which everything that is learned is a fold. What does not count is kept, too, with the reason.
+"""
+
+from importlib.util import find_spec
+
+if not (find_spec("sqlalchemy") and find_spec("alembic")):
+    raise ImportError("erkle.store needs SQLAlchemy and Alembic; pip install 'erkle[service]'.")
+
+from erkle.store.answering import Acknowledged, Skipped
+from erkle.store.errors import NotAllowed, StoreError, Unknown
+from erkle.store.log import Answer, Counts
+from erkle.store.participants import Participant, Standing
+from erkle.store.questions import Issued, Kind, Query
+from erkle.store.refusals import Reason, Refusal, Refused
+from erkle.store.snapshots import Snapshot
+from erkle.store.store import Store
+from erkle.store.studies import Object, State, Study
+
+__all__ = [
+    "Acknowledged",
+    "Answer",
+    "Counts",
+    "Issued",
+    "Kind",
+    "NotAllowed",
+    "Object",
+    "Participant",
+    "Query",
+    "Reason",
+    "Refusal",
+    "Refused",
+    "Skipped",
+    "Snapshot",
+    "Standing",
+    "State",
+    "Store",
+    "StoreError",
+    "Study",
+    "Unknown",
+]

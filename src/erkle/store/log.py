@@ -1,0 +1,92 @@
+"""The log: every answer that counts, in the order in which it was committed.
+
+What is learned is a fold over it. Without those that are excluded it is a function of the answers and of the study's
+``roster`` alone, so two readers of the same roster and the same last number have read the same.
+"""
+
+from typing import Any, NamedTuple
+
+from sqlalchemy import Connection, Select, func, select
+
+from erkle.store import schema, studies
+from erkle.store.outside import Json
+from erkle.store.questions import Kind
+
+__all__ = ["Answer", "Counts", "counts", "page"]
+
+
+class Answer(NamedTuple):
+    """An answer that counts: the head is more like ``near`` than like ``far``."""
+
+    sequence: int
+    participant: str
+    head: int
+    near: int
+    far: int
+    kind: Kind
+    left: int
+    strategy: str
+    token: str
+    response_ms: int | None
+    client: Json
+    issued_at: int
+    answered_at: int
+    excluded: bool
+
+
+class Counts(NamedTuple):
+    """How much there is of a study; ``answers`` is the last number of the log."""
+
+    participants: int
+    questions: int
+    answers: int
+    excluded_answers: int
+    skips: int
+    refusals: int
+
+
+def page(connection: Connection, study: int, after: int, limit: int, excluded: bool) -> list[Answer]:
+    """The next answers after a number, those of excluded participants among them or not."""
+    a, p = schema.answers.c, schema.participants.c
+    query = _joined().where(a.study_id == study, a.sequence > after)
+    query = query if excluded else query.where(p.excluded.is_(False))
+    return [_answer(*row) for row in connection.execute(query.order_by(a.sequence).limit(limit))]
+
+
+def counts(connection: Connection, study: str) -> Counts:
+    """How much there is of everything, at one moment."""
+    number = studies.find(connection, study)["id"]
+    q, a = schema.questions, schema.answers
+    excluded = select(q.c.id).join(schema.participants).where(schema.participants.c.excluded, q.c.study_id == number)
+    sums = (
+        _number_of(schema.participants).where(schema.participants.c.study_id == number),
+        _number_of(q).where(q.c.study_id == number),
+        # The numbers have no gaps, so that the last is how many there are.
+        select(func.coalesce(func.max(a.c.sequence), 0)).where(a.c.study_id == number),
+        _number_of(a).where(a.c.study_id == number, a.c.question_id.in_(excluded)),
+        _number_of(schema.skips).join(q).where(q.c.study_id == number),
+        _number_of(schema.refusals).where(schema.refusals.c.study_id == number),
+    )
+    return Counts(*connection.execute(select(*(each.scalar_subquery() for each in sums))).one())
+
+
+def _joined() -> Select[Any]:
+    a, q, p = schema.answers.c, schema.questions.c, schema.participants.c
+    question = (q.head, q.o1, q.o2, q.left_object, q.kind, q.strategy, q.token, q.issued_at)
+    columns = (a.sequence, a.choice, a.response_ms, a.client, a.answered_at, *question, p.public_id, p.excluded)
+    joined = schema.answers.join(schema.questions).join(schema.participants)
+    return select(*columns).select_from(joined)
+
+
+def _answer(
+    sequence: int, choice: int, response_ms: int | None, client: Json, answered_at: int,
+    head: int, o1: int, o2: int, left: int, kind: str, strategy: str, token: str, issued_at: int,
+    participant: str, excluded: bool,
+) -> Answer:  # fmt: skip
+    far = o2 if choice == o1 else o1
+    how = (Kind(kind), left, strategy, token, response_ms, client, issued_at, answered_at, excluded)
+    return Answer(sequence, participant, head, choice, far, *how)
+
+
+def _number_of(table: Any) -> Select[Any]:
+    return select(func.count()).select_from(table)

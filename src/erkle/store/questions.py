@@ -1,0 +1,121 @@
+"""Questions that were put to somebody: each has a token that nobody can guess, for one answer by one participant."""
+
+import secrets
+from collections.abc import Iterable, Sequence
+from enum import StrEnum
+from typing import Any, NamedTuple
+
+from sqlalchemy import Connection, Select, exists, insert, select
+
+from erkle import triplets
+from erkle.store import participants, schema, studies
+from erkle.store.clock import seconds
+from erkle.store.errors import NotAllowed, StoreError
+from erkle.store.outside import bounded_text
+from erkle.store.participants import Standing
+
+__all__ = ["Issued", "Kind", "Query", "issue", "pending"]
+
+_STRATEGY = 500
+
+
+class Kind(StrEnum):
+    """Why a question is asked."""
+
+    CHOSEN = "chosen"
+    HELD_OUT = "held out"
+    CATCH = "catch"
+    REPEATED = "repeated"
+    PRACTICE = "practice"
+
+
+class Query(NamedTuple):
+    """Is the head more like o1 or like o2? ``left`` is the one of them that stands left, by default o1."""
+
+    head: int
+    o1: int
+    o2: int
+    left: int | None = None
+    kind: Kind = Kind.CHOSEN
+    strategy: str = ""
+
+
+class Issued(NamedTuple):
+    """A question that was put to a participant; ``strategy`` says in words how it was chosen."""
+
+    token: str
+    participant: str
+    head: int
+    o1: int
+    o2: int
+    left: int
+    kind: Kind
+    strategy: str
+    issued_at: int
+    expires_at: int
+
+
+def issue(
+    connection: Connection, study: str, participant: str, queries: Sequence[Query], lifetime: float, at: int
+) -> list[Issued]:
+    """Put questions to an active participant of an open study."""
+    owner = studies.locked(connection, study)
+    if not studies.is_open(owner):
+        raise NotAllowed(f"The study is {owner['state']}; questions are asked when it is open.")
+    row = participants.find(connection, owner["id"], participant)
+    if (standing := participants.standing_of(row)) != Standing.ACTIVE:
+        raise NotAllowed(f"The participant is {standing}; only active ones are asked.")
+    if not 0 < lifetime < 1e9:
+        raise StoreError(f"The lifetime is {lifetime}; pass a number of seconds above 0.")
+    issued = [_issued(query, owner["n_objects"], participant, at, at + seconds(lifetime)) for query in queries]
+    if issued:
+        connection.execute(insert(schema.questions), [_values(each, owner["id"], row["id"]) for each in issued])
+    return issued
+
+
+def pending(connection: Connection, study: str, participant: str | None, at: int) -> list[Issued]:
+    """Questions that may still be answered, the oldest first."""
+    q, p = schema.questions.c, schema.participants.c
+    query = (
+        _selected()
+        .where(q.study_id == studies.find(connection, study)["id"], q.expires_at > at)
+        .where(p.state == Standing.ACTIVE, p.excluded.is_(False))
+        .where(
+            ~exists().where(schema.answers.c.question_id == q.id), ~exists().where(schema.skips.c.question_id == q.id)
+        )
+    )
+    if participant is not None:
+        query = query.where(p.public_id == participants.get(connection, study, participant).id)
+    return [_read(row) for row in connection.execute(query.order_by(q.id))]
+
+
+def _selected() -> Select[Any]:
+    q, p = schema.questions.c, schema.participants.c
+    columns = (q.token, p.public_id, q.head, q.o1, q.o2, q.left_object, q.kind, q.strategy, q.issued_at, q.expires_at)
+    return select(*columns).join(schema.participants, p.id == q.participant_id)
+
+
+def _read(row: Iterable[Any]) -> Issued:
+    issued = Issued._make(row)
+    return issued._replace(kind=Kind(issued.kind))
+
+
+def _issued(query: Query, n_objects: int, participant: str, at: int, until: int) -> Issued:
+    query = Query(*query)
+    [[head, o1, o2]] = triplets.check([query[:3]], n_objects).tolist()
+    left = o1 if query.left is None else query.left
+    if left not in (o1, o2):
+        raise StoreError(
+            f"Object {bounded_text(left, 40)} stands left, but the choice is {o1} or {o2}; pass one of them."
+        )
+    if query.kind not in list(Kind):
+        raise StoreError(f"The kind is {bounded_text(query.kind, 40)!r}; pass one of {', '.join(Kind)}.")
+    strategy = bounded_text(query.strategy, _STRATEGY)
+    token = secrets.token_urlsafe(24)
+    return Issued(token, participant, head, o1, o2, int(left), Kind(query.kind), strategy, at, until)
+
+
+def _values(issued: Issued, study: int, participant: int) -> dict[str, Any]:
+    values = issued._asdict()
+    del values["participant"]
+    return {**values, "left_object": values.pop("left"), "study_id": study, "participant_id": participant}

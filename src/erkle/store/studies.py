@@ -1,0 +1,157 @@
+"""Studies: some things to ask about, and whether people are asked now.
+
+Every write that concerns a study first locks its row. So the writes of a study happen one after the other, on
+PostgreSQL, too, and an answer that counts was given while the study was open.
+"""
+
+import secrets
+from collections.abc import Mapping, Sequence
+from enum import StrEnum
+from typing import Any, NamedTuple
+
+from sqlalchemy import Connection, RowMapping, insert, select, update
+
+from erkle.parameters import whole
+from erkle.store import schema
+from erkle.store.errors import NotAllowed, StoreError, Unknown
+from erkle.store.outside import Json, bounded_text, is_id, strict_json, strict_text
+
+__all__ = ["TRANSITIONS", "Object", "State", "Study", "change_state", "create", "get", "listed", "locked", "objects"]
+
+
+class State(StrEnum):
+    """What is done with a study now."""
+
+    DRAFT = "draft"
+    OPEN = "open"
+    PAUSED = "paused"
+    CLOSED = "closed"
+
+
+TRANSITIONS: Mapping[State, frozenset[State]] = {
+    State.DRAFT: frozenset({State.OPEN, State.CLOSED}),
+    State.OPEN: frozenset({State.PAUSED, State.CLOSED}),
+    State.PAUSED: frozenset({State.OPEN, State.CLOSED}),
+    State.CLOSED: frozenset(),
+}
+
+_TITLE, _NAME = 500, 2000
+
+
+class Object(NamedTuple):
+    """A thing that is asked about: its name, and what else a page needs to show it."""
+
+    name: str
+    payload: Json = {}  # noqa: RUF012
+
+
+class Study(NamedTuple):
+    """A study; ``roster`` counts how often participants were excluded or included again."""
+
+    id: str
+    title: str
+    settings: Json
+    state: State
+    n_objects: int
+    roster: int
+    created_at: int
+
+
+def create(connection: Connection, title: str, things: Sequence[Object | str], settings: Json, at: int) -> Study:
+    """A new study, as a draft."""
+    rows = _rows(things)
+    values: dict[str, Any] = {
+        "public_id": secrets.token_urlsafe(12),
+        "title": strict_text(title, "The title", _TITLE),
+        "settings": strict_json(settings, "The settings"),
+        "state": State.DRAFT,
+        "n_objects": len(rows),
+        "roster": 0,
+        "created_at": at,
+    }
+    number = connection.execute(insert(schema.studies).returning(schema.studies.c.id), values).scalar_one()
+    connection.execute(insert(schema.objects), [{"study_id": number, **row} for row in rows])
+    connection.execute(insert(schema.leases).values(study_id=number, owner="", until=0))
+    return get(connection, values["public_id"])
+
+
+def get(connection: Connection, study: str) -> Study:
+    """The study with this id."""
+    return _study(find(connection, study))
+
+
+def listed(connection: Connection) -> list[Study]:
+    """All studies, the oldest first."""
+    rows = connection.execute(select(schema.studies).order_by(schema.studies.c.id)).mappings()
+    return [_study(row) for row in rows]
+
+
+def objects(connection: Connection, study: str) -> list[Object]:
+    """What the study asks about; the place in the list is the object's id."""
+    t = schema.objects.c
+    rows = select(t.name, t.payload).where(t.study_id == find(connection, study)["id"]).order_by(t.number)
+    return [Object(name, payload) for name, payload in connection.execute(rows)]
+
+
+def change_state(connection: Connection, study: str, state: State) -> Study:
+    """Open, pause or close a study; a closed one stays closed."""
+    row, wanted = locked(connection, study), _state(state)
+    if wanted != row["state"]:
+        if wanted not in (allowed := TRANSITIONS[State(row["state"])]):
+            ways = f"it can become {' or '.join(sorted(allowed))}" if allowed else "create another study"
+            raise NotAllowed(f"The study is {row['state']} and cannot become {wanted}; {ways}.")
+        connection.execute(update(schema.studies).where(schema.studies.c.id == row["id"]).values(state=wanted))
+    return get(connection, study)
+
+
+def find(connection: Connection, study: str) -> RowMapping:
+    """The study's row."""
+    return _found(connection, study, lock=False)
+
+
+def locked(connection: Connection, study: str) -> RowMapping:
+    """The study's row, which nobody else may change until this transaction ends."""
+    return _found(connection, study, lock=True)
+
+
+def is_open(row: RowMapping) -> bool:
+    """Whether people are asked now."""
+    return bool(row["state"] == State.OPEN)
+
+
+def _found(connection: Connection, study: str, lock: bool) -> RowMapping:
+    query = select(schema.studies).where(schema.studies.c.public_id == study)
+    # Not the stronger lock: rows that refer to the study may still be added. SQLite has locked everything by now.
+    query = query.with_for_update(key_share=True) if lock else query
+    row = connection.execute(query).mappings().one_or_none() if is_id(study) else None
+    if row is None:
+        raise Unknown(f"There is no study {bounded_text(study, 40)!r}; check its id.")
+    return row
+
+
+def _study(row: RowMapping) -> Study:
+    names = ("title", "settings", "state", "n_objects", "roster", "created_at")
+    study = Study(row["public_id"], *(row[name] for name in names))
+    return study._replace(state=State(study.state))
+
+
+def _state(state: object) -> State:
+    try:
+        return State(state)  # type: ignore[arg-type]
+    except ValueError:
+        raise StoreError(f"The state is {bounded_text(state, 40)!r}; pass one of {', '.join(State)}.") from None
+
+
+def _rows(things: Sequence[Object | str]) -> list[dict[str, Any]]:
+    whole(len(things), "The number of objects", 3, "a question needs three objects")
+    rows: list[dict[str, Any]] = []
+    seen: dict[str, int] = {}
+    for number, thing in enumerate(things):
+        name, payload = (thing, {}) if isinstance(thing, str) else thing
+        name = strict_text(name, f"The name of object {number}", _NAME)
+        if (other := seen.setdefault(name, number)) != number:
+            raise StoreError(f"Objects {other} and {number} are both called {name[:60]!r}; give them different names.")
+        rows.append(
+            {"number": number, "name": name, "payload": strict_json(payload, f"What goes with object {number}")}
+        )
+    return rows

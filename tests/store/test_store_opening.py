@@ -1,0 +1,193 @@
+"""A database is made, brought up to date, or left alone with a sentence; its log cannot be changed by accident."""
+
+import os
+import pwd
+import shutil
+import sqlite3
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from alembic.autogenerate import compare_metadata
+from alembic.runtime.migration import MigrationContext
+from sqlalchemy import inspect, text
+from sqlalchemy.exc import DBAPIError
+
+from erkle.store import Store, StoreError
+from erkle.store.database import Database
+from erkle.store.migrating import VERSION_TABLE
+from erkle.store.schema import metadata
+
+
+def test_migrations_make_the_tables_of_the_schema_and_run_once(place):
+    for _ in range(2):
+        database = Database(place)
+        with database.reading() as connection:
+            context = MigrationContext.configure(connection, opts={"version_table": VERSION_TABLE})
+            assert compare_metadata(context, metadata) == []
+            assert context.get_current_revision() == "0001"
+            assert set(inspect(connection).get_table_names()) == {*metadata.tables, VERSION_TABLE}
+        database.close()
+
+
+def test_many_may_open_a_new_database_at_once(place):
+    def create(number):
+        with Store(place) as store:
+            return store.create_study(f"Study {number}", list("ABC")).id
+
+    with ThreadPoolExecutor(4) as pool:
+        ids = set(pool.map(create, range(4)))
+    with Store(place) as store:
+        assert {study.id for study in store.studies()} == ids
+
+
+def test_what_was_written_is_there_when_the_database_is_opened_again(opened, place):
+    opened.answer(opened.ask()[0])
+    before = list(opened.store.log(opened.study))
+    opened.store.close()
+    with Store(place) as store:
+        assert list(store.log(opened.study)) == before
+
+
+def test_a_database_of_a_newer_version_is_refused(place):
+    database = Database(place)
+    with database.writing() as connection:
+        connection.execute(text(f"UPDATE {VERSION_TABLE} SET version_num = '0999'"))
+    database.close()
+    with pytest.raises(StoreError, match=r"comes from a newer erkle \(version 0999 .* 0001 is .*; update erkle\."):
+        Store(place)
+
+
+@pytest.mark.parametrize("table", ["answers", "questions", "skips", "refusals"])
+def test_no_row_of_the_log_is_changed_or_deleted(opened, table):
+    first, second = opened.ask(2)
+    opened.answer(first)
+    opened.answer(first, choice=2)
+    opened.store.skip(second.token, opened.study, opened.ann)
+    database = opened.store._database
+    column = {"answers": "choice", "questions": "head"}.get(table, "reason")
+    statements = [f"UPDATE {table} SET {column} = {column}", f"DELETE FROM {table}"]
+    if not database.is_sqlite:
+        statements.append(f"TRUNCATE {table} CASCADE")
+    elif table == "answers":
+        statements.append(
+            "INSERT OR REPLACE INTO answers SELECT study_id, sequence, question_id, 2, 1, '{}', 0 FROM answers"
+        )
+        statements.append("INSERT OR REPLACE INTO answers SELECT study_id, 9, question_id, 2, 1, '{}', 0 FROM answers")
+    for statement in statements:
+        with pytest.raises(DBAPIError, match="never changed or deleted"), database.writing() as connection:
+            connection.execute(text(statement))
+    assert [answer.near for answer in opened.store.log(opened.study)] == [1]
+
+
+def test_sqlite_flushes_every_commit_and_checks_references(tmp_path):
+    database = Database(tmp_path / "answers.db")
+    with database.writing() as connection:
+        settings = {
+            name: connection.exec_driver_sql(f"PRAGMA {name}").scalar_one()
+            for name in ("journal_mode", "synchronous", "foreign_keys", "busy_timeout")
+        }
+        # Locked from the first statement on.
+        other = sqlite3.connect(tmp_path / "answers.db", timeout=0)
+        with pytest.raises(sqlite3.OperationalError, match="locked"):
+            other.execute("BEGIN IMMEDIATE")
+        other.close()
+    database.close()
+    assert settings == {"journal_mode": "wal", "synchronous": 2, "foreign_keys": 1, "busy_timeout": 30000}
+
+
+def test_postgresql_flushes_every_commit_even_where_it_is_told_not_to(new_postgresql):
+    database = Database(new_postgresql + "%20-csynchronous_commit%3Doff")
+    with database.reading() as connection:
+        assert connection.execute(text("SHOW synchronous_commit")).scalar_one() == "on"
+    database.close()
+
+
+def test_what_is_not_a_database_of_ours_is_left_as_it_is(tmp_path):
+    (tmp_path / "notes.txt").write_text("These are notes, and no database at all. " * 50)
+    with pytest.raises(StoreError, match=r"notes\.txt: is not an SQLite database; give another path"):
+        Store(tmp_path / "notes.txt")
+    assert (tmp_path / "notes.txt").read_text().startswith("These")
+    other = sqlite3.connect(tmp_path / "music.db")
+    other.execute("CREATE TABLE songs (title)")
+    other.close()
+    with pytest.raises(StoreError, match=r"music.db: holds tables of something else \(songs\)"):
+        Store(tmp_path / "music.db")
+    with pytest.raises(StoreError, match="cannot be opened; check that its folder is there"):
+        Store(tmp_path / "nowhere" / "answers.db")
+
+
+@pytest.mark.parametrize(
+    ("url", "wanted"),
+    [
+        ("sqlite://", "in memory, where answers would be lost"),
+        ("mysql://host/name", "of the kind mysql; use SQLite"),
+        ("://", "cannot be read"),
+        ("postgresql://host:secret/name", "cannot be read"),
+        ("postgresql://me:secret@127.0.0.1:1/none", r"me:\*\*\*@127.0.0.1:1/none: cannot be reached"),
+    ],
+)
+def test_a_url_that_cannot_be_used_gets_a_sentence_without_the_password(url, wanted):
+    with pytest.raises(StoreError, match=wanted) as caught:
+        Store(url)
+    assert "secret" not in str(caught.value)
+
+
+def test_a_file_that_may_not_be_written_gets_a_sentence(tmp_path):
+    place = tmp_path / "answers.db"
+    Store(place).close()
+    place.chmod(0o444)
+    tmp_path.chmod(0o555)
+    for folder in (tmp_path.parent, tmp_path.parent.parent):
+        folder.chmod(folder.stat().st_mode | 0o111)
+    me = os.geteuid()
+    if me == 0:
+        # Root may write everywhere.
+        os.seteuid(pwd.getpwnam("nobody").pw_uid)
+    try:
+        with pytest.raises(StoreError, match=r"answers\.db: may not be written to; change its permissions"):
+            Store(place).create_study("A", list("ABC"))
+    finally:
+        os.seteuid(me)
+        tmp_path.chmod(0o755)
+
+
+def test_a_full_disk_gets_a_sentence_and_what_was_acknowledged_stays(tmp_path):
+    with Store(tmp_path / "answers.db") as store:
+        study = store.create_study("A", list("ABC"))
+        with store._database.writing() as connection:
+            connection.exec_driver_sql("PRAGMA max_page_count=1")
+        with pytest.raises(StoreError, match="the disk is full; free some space"):
+            store.create_study("B", [str(number) for number in range(10_000)])
+        assert store.studies() == [study]
+
+
+def test_a_damaged_file_gets_a_sentence(tmp_path):
+    Store(tmp_path / "answers.db").close()
+    with (tmp_path / "answers.db").open("r+b") as file:
+        file.seek(100)
+        file.write(b"\xff" * 20_000)
+    with pytest.raises(StoreError, match="is damaged; restore it from a backup"):
+        Store(tmp_path / "answers.db").studies()
+
+
+def test_a_backup_is_the_database_at_one_moment(tmp_path):
+    copy = tmp_path / "copies" / "backup.db"
+    copy.parent.mkdir()
+    with Store(tmp_path / "answers.db") as store:
+        before = [store.create_study(f"Study {number}", list("ABC")) for number in range(3)]
+        for _ in range(2):
+            store.back_up(copy)
+        store.create_study("Later", list("ABC"))
+        with pytest.raises(StoreError, match="cannot be its own backup"):
+            store.back_up(tmp_path / "answers.db")
+        with pytest.raises(OSError, match="create the folder first"):
+            store.back_up(tmp_path / "nowhere" / "backup.db")
+    assert [file.name for file in copy.parent.iterdir()] == ["backup.db"]
+    with Store(copy) as store:
+        assert store.studies() == before
+    shutil.rmtree(copy.parent)
+
+
+def test_a_backup_of_postgresql_is_for_pg_dump(new_postgresql, tmp_path):
+    with Store(new_postgresql) as store, pytest.raises(StoreError, match="back it up with pg_dump"):
+        store.back_up(tmp_path / "backup.db")

@@ -1,0 +1,86 @@
+"""Writers that share a transaction do not share their troubles."""
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+
+import pytest
+from sqlalchemy import text
+from sqlalchemy.exc import DBAPIError
+
+from erkle.store.database import Database
+
+
+@pytest.fixture
+def database(tmp_path):
+    database = Database(tmp_path / "answers.db")
+    with database.writing() as connection:
+        connection.execute(text("CREATE TABLE notes (number INTEGER PRIMARY KEY)"))
+    yield database
+    database.close()
+
+
+def note(number):
+    def work(connection):
+        connection.execute(text(f"INSERT INTO notes VALUES ({abs(number)})"))
+        if number < 0:
+            raise ValueError(f"{number} is negative")
+        return number
+
+    return work
+
+
+def notes(database):
+    with database.reading() as connection:
+        return [number for [number] in connection.execute(text("SELECT number FROM notes ORDER BY number"))]
+
+
+def together(database, works):
+    """Let all but the first queue while that one has the database; what came of each, and of how many transactions."""
+    begun, release, n_transactions, outcomes = threading.Event(), threading.Event(), [], []
+    transaction = database._sharing._transaction
+
+    @contextmanager
+    def counting():
+        n_transactions.append(1)
+        with transaction() as connection:
+            yield connection
+
+    def slow(connection):
+        begun.set()
+        release.wait()
+        return works[0](connection)
+
+    database._sharing._transaction = counting
+    with ThreadPoolExecutor(len(works)) as pool:
+        futures = [pool.submit(database.write, slow)]
+        begun.wait()
+        futures += [pool.submit(database.write, work) for work in works[1:]]
+        while len(database._sharing._waiting) < len(works) - 1:
+            pass
+        release.set()
+        outcomes = [future.exception() or future.result() for future in futures]
+    return outcomes, len(n_transactions)
+
+
+def test_those_who_wait_share_a_transaction(database):
+    assert together(database, [note(number) for number in range(8)]) == (list(range(8)), 2)
+    assert notes(database) == list(range(8))
+
+
+def test_what_one_gets_wrong_is_undone_alone(database):
+    outcomes, n_transactions = together(database, [note(number) for number in (1, 2, -3, 4)])
+    assert outcomes[:2] + outcomes[3:] == [1, 2, 4]
+    assert str(outcomes[2]) == "-3 is negative"
+    assert notes(database) == [1, 2, 4]
+    assert n_transactions == 2
+
+
+def test_an_error_of_the_database_is_only_that_of_its_cause(database):
+    outcomes, n_transactions = together(database, [note(number) for number in (1, 2, 1, -5, 3)])
+    assert outcomes[:2] + outcomes[4:] == [1, 2, 3]
+    assert isinstance(outcomes[2], DBAPIError)
+    assert str(outcomes[3]) == "-5 is negative"
+    assert notes(database) == [1, 2, 3]
+    # The first, the shared one that failed, and each of its four alone.
+    assert n_transactions == 6
