@@ -4,7 +4,9 @@ import os
 import pwd
 import shutil
 import sqlite3
+import tempfile
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 from alembic.autogenerate import compare_metadata
@@ -132,23 +134,23 @@ def test_a_url_that_cannot_be_used_gets_a_sentence_without_the_password(url, wan
     assert "secret" not in str(caught.value)
 
 
-def test_a_file_that_may_not_be_written_gets_a_sentence(tmp_path):
-    place = tmp_path / "answers.db"
-    Store(place).close()
-    place.chmod(0o444)
-    tmp_path.chmod(0o555)
-    for folder in (tmp_path.parent, tmp_path.parent.parent):
-        folder.chmod(folder.stat().st_mode | 0o111)
-    me = os.geteuid()
-    if me == 0:
-        # Root may write everywhere.
-        os.seteuid(pwd.getpwnam("nobody").pw_uid)
-    try:
-        with pytest.raises(StoreError, match=r"answers\.db: may not be written to; change its permissions"):
-            Store(place).create_study("A", list("ABC"))
-    finally:
-        os.seteuid(me)
-        tmp_path.chmod(0o755)
+def test_a_file_that_may_not_be_written_gets_a_sentence():
+    # Not below pytest's own folder, which only its owner may enter.
+    with tempfile.TemporaryDirectory() as name:
+        folder, place = Path(name), Path(name, "answers.db")
+        Store(place).close()
+        place.chmod(0o444)
+        folder.chmod(0o555)
+        me = os.geteuid()
+        if me == 0:
+            # Root may write everywhere.
+            os.seteuid(pwd.getpwnam("nobody").pw_uid)
+        try:
+            with pytest.raises(StoreError, match=r"answers\.db: may not be written to; change its permissions"):
+                Store(place).create_study("A", list("ABC"))
+        finally:
+            os.seteuid(me)
+            folder.chmod(0o755)
 
 
 def test_a_full_disk_gets_a_sentence_and_what_was_acknowledged_stays(tmp_path):
