@@ -189,9 +189,12 @@ class Adaptive(_ByHead):
     def _scores(self, learner: Any, Q: Ids, tally: Tally, rng: np.random.Generator) -> Floats:
         scores = np.full(len(Q), -1.0)
         if rng.random() >= share(self.explore, "explore"):
-            some = Q[: max(_FEWEST, round(len(Q) * _sureness(learner, Q) ** 3))]
+            logits = learner.decision_function(Q) / learner.temperature_
+            # How sure the learner is of questions drawn at random, from 0 to 1.
+            sure = float(np.mean(np.tanh(np.abs(logits) / 2.0)))
+            some = Q[: max(_FEWEST, round(len(Q) * sure**3))]
             scored = np.argsort(-tally.rareness(some), kind="stable")[: len(some) // 5 + 1]
-            scores[scored] = _information(learner, Q[scored], tally)
+            scores[scored] = _information(learner, Q[scored], logits[scored], tally)
         return scores
 
 
@@ -205,20 +208,15 @@ STRATEGIES: dict[str, Strategy] = {
 }
 
 
-def _sureness(learner: Any, Q: Ids) -> float:
-    """How sure the learner is of questions drawn at random, from 0 to 1."""
-    return float(np.mean(np.tanh(np.abs(learner.decision_function(Q)) / (2.0 * learner.temperature_))))
-
-
-def _information(learner: Any, Q: Ids, tally: Tally) -> Floats:
-    """Bits that each answer would tell of the places of its three objects."""
+def _information(learner: Any, Q: Ids, logits: Floats, tally: Tally) -> Floats:
+    """Bits that each answer, of this logit, would tell of the places of its three objects."""
     head, o1, o2 = _places(learner, Q)
     # People compare distances rather than squares: a difference of squares counts for less between far things.
     reach = np.sqrt(((head - o1) ** 2).sum(axis=1)) + np.sqrt(((head - o2) ** 2).sum(axis=1))
-    scale = reach.mean() / np.maximum(reach, 0.05 * reach.mean() + 1e-300) / learner.temperature_
+    scale = reach.mean() / np.maximum(reach, 0.05 * reach.mean() + 1e-300)
     axes = np.concatenate([o1, o2]).var(axis=0)
     doubt = variances(head, o1, o2, axes, tally.appearances[Q])
-    return information(scale * learner.decision_function(Q), scale**2 * doubt)
+    return information(scale * logits, (scale / learner.temperature_) ** 2 * doubt)
 
 
 def _places(learner: Any, Q: Ids) -> Floats:
