@@ -1,0 +1,130 @@
+"""What is wrong with what somebody has written, one sentence for each fault, with the place of it.
+
+A sentence says what was got and what is wanted; where a word is nearly a known one, it suggests that. Places are paths
+of keys and numbers, which a reader of a file turns into lines.
+"""
+
+from collections.abc import Iterable, Iterator
+from difflib import get_close_matches
+from typing import Any, NamedTuple
+
+from pydantic import BaseModel, ValidationError
+
+__all__ = ["Complaint", "Complaints", "Place", "complaints", "nearest", "shown", "spelled"]
+
+Place = tuple[str | int, ...]
+Schema = dict[str, Any]
+
+
+class Complaint(NamedTuple):
+    """A fault: where it is, and the sentence about it."""
+
+    place: Place
+    sentence: str
+
+
+class Complaints(ValueError):
+    """Everything that is wrong with some settings; the text has a line for each fault."""
+
+    def __init__(self, found: Iterable[Complaint]) -> None:
+        self.found = tuple(found)
+        super().__init__("\n".join(complaint.sentence for complaint in self.found))
+
+
+def complaints(error: ValidationError, model: type[BaseModel]) -> list[Complaint]:
+    """What pydantic found in values for a model, in our words."""
+    schema = model.model_json_schema()
+    return [
+        Complaint(place := flaw["loc"], _sentence(flaw["type"], place, flaw["input"], schema))
+        for flaw in error.errors()
+    ]
+
+
+def spelled(place: Place) -> str:
+    """A place as people write it.
+
+    >>> spelled(("checks", "catch", 0, "head"))
+    'checks.catch[0].head'
+    """
+    return "".join(f"[{step}]" if isinstance(step, int) else f".{step[:60]}" for step in place).removeprefix(".")
+
+
+def shown(value: object) -> str:
+    """A value in a few words.
+
+    >>> shown("Paris"), shown(True), shown(None), shown([1, 2]), shown({})
+    ("'Paris'", 'true', 'empty', 'a list', 'a mapping')
+    """
+    if value is None or isinstance(value, bool):
+        return "empty" if value is None else str(value).lower()
+    if isinstance(value, dict | list):
+        return "a mapping" if isinstance(value, dict) else "a list"
+    # A whole number of more than 4,300 digits has no text in Python.
+    text = "a very large number" if isinstance(value, int) and value.bit_length() > 256 else repr(value)
+    return text if len(text) <= 60 else f"{text[:60]}..."
+
+
+def nearest(word: str, known: Iterable[str]) -> str | None:
+    """The known word that somebody may have meant.
+
+    >>> nearest("hold_out", ["holdout", "texts"])
+    'holdout'
+    """
+    by_lower = {name.lower(): name for name in known}
+    close = get_close_matches(word[:100].lower(), by_lower, n=1, cutoff=0.7)
+    return by_lower[close[0]] if close else None
+
+
+def _sentence(fault: str, place: Place, value: object, schema: Schema) -> str:
+    if fault == "extra_forbidden":
+        return _unknown(place, schema)
+    wanted = _wanted(_at(schema, place, schema))
+    if fault == "missing":
+        return f"{spelled(place)} is missing; pass {wanted}."
+    if fault == "string_type" and not isinstance(value, dict | list | None):
+        return f"{spelled(place)} is {shown(value)}, which is no text; put it between quotes."
+    if fault in ("string_too_long", "too_long") and isinstance(value, str | list):
+        return f"{spelled(place)} has {len(value):,} {_counted(value)}; pass {wanted}."
+    return f"{spelled(place) or 'What was sent'} is {shown(value)}; pass {wanted}."
+
+
+def _unknown(place: Place, schema: Schema) -> str:
+    word, around = str(place[-1]), _at(schema, place[:-1], schema)
+    siblings = list(around.get("properties", {}))
+    if close := nearest(word, siblings):
+        return f"{spelled(place)} is no setting; did you mean {close}?"
+    if elsewhere := next((path for path in _paths(schema, schema) if path[-1] == word), None):
+        return f"{spelled(place)} is no setting; did you mean {spelled(elsewhere)}?"
+    return f"{spelled(place)} is no setting; those that there are here are {', '.join(siblings)}."
+
+
+def _counted(value: str | list[Any]) -> str:
+    return "characters" if isinstance(value, str) else "entries"
+
+
+def _wanted(schema: Schema) -> str:
+    if "properties" in schema:
+        return f"a mapping with keys such as {', '.join(list(schema['properties'])[:4])}"
+    return str(schema.get("description", "what the documentation says"))
+
+
+def _at(schema: Schema, place: Place, root: Schema) -> Schema:
+    """The schema of a place; one that says nothing where there is no such place."""
+    schema = _resolved(schema, root)
+    for step in place:
+        inside = schema.get("items", {}) if isinstance(step, int) else schema.get("properties", {}).get(step, {})
+        schema = _resolved(inside, root)
+    return schema
+
+
+def _paths(schema: Schema, root: Schema, above: Place = ()) -> Iterator[Place]:
+    for key, inside in _resolved(schema, root).get("properties", {}).items():
+        yield (*above, key)
+        yield from _paths(inside, root, (*above, key))
+
+
+def _resolved(schema: Schema, root: Schema) -> Schema:
+    if "$ref" not in schema:
+        return schema
+    found: Schema = root["$defs"][schema["$ref"].rpartition("/")[2]]
+    return found
