@@ -1,0 +1,97 @@
+"""What an operator decides, from arguments or from the environment, so that several worker processes read the same.
+
+Each value may come from a variable such as ``ERKLE_PUBLIC_URL``; `Configuration.environment` writes what
+``Configuration()`` reads.
+"""
+
+import ipaddress
+from pathlib import Path
+from typing import Annotated, Any, Self
+
+from pydantic import Field, NonNegativeFloat, PositiveFloat, PositiveInt, field_validator, model_validator
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+
+__all__ = ["Configuration", "Network", "Rate"]
+
+Network = ipaddress.IPv4Network | ipaddress.IPv6Network
+_MB = 1_000_000
+
+
+class Rate(BaseSettings):
+    """At most ``burst`` at once, and ``per_second`` in the long run; a rate of 0 never comes back."""
+
+    model_config = SettingsConfigDict(frozen=True, extra="forbid")
+
+    per_second: NonNegativeFloat
+    burst: PositiveFloat
+
+
+class Configuration(BaseSettings):
+    """Where the data lie, how the server is reached, and how much it takes."""
+
+    model_config = SettingsConfigDict(env_prefix="ERKLE_", env_nested_delimiter="__", frozen=True, extra="forbid")
+
+    data: Path = Path("erkle-data")
+    database: str = ""
+    public_url: str = ""
+    secure_cookies: bool | None = None
+    trusted_proxies: Annotated[tuple[Network, ...], NoDecode] = ()
+    allowed_origins: Annotated[tuple[str, ...], NoDecode] = ()
+
+    session_hours: PositiveFloat = 24 * 14
+    body_bytes: PositiveInt = 1 * _MB
+    upload_bytes: PositiveInt = 200 * _MB
+
+    login_rate: Rate = Rate(per_second=0.1, burst=10)
+    login_address_rate: Rate = Rate(per_second=0.5, burst=30)
+    # A whole class may sit behind one address.
+    join_rate: Rate = Rate(per_second=2, burst=300)
+    answer_rate: Rate = Rate(per_second=20, burst=100)
+    answer_address_rate: Rate = Rate(per_second=500, burst=2000)
+
+    metrics_open: bool = Field(default=False, description="Whether everybody may read /metrics, not only this machine.")
+
+    @property
+    def place(self) -> str:
+        """The database, as the store takes it."""
+        return self.database or str(self.data / "erkle.db")
+
+    def environment(self) -> dict[str, str]:
+        """The variables from which another process makes the same configuration.
+
+        >>> Configuration(data=Path("here"), trusted_proxies="127.0.0.1").environment()["ERKLE_TRUSTED_PROXIES"]
+        '127.0.0.1/32'
+        """
+        values = self.model_dump(mode="json", exclude_none=True)
+        return {f"ERKLE_{name.upper()}": _as_text(value, self._nested(name)) for name, value in values.items()}
+
+    def _nested(self, name: str) -> bool:
+        return isinstance(getattr(self, name), Rate)
+
+    @field_validator("trusted_proxies", "allowed_origins", mode="before")
+    @classmethod
+    def _split(cls, value: Any) -> Any:
+        return tuple(part.strip() for part in value.split(",") if part.strip()) if isinstance(value, str) else value
+
+    @field_validator("public_url")
+    @classmethod
+    def _is_url(cls, value: str) -> str:
+        if value and not value.startswith(("http://", "https://")):
+            raise ValueError(f"the public URL is {value!r}; begin it with https:// or http://.")
+        return value.rstrip("/")
+
+    @model_validator(mode="after")
+    def _fits(self) -> Self:
+        if self.secure_cookies and self.public_url.startswith("http://"):
+            raise ValueError("secure cookies do not reach an http:// URL; use https, or set secure_cookies to false.")
+        return self
+
+
+def _as_text(value: Any, nested: bool) -> str:
+    if nested:
+        import json
+
+        return json.dumps(value)
+    if isinstance(value, list):
+        return ",".join(map(str, value))
+    return str(value).lower() if isinstance(value, bool) else str(value)

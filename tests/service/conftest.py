@@ -1,0 +1,175 @@
+"""A real application on an empty folder, people who are signed in to it, and a real server process."""
+
+import json
+import os
+import re
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+from fastapi.testclient import TestClient
+
+from erkle.service import Configuration, create_app
+from erkle.store import State
+
+PASSWORD = "correct horse battery"
+THINGS = ["Paris", "Lyon", "Madrid", "Rome", "Oslo", "Wien"]
+
+
+@pytest.fixture
+def configuration(tmp_path):
+    """Where the data lie; a test that needs another configuration overrides this fixture."""
+    return Configuration(data=tmp_path / "data")
+
+
+@pytest.fixture
+def app(configuration):
+    """The real application."""
+    return create_app(configuration)
+
+
+@pytest.fixture
+def client(app):
+    """Somebody who is not signed in; the application runs as long as this client is open."""
+    with TestClient(app) as client:
+        yield client
+
+
+@pytest.fixture
+def store(client):
+    """The store of the running application."""
+    return client.app.state.store
+
+
+@pytest.fixture
+def sign_in(client):
+    """Make an account and give a client of its own that is signed in, with the CSRF header set."""
+
+    def sign_in(name, admin=False):
+        from erkle.service.passwords import hashed
+
+        client.app.state.store.create_account(name, hashed(PASSWORD), admin=admin)
+        # Not entered as a context: the application runs already.
+        other = TestClient(client.app)
+        answer = other.post("/api/login", json={"name": name, "password": PASSWORD})
+        assert answer.status_code == 200, answer.text
+        other.headers["X-CSRF-Token"] = answer.json()["csrf"]
+        return other
+
+    return sign_in
+
+
+@pytest.fixture
+def researcher(sign_in):
+    """A signed-in researcher, who is no administrator."""
+    return sign_in("ann")
+
+
+@pytest.fixture
+def stranger(sign_in):
+    """A second account, signed in."""
+    return sign_in("bob")
+
+
+@pytest.fixture
+def admin(sign_in):
+    """An administrator, signed in."""
+    return sign_in("root", admin=True)
+
+
+@pytest.fixture
+def study(store, researcher):
+    """The id of an open study of six objects that the researcher owns."""
+    owner = researcher.get("/api/me").json()["account"]["id"]
+    study = store.create_study("Cities", THINGS, settings(), owner=owner).id
+    store.change_state(study, State.OPEN)
+    return study
+
+
+def settings(**changes):
+    """Settings of a study, with some that differ from the defaults."""
+    from erkle.service.spec import StudySettings
+
+    return StudySettings(**changes).model_dump(mode="json")
+
+
+class Server(NamedTuple):
+    """A server process: where it is, what runs it, and how to start it again on the same data."""
+
+    url: str
+    process: subprocess.Popen
+    log: Path
+    data: Path
+
+    def get(self, path):
+        """The JSON at an address."""
+        with urllib.request.urlopen(self.url + path, timeout=10) as answer:
+            return json.load(answer)
+
+
+@pytest.fixture
+def serve(tmp_path):
+    """Start the real server in a process of its own, on a free port: ``serve()``, ``serve(workers=2)``.
+
+    Keywords go to the environment: ``serve(ERKLE_PUBLIC_URL="https://example.org")``.
+    """
+    started = []
+
+    def serve(data=None, port=None, workers=1, **environment):
+        data = data or tmp_path / "served"
+        port = port or free_port()
+        log = tmp_path / f"server-{len(started)}.log"
+        command = [sys.executable, "-m", "uvicorn", "--factory", "erkle.service:from_environment", "--port", str(port)]
+        command += ["--no-access-log", "--no-proxy-headers", "--workers", str(workers)]
+        variables = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "ERKLE_DATA": str(data), **environment}
+        with log.open("wb") as file:
+            process = subprocess.Popen(command, env=variables, stdout=file, stderr=subprocess.STDOUT)
+        server = Server(f"http://127.0.0.1:{port}", process, log, data)
+        started.append(server)
+        _await(server)
+        return server
+
+    yield serve
+    for server in started:
+        server.process.terminate()
+    for server in started:
+        try:
+            server.process.wait(20)
+        except subprocess.TimeoutExpired:
+            server.process.kill()
+
+
+@pytest.fixture
+def server(serve):
+    """A server process on an empty folder."""
+    return serve()
+
+
+def free_port():
+    """A port that nobody listens on now."""
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        return found.getsockname()[1]
+
+
+def _await(server, seconds=60):
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        if server.process.poll() is not None:
+            raise AssertionError(f"The server ended: {server.log.read_text()[-3000:]}")
+        try:
+            return server.get("/health")
+        except (urllib.error.URLError, OSError):
+            time.sleep(0.05)
+    raise AssertionError(f"The server did not answer: {server.log.read_text()[-3000:]}")
+
+
+def lines(path):
+    """The JSON lines of a server's log."""
+    return [json.loads(line) for line in path.read_text().splitlines() if re.match(r"\{", line)]
