@@ -7,6 +7,7 @@ system does at once or not at all. A crash or a full disk leaves the old file as
 from __future__ import annotations
 
 import errno
+import io
 import json
 import os
 import secrets
@@ -139,15 +140,39 @@ def save_npz(path: Pathlike, arrays: Mapping[str, ArrayLike], meta: Mapping[str,
     >>> arrays["K"].shape, meta
     ((2, 2), {'format': 'erkle', 'version': 1, 'loss': 'STE'})
     """
+    members = _members(Path(path).name, arrays, meta)
+    with write_atomically(path) as file:
+        _write(file, members)
+
+
+def npz_to_bytes(arrays: Mapping[str, ArrayLike], meta: Mapping[str, Any]) -> bytes:
+    """The bytes that `save_npz` would write.
+
+    Examples
+    --------
+    >>> arrays, meta = npz_from_bytes(npz_to_bytes({"ids": [3, 1]}, {"kind": "list"}))
+    >>> arrays["ids"], meta["kind"]
+    (array([3, 1]), 'list')
+    """
+    file = io.BytesIO()
+    _write(file, _members("The file", arrays, meta))
+    return file.getvalue()
+
+
+def _members(file: str, arrays: Mapping[str, ArrayLike], meta: Mapping[str, Any]) -> dict[str, NDArray[Any]]:
     if "meta" in arrays:
-        raise FileError(f"{Path(path).name}: an array is called meta, which is taken; give it another name.")
+        raise FileError(f"{file}: an array is called meta, which is taken; give it another name.")
     description = json.dumps({"format": FORMAT, "version": VERSION, **meta})
     members = {name: np.asanyarray(array) for name, array in arrays.items()}
     for name, array in members.items():
         if array.dtype.hasobject:
-            raise FileError(f"{Path(path).name}: array {name} holds Python objects; turn it into numbers or text.")
-    with write_atomically(path) as file, zipfile.ZipFile(file, "w") as archive:
-        for name, array in {"meta": np.array(description), **members}.items():
+            raise FileError(f"{file}: array {name} holds Python objects; turn it into numbers or text.")
+    return {"meta": np.array(description), **members}
+
+
+def _write(file: BinaryIO, members: Mapping[str, NDArray[Any]]) -> None:
+    with zipfile.ZipFile(file, "w") as archive:
+        for name, array in members.items():
             # A ZipInfo without a date: otherwise the bytes would depend on the clock.
             with archive.open(zipfile.ZipInfo(f"{name}.npy"), "w", force_zip64=True) as member:
                 np.lib.format.write_array(member, array, allow_pickle=False)
@@ -186,9 +211,7 @@ def load_npz(
     name = Path(path).name
     try:
         with Path(path).open("rb") as file:
-            return _load(file, format, version)
-    except _NotOurs as trouble:
-        raise FileError(f"{name}: {trouble}") from None
+            return _loaded(file, name, format, version)
     except FileNotFoundError:
         folder = Path(path).absolute().parent
         raise FileError(f"{name}: there is no such file in {folder}; check the path.") from None
@@ -196,6 +219,31 @@ def load_npz(
         raise FileError(f"{name}: is a folder, not a file; give the path of a file in it.") from None
     except PermissionError as error:
         raise OSError(error.errno, f"{name}: may not be read by you; change its permissions.") from error
+    except OSError as error:
+        raise FileError(f"{name}: is cut short or damaged; restore it from a copy.") from error
+
+
+def npz_from_bytes(
+    data: bytes, name: str = "The file", format: str = FORMAT, version: int = VERSION
+) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+    """Read what `npz_to_bytes` gave; errors call it by a name.
+
+    Examples
+    --------
+    >>> npz_from_bytes(b"PK", "snapshot")
+    Traceback (most recent call last):
+    erkle.files.FileError: snapshot: is not an npz file; give one that erkle has saved.
+    """
+    return _loaded(io.BytesIO(data), name, format, version)
+
+
+def _loaded(
+    file: BinaryIO, name: str, format: str, version: int
+) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+    try:
+        return _load(file, format, version)
+    except _NotOurs as trouble:
+        raise FileError(f"{name}: {trouble}") from None
     except MemoryError:
         raise FileError(f"{name}: is damaged or needs more memory than there is; use a larger machine.") from None
     # Damage shows as BadZipFile, EOFError, OSError, KeyError, ValueError, struct.error and more.

@@ -136,6 +136,11 @@ class LowRankKernel:
         with lapack.one_thread(self.n_objects):
             return np.asarray(state.B[ids, :size] @ (state.R[:size, :size] * np.sqrt(state.values[:size])))
 
+    @property
+    def shifts(self) -> Floats:
+        """What is added on the diagonal, (n,): how much farther each object is from all others alike."""
+        return np.array(self._state.shifts)
+
     def matrix(self) -> Floats:
         """K, (n, n)."""
         X = self.map()

@@ -119,6 +119,10 @@ class Consolidation:
         """Coordinates of some objects."""
         return self.kernel.rows(ids)
 
+    def shifts(self) -> Floats:
+        """What stands on the diagonal, and in no coordinate."""
+        return self.kernel.shifts
+
     def matrix(self) -> Floats:
         """The kernel, (n, n)."""
         return self.kernel.matrix()

@@ -292,6 +292,12 @@ class ERKLE(KernelLearner, BaseEstimator):  # type: ignore[misc]
             return np.asarray(self.embedding_[wanted])
         return self._model.rows(wanted)
 
+    @property
+    def shifts_(self) -> NDArray[np.float64]:
+        """How much farther each object is, squared, from all others alike than its coordinates say, (n,)."""
+        self._check_fitted()
+        return self._model.shifts() if isinstance(self._model, Consolidation) else np.zeros(self.n_objects_)
+
     def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
         """Probabilities, (m, 2), of a being nearer to c and of a being nearer to b, for each row (a, b, c).
 
