@@ -26,7 +26,7 @@ def test_migrations_make_the_tables_of_the_schema_and_run_once(place):
         with database.reading() as connection:
             context = MigrationContext.configure(connection, opts={"version_table": VERSION_TABLE})
             assert compare_metadata(context, metadata) == []
-            assert context.get_current_revision() == "0001"
+            assert context.get_current_revision() == "0002"
             assert set(inspect(connection).get_table_names()) == {*metadata.tables, VERSION_TABLE}
         database.close()
 
@@ -55,7 +55,7 @@ def test_a_database_of_a_newer_version_is_refused(place):
     with database.writing() as connection:
         connection.execute(text(f"UPDATE {VERSION_TABLE} SET version_num = '0999'"))
     database.close()
-    with pytest.raises(StoreError, match=r"comes from a newer erkle \(version 0999 .* 0001 is .*; update erkle\."):
+    with pytest.raises(StoreError, match=r"comes from a newer erkle \(version 0999 .* 0002 is .*; update erkle\."):
         Store(place)
 
 

@@ -13,7 +13,7 @@ NPZ = b"PK\x03\x04"
 def test_a_study_is_what_was_created(store, clock):
     objects = [Object("Paris", {"image": "paris.png"}), "Lyon", "Zoë's 'Tab\"le'; DROP TABLE answers; --"]
     study = store.create_study("Cities", objects, {"strategy": "adaptive", "share": 0.1})
-    assert study[1:] == ("Cities", {"strategy": "adaptive", "share": 0.1}, State.DRAFT, 3, 0, clock.time)
+    assert study[1:] == ("Cities", {"strategy": "adaptive", "share": 0.1}, State.DRAFT, 3, 0, clock.time, None)
     assert store.studies() == [study] == [store.study(study.id)]
     assert store.objects(study.id) == [objects[0], Object(objects[1]), Object(objects[2])]
     assert len(study.id) >= 16

@@ -12,6 +12,7 @@ if not (find_spec("sqlalchemy") and find_spec("alembic")):
 
 from erkle.store.answering import Acknowledged, Skipped
 from erkle.store.errors import NotAllowed, StoreError, Unknown
+from erkle.store.ledger import Entry
 from erkle.store.log import Answer, Counts
 from erkle.store.participants import Participant, Standing
 from erkle.store.questions import Issued, Kind, Query
@@ -19,11 +20,13 @@ from erkle.store.refusals import Reason, Refusal, Refused
 from erkle.store.snapshots import Snapshot
 from erkle.store.store import Store
 from erkle.store.studies import Object, State, Study
+from erkle.store.transaction import Transaction
 
 __all__ = [
     "Acknowledged",
     "Answer",
     "Counts",
+    "Entry",
     "Issued",
     "Kind",
     "NotAllowed",
@@ -40,5 +43,6 @@ __all__ = [
     "Store",
     "StoreError",
     "Study",
+    "Transaction",
     "Unknown",
 ]

@@ -7,7 +7,7 @@ the order in which they were committed: whoever has read up to a number has miss
 
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, RowMapping, func, insert, select
+from sqlalchemy import Connection, RowMapping, bindparam, func, insert, select
 
 from erkle.store import refusals, schema, studies
 from erkle.store.outside import bounded_json, bounded_text, is_id
@@ -15,7 +15,7 @@ from erkle.store.participants import Standing, standing_of
 from erkle.store.refusals import Reason, Refused
 from erkle.store.studies import State
 
-__all__ = ["Acknowledged", "Sent", "Skipped", "answer", "skip"]
+__all__ = ["Acknowledged", "Sent", "Skipped", "answer", "last", "skip"]
 
 _CLIENT, _REASON = 2000, 500
 # A day. What a clock that was set in between makes of a time is no response time.
@@ -35,6 +35,24 @@ _ASKED = (
     )
     .outerjoin(schema.answers, schema.answers.c.question_id == schema.questions.c.id)
     .outerjoin(schema.skips, schema.skips.c.question_id == schema.questions.c.id)
+    .where(schema.questions.c.token == bindparam("token"))
+)
+_LAST = select(func.coalesce(func.max(schema.answers.c.sequence), 0)).where(
+    schema.answers.c.study_id == bindparam("study")
+)
+# No other transaction can come between: whoever adds an answer holds the lock on the study until it has committed.
+_INSERT = (
+    insert(schema.answers)
+    .values(
+        study_id=bindparam("study"),
+        sequence=_LAST.scalar_subquery() + 1,
+        question_id=bindparam("question"),
+        choice=bindparam("choice"),
+        response_ms=bindparam("response_ms"),
+        client=bindparam("client", type_=schema.answers.c.client.type),
+        answered_at=bindparam("answered_at"),
+    )
+    .returning(schema.answers.c.sequence)
 )
 
 
@@ -93,10 +111,15 @@ def skip(connection: Connection, sent: Sent, at: int) -> Skipped | Refused:
     return Skipped(repeated=False)
 
 
+def last(connection: Connection, study: str) -> int:
+    """The number of the study's last answer, which is how many there are."""
+    return int(connection.execute(_LAST, {"study": studies.find(connection, study)["id"]}).scalar_one())
+
+
 def _question(connection: Connection, sent: Sent) -> RowMapping | Reason:
     """The question that was put to this participant, its study locked; or why it is not theirs to answer."""
-    query = _ASKED.where(schema.questions.c.token == sent.token)
-    found = connection.execute(query).mappings().one_or_none() if is_id(sent.token) else None
+    values = {"token": sent.token}
+    found = connection.execute(_ASKED, values).mappings().one_or_none() if is_id(sent.token) else None
     if found is None:
         return Reason.UNKNOWN_TOKEN
     if found["study"] != sent.study:
@@ -108,7 +131,7 @@ def _question(connection: Connection, sent: Sent) -> RowMapping | Reason:
         return found
     studies.locked(connection, sent.study)
     # Read once more: before the lock another answer may have counted, or the study was closed.
-    return connection.execute(query).mappings().one()
+    return connection.execute(_ASKED, values).mappings().one()
 
 
 def _used(question: RowMapping) -> Reason | None:
@@ -128,21 +151,15 @@ def _closed(question: RowMapping, at: int) -> Reason | None:
 
 
 def _add(connection: Connection, question: RowMapping, sent: Sent, at: int) -> int:
-    t = schema.answers
-    last = select(func.coalesce(func.max(t.c.sequence), 0)).where(t.c.study_id == question["study_id"])
-    # No other transaction can come between: this one holds the lock on the study until it has committed.
-    sequence = int(connection.execute(last).scalar_one()) + 1
     values = {
-        "study_id": question["study_id"],
-        "sequence": sequence,
-        "question_id": question["id"],
+        "study": question["study_id"],
+        "question": question["id"],
         "choice": sent.choice,
         "response_ms": _duration(sent.response_ms),
         "client": bounded_json(sent.client, _CLIENT),
         "answered_at": at,
     }
-    connection.execute(insert(t), values)
-    return sequence
+    return int(connection.execute(_INSERT, values).scalar_one())
 
 
 def _duration(value: object) -> int | None:

@@ -4,19 +4,31 @@ To exclude somebody changes no answer. The log leaves them out from then on, and
 back. Each such change counts up the study's ``roster``: what was learned under another roster is to be learned anew.
 """
 
+import hashlib
 import secrets
 from enum import StrEnum
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, RowMapping, insert, select, update
+from sqlalchemy import Connection, RowMapping, Select, bindparam, insert, select, update
 
 from erkle.store import schema, studies
 from erkle.store.errors import NotAllowed, StoreError, Unknown
 from erkle.store.outside import Json, bounded_json, bounded_text, is_id
 
-__all__ = ["Participant", "Standing", "exclude", "finish", "get", "join", "listed"]
+__all__ = ["Participant", "Standing", "exclude", "finish", "flag", "get", "join", "listed"]
 
-_PARAMETERS = 4000
+_PARAMETERS, _IDENTITY = 4000, 200
+
+_T = schema.participants.c
+_OF_STUDY = (_T.public_id == bindparam("participant"), _T.study_id == bindparam("study"))
+_WHOLE = select(schema.participants).where(*_OF_STUDY)
+_FOUND = select(_T.id, _T.public_id, _T.study_id, _T.state, _T.excluded).where(*_OF_STUDY)
+_WITH_STUDY = (
+    select(_T.id, _T.public_id, _T.study_id, _T.state, _T.excluded, schema.studies.c.n_objects)
+    .add_columns(schema.studies.c.state.label("study_state"))
+    .join(schema.studies)
+    .where(_T.public_id == bindparam("participant"), schema.studies.c.public_id == bindparam("study"))
+)
 
 
 class Standing(StrEnum):
@@ -30,17 +42,22 @@ class Standing(StrEnum):
 
 
 class Participant(NamedTuple):
-    """Somebody who takes part in a study."""
+    """Somebody who takes part in a study; no two of it have the same ``identity``."""
 
     id: str
     parameters: Json
     standing: Standing
     joined_at: int
+    identity: str | None
+    flagged: bool
 
 
-def join(connection: Connection, study: str, parameters: Json, at: int) -> Participant:
-    """A new participant of an open study, with the parameters of the link that they followed."""
+def join(connection: Connection, study: str, parameters: Json, identity: str | None, at: int) -> Participant:
+    """A new participant of an open study, or the one that has joined it with this identity."""
     row = studies.locked(connection, study)
+    known = None if identity is None else bounded_identity(identity)
+    if known is not None and (joined := _identified(connection, row["id"], known)):
+        return joined
     if not studies.is_open(row):
         raise NotAllowed(f"The study is {row['state']}; people can join when it is open.")
     values: dict[str, Any] = {
@@ -50,14 +67,16 @@ def join(connection: Connection, study: str, parameters: Json, at: int) -> Parti
         "state": Standing.ACTIVE,
         "excluded": False,
         "joined_at": at,
+        "identity": known,
+        "flagged": False,
     }
     connection.execute(insert(schema.participants), values)
-    return get(connection, study, values["public_id"])
+    return _get(connection, row["id"], values["public_id"])
 
 
 def get(connection: Connection, study: str, participant: str) -> Participant:
     """The participant with this id."""
-    return _participant(find(connection, studies.find(connection, study)["id"], participant))
+    return _get(connection, studies.find(connection, study)["id"], participant)
 
 
 def listed(connection: Connection, study: str) -> list[Participant]:
@@ -76,7 +95,7 @@ def finish(connection: Connection, study: str, participant: str, standing: Stand
     if row["state"] not in (Standing.ACTIVE, standing):
         raise NotAllowed(f"The participant is {row['state']} already; that cannot become {standing}.")
     _change(connection, row, state=Standing(standing))
-    return get(connection, study, participant)
+    return _get(connection, row["study_id"], participant)
 
 
 def exclude(connection: Connection, study: str, participant: str, excluded: bool) -> Participant:
@@ -87,17 +106,54 @@ def exclude(connection: Connection, study: str, participant: str, excluded: bool
         _change(connection, row, excluded=excluded)
         raised = update(schema.studies).where(schema.studies.c.id == owner["id"]).values(roster=owner["roster"] + 1)
         connection.execute(raised)
-    return get(connection, study, participant)
+    return _get(connection, owner["id"], participant)
+
+
+def flag(connection: Connection, study: str, participant: str, flagged: bool) -> Participant:
+    """Mark somebody for a second look, or take the mark away; their answers stay what they are."""
+    row = find(connection, studies.locked(connection, study)["id"], participant)
+    _change(connection, row, flagged=bool(flagged))
+    return _get(connection, row["study_id"], participant)
 
 
 def find(connection: Connection, study_number: int, participant: str) -> RowMapping:
     """The participant's row."""
-    t = schema.participants
-    query = select(t).where(t.c.public_id == participant, t.c.study_id == study_number)
-    row = connection.execute(query).mappings().one_or_none() if is_id(participant) else None
+    return _found(connection, _FOUND, study_number, participant)
+
+
+def of(connection: Connection, study: str, participant: str) -> RowMapping:
+    """The participant's row, and what is most asked of their study, in one statement."""
+    values = {"study": study, "participant": participant}
+    known = is_id(study) and is_id(participant)
+    row = connection.execute(_WITH_STUDY, values).mappings().one_or_none() if known else None
     if row is None:
-        raise Unknown(f"There is no participant {bounded_text(participant, 40)!r} in this study; check the id.")
+        # One of the two is not there; each says so in its own words.
+        find(connection, studies.find(connection, study)["id"], participant)
+        return of(connection, study, participant)
     return row
+
+
+def locked(connection: Connection, study: str, participant: str) -> RowMapping:
+    """The same, when nobody else may change the study until this transaction ends."""
+    if connection.dialect.name != "sqlite":
+        # In a statement of its own: a join that has waited for the lock shows a participant of before.
+        studies.locked(connection, study)
+    return of(connection, study, participant)
+
+
+def bounded_identity(identity: object) -> str:
+    """A text that an index can hold; of a long one the beginning and a digest, so that no two become the same.
+
+    >>> bounded_identity("PROLIFIC_PID=abc")
+    'PROLIFIC_PID=abc'
+    >>> len(bounded_identity("PROLIFIC_PID=" + "abc" * 1000))
+    165
+    """
+    text = bounded_text(identity, _IDENTITY)
+    if text == identity and len(text) < _IDENTITY:
+        return text
+    digest = hashlib.sha256(str(identity).encode("utf-8", "surrogatepass")).hexdigest()
+    return f"{text[:100]} {digest}"
 
 
 def standing_of(row: RowMapping) -> Standing:
@@ -106,7 +162,27 @@ def standing_of(row: RowMapping) -> Standing:
 
 
 def _participant(row: RowMapping) -> Participant:
-    return Participant(row["public_id"], row["parameters"], standing_of(row), row["joined_at"])
+    known = row["parameters"], standing_of(row), row["joined_at"], row["identity"], row["flagged"]
+    return Participant(row["public_id"], *known)
+
+
+def _get(connection: Connection, study_number: int, participant: str) -> Participant:
+    return _participant(_found(connection, _WHOLE, study_number, participant))
+
+
+def _found(connection: Connection, query: Select[Any], study_number: int, participant: str) -> RowMapping:
+    values = {"study": study_number, "participant": participant}
+    row = connection.execute(query, values).mappings().one_or_none() if is_id(participant) else None
+    if row is None:
+        raise Unknown(f"There is no participant {bounded_text(participant, 40)!r} in this study; check the id.")
+    return row
+
+
+def _identified(connection: Connection, study_number: int, identity: str) -> Participant | None:
+    t = schema.participants
+    query = select(t).where(t.c.study_id == study_number, t.c.identity == identity)
+    row = connection.execute(query).mappings().one_or_none()
+    return None if row is None else _participant(row)
 
 
 def _change(connection: Connection, row: RowMapping, **values: Any) -> None:

@@ -13,10 +13,12 @@ from erkle.store.clock import seconds
 from erkle.store.errors import NotAllowed, StoreError
 from erkle.store.outside import bounded_text
 from erkle.store.participants import Standing
+from erkle.store.studies import State
 
 __all__ = ["Issued", "Kind", "Query", "issue", "pending"]
 
 _STRATEGY = 500
+_INSERT = insert(schema.questions)
 
 
 class Kind(StrEnum):
@@ -59,17 +61,16 @@ def issue(
     connection: Connection, study: str, participant: str, queries: Sequence[Query], lifetime: float, at: int
 ) -> list[Issued]:
     """Put questions to an active participant of an open study."""
-    owner = studies.locked(connection, study)
-    if not studies.is_open(owner):
-        raise NotAllowed(f"The study is {owner['state']}; questions are asked when it is open.")
-    row = participants.find(connection, owner["id"], participant)
+    row = participants.locked(connection, study, participant)
+    if row["study_state"] != State.OPEN:
+        raise NotAllowed(f"The study is {row['study_state']}; questions are asked when it is open.")
     if (standing := participants.standing_of(row)) != Standing.ACTIVE:
         raise NotAllowed(f"The participant is {standing}; only active ones are asked.")
     if not 0 < lifetime < 1e9:
         raise StoreError(f"The lifetime is {lifetime}; pass a number of seconds above 0.")
-    issued = [_issued(query, owner["n_objects"], participant, at, at + seconds(lifetime)) for query in queries]
+    issued = [_issued(query, row["n_objects"], participant, at, at + seconds(lifetime)) for query in queries]
     if issued:
-        connection.execute(insert(schema.questions), [_values(each, owner["id"], row["id"]) for each in issued])
+        connection.execute(_INSERT, [_values(each, row["study_id"], row["id"]) for each in issued])
     return issued
 
 

@@ -1,8 +1,9 @@
 """The tables.
 
 Answers, questions, skips and refusals are only ever added to: triggers refuse to change or to delete them (see the
-migrations). Times are whole microseconds since 1970, UTC. Numbers of rows are our own business; what leaves the store
-is a public id or a token, which nobody can guess.
+migrations). They let go of a whole study only, while it stands in ``deletions``, where no row can ever be committed.
+Times are whole microseconds since 1970, UTC. Numbers of rows are our own business; what leaves the store is a public
+id or a token, which nobody can guess. Of the tokens that open something to a researcher only a digest is kept.
 """
 
 from typing import Any
@@ -11,6 +12,7 @@ from sqlalchemy import (
     JSON,
     BigInteger,
     Boolean,
+    CheckConstraint,
     Column,
     ForeignKey,
     Index,
@@ -20,16 +22,18 @@ from sqlalchemy import (
     Table,
     Text,
     UniqueConstraint,
+    false,
 )
 
-__all__ = ["answers", "leases", "metadata", "objects", "participants", "questions", "refusals", "skips", "snapshots"]
-__all__ += ["studies"]
+__all__ = ["accounts", "answers", "deletions", "leases", "links", "media", "metadata", "objects", "participants"]
+__all__ += ["questions", "refusals", "sessions", "skips", "snapshots", "studies"]
 
 metadata = MetaData(
     naming_convention={
         "pk": "pk_%(table_name)s",
         "fk": "fk_%(table_name)s_%(column_0_name)s",
         "uq": "uq_%(table_name)s_%(column_0_name)s",
+        "ck": "ck_%(table_name)s_%(constraint_name)s",
     }
 )
 
@@ -40,6 +44,40 @@ _Number = BigInteger().with_variant(Integer, "sqlite")
 def _study(**options: Any) -> Column[int]:
     return Column("study_id", _Number, ForeignKey("studies.id"), nullable=False, **options)
 
+
+def _account(name: str, nullable: bool = True) -> Column[str]:
+    return Column(name, Text, ForeignKey("accounts.id"), nullable=nullable)
+
+
+accounts = Table(
+    "accounts",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("name", Text, nullable=False),
+    # The name in lower case: names that differ in nothing else would be taken for each other.
+    Column("folded", Text, nullable=False, unique=True),
+    Column("password_hash", Text, nullable=False),
+    Column("admin", Boolean, nullable=False),
+    Column("created_at", BigInteger, nullable=False),
+)
+
+sessions = Table(
+    "sessions",
+    metadata,
+    Column("digest", Text, primary_key=True),
+    _account("account_id", nullable=False),
+    Column("expires_at", BigInteger, nullable=False),
+    Index("ix_sessions_account", "account_id"),
+)
+
+links = Table(
+    "links",
+    metadata,
+    Column("digest", Text, primary_key=True),
+    Column("purpose", Text, nullable=False),
+    _account("account_id"),
+    Column("expires_at", BigInteger, nullable=False),
+)
 
 studies = Table(
     "studies",
@@ -52,6 +90,7 @@ studies = Table(
     Column("n_objects", Integer, nullable=False),
     Column("roster", BigInteger, nullable=False),
     Column("created_at", BigInteger, nullable=False),
+    _account("owner"),
 )
 
 objects = Table(
@@ -61,6 +100,15 @@ objects = Table(
     Column("number", Integer, primary_key=True, autoincrement=False),
     Column("name", Text, nullable=False),
     Column("payload", JSON, nullable=False),
+)
+
+media = Table(
+    "media",
+    metadata,
+    _study(primary_key=True),
+    Column("name", Text, primary_key=True),
+    Column("type", Text, nullable=False),
+    Column("data", LargeBinary, nullable=False),
 )
 
 participants = Table(
@@ -73,7 +121,10 @@ participants = Table(
     Column("state", Text, nullable=False),
     Column("excluded", Boolean, nullable=False),
     Column("joined_at", BigInteger, nullable=False),
+    Column("identity", Text),
+    Column("flagged", Boolean, nullable=False, server_default=false()),
     Index("ix_participants_study", "study_id", "id"),
+    Index("ix_participants_identity", "study_id", "identity", unique=True),
 )
 
 questions = Table(
@@ -147,4 +198,15 @@ leases = Table(
     _study(primary_key=True),
     Column("owner", Text, nullable=False),
     Column("until", BigInteger, nullable=False),
+    Column("fence", BigInteger, nullable=False, server_default="0"),
+)
+
+# Each row must name one with a smaller number when its transaction ends. Of the rows that there are, the smallest
+# cannot; so no row ever outlives the transaction in which a study is deleted.
+deletions = Table(
+    "deletions",
+    metadata,
+    Column("study_id", _Number, primary_key=True, autoincrement=False),
+    Column("smaller", _Number, ForeignKey("deletions.study_id", deferrable=True, initially="DEFERRED"), nullable=False),
+    CheckConstraint("smaller < study_id", name="smaller"),
 )

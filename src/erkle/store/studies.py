@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, RowMapping, insert, select, update
+from sqlalchemy import Connection, RowMapping, Select, bindparam, insert, select, update
 
 from erkle.parameters import whole
 from erkle.store import schema
@@ -37,6 +37,13 @@ TRANSITIONS: Mapping[State, frozenset[State]] = {
 
 _TITLE, _NAME = 500, 2000
 
+_T = schema.studies.c
+_WHOLE = select(schema.studies).where(_T.public_id == bindparam("study"))
+# Without what is written as JSON: to read that takes longer than to find the row.
+_FOUND = select(_T.id, _T.public_id, _T.state, _T.n_objects, _T.roster).where(_T.public_id == bindparam("study"))
+# Not the stronger lock: rows that refer to the study may still be added. SQLite has locked everything by now.
+_LOCKED = _FOUND.with_for_update(key_share=True)
+
 
 class Object(NamedTuple):
     """A thing that is asked about: its name, and what else a page needs to show it."""
@@ -46,7 +53,7 @@ class Object(NamedTuple):
 
 
 class Study(NamedTuple):
-    """A study; ``roster`` counts how often participants were excluded or included again."""
+    """A study; ``roster`` counts how often participants were excluded or included, ``owner`` is an account's id."""
 
     id: str
     title: str
@@ -55,9 +62,12 @@ class Study(NamedTuple):
     n_objects: int
     roster: int
     created_at: int
+    owner: str | None
 
 
-def create(connection: Connection, title: str, things: Sequence[Object | str], settings: Json, at: int) -> Study:
+def create(
+    connection: Connection, title: str, things: Sequence[Object | str], settings: Json, owner: str | None, at: int
+) -> Study:
     """A new study, as a draft."""
     rows = _rows(things)
     values: dict[str, Any] = {
@@ -68,6 +78,7 @@ def create(connection: Connection, title: str, things: Sequence[Object | str], s
         "n_objects": len(rows),
         "roster": 0,
         "created_at": at,
+        "owner": owner,
     }
     number = connection.execute(insert(schema.studies).returning(schema.studies.c.id), values).scalar_one()
     connection.execute(insert(schema.objects), [{"study_id": number, **row} for row in rows])
@@ -77,7 +88,7 @@ def create(connection: Connection, title: str, things: Sequence[Object | str], s
 
 def get(connection: Connection, study: str) -> Study:
     """The study with this id."""
-    return _study(find(connection, study))
+    return _study(_found(connection, _WHOLE, study))
 
 
 def listed(connection: Connection) -> list[Study]:
@@ -106,12 +117,12 @@ def change_state(connection: Connection, study: str, state: State) -> Study:
 
 def find(connection: Connection, study: str) -> RowMapping:
     """The study's row."""
-    return _found(connection, study, lock=False)
+    return _found(connection, _FOUND, study)
 
 
 def locked(connection: Connection, study: str) -> RowMapping:
     """The study's row, which nobody else may change until this transaction ends."""
-    return _found(connection, study, lock=True)
+    return _found(connection, _LOCKED, study)
 
 
 def is_open(row: RowMapping) -> bool:
@@ -119,18 +130,15 @@ def is_open(row: RowMapping) -> bool:
     return bool(row["state"] == State.OPEN)
 
 
-def _found(connection: Connection, study: str, lock: bool) -> RowMapping:
-    query = select(schema.studies).where(schema.studies.c.public_id == study)
-    # Not the stronger lock: rows that refer to the study may still be added. SQLite has locked everything by now.
-    query = query.with_for_update(key_share=True) if lock else query
-    row = connection.execute(query).mappings().one_or_none() if is_id(study) else None
+def _found(connection: Connection, query: Select[Any], study: str) -> RowMapping:
+    row = connection.execute(query, {"study": study}).mappings().one_or_none() if is_id(study) else None
     if row is None:
         raise Unknown(f"There is no study {bounded_text(study, 40)!r}; check its id.")
     return row
 
 
 def _study(row: RowMapping) -> Study:
-    names = ("title", "settings", "state", "n_objects", "roster", "created_at")
+    names = ("title", "settings", "state", "n_objects", "roster", "created_at", "owner")
     study = Study(row["public_id"], *(row[name] for name in names))
     return study._replace(state=State(study.state))
 
