@@ -11,7 +11,7 @@ if not (find_spec("sqlalchemy") and find_spec("alembic")):
     raise ImportError("erkle.store needs SQLAlchemy and Alembic; pip install 'erkle[service]'.")
 
 from erkle.store.answering import Acknowledged, Skipped
-from erkle.store.errors import NotAllowed, StoreError, Unknown
+from erkle.store.errors import Full, NotAllowed, StoreError, Unknown
 from erkle.store.ledger import Entry
 from erkle.store.log import Answer, Counts
 from erkle.store.participants import Participant, Standing
@@ -27,6 +27,7 @@ __all__ = [
     "Answer",
     "Counts",
     "Entry",
+    "Full",
     "Issued",
     "Kind",
     "NotAllowed",

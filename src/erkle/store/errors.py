@@ -1,6 +1,6 @@
 """What the store cannot do, in one sentence."""
 
-__all__ = ["NotAllowed", "StoreError", "Unknown"]
+__all__ = ["Full", "NotAllowed", "StoreError", "Unknown"]
 
 
 class StoreError(ValueError):
@@ -20,3 +20,7 @@ class Unknown(StoreError, LookupError):
 
 class NotAllowed(StoreError):
     """Something that the state of a study or of a participant does not allow."""
+
+
+class Full(NotAllowed):
+    """A study that has as many participants as it takes."""

@@ -12,12 +12,15 @@ __all__ = ["ParticipantMethods"]
 class ParticipantMethods(Opened):
     """Participants: who is asked, how it ended for them, and whether their answers are used."""
 
-    def join(self, study: str, parameters: Json | None = None, identity: str | None = None) -> Participant:
+    def join(
+        self, study: str, parameters: Json | None = None, identity: str | None = None, most: int | None = None
+    ) -> Participant:
         """A new participant of an open study, with the parameters of the link that they followed.
 
         An identity, such as ``PROLIFIC_PID=abc``, that has joined already gets the participant that there is.
+        Others are refused (`Full`) when there are ``most`` who are not excluded.
         """
-        return self.together(lambda transaction: transaction.join(study, parameters, identity))
+        return self.together(lambda transaction: transaction.join(study, parameters, identity, most))
 
     def participant(self, study: str, participant: str) -> Participant:
         """The participant with this id."""

@@ -9,10 +9,10 @@ import secrets
 from enum import StrEnum
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, RowMapping, Select, bindparam, insert, select, update
+from sqlalchemy import Connection, RowMapping, Select, bindparam, func, insert, select, update
 
 from erkle.store import schema, studies
-from erkle.store.errors import NotAllowed, StoreError, Unknown
+from erkle.store.errors import Full, NotAllowed, StoreError, Unknown
 from erkle.store.outside import Json, bounded_json, bounded_text, is_id
 
 __all__ = ["Participant", "Standing", "exclude", "finish", "flag", "get", "join", "listed"]
@@ -29,6 +29,9 @@ _WITH_STUDY = (
     .join(schema.studies)
     .where(_T.public_id == bindparam("participant"), schema.studies.c.public_id == bindparam("study"))
 )
+
+# Whose answers are not used makes room for somebody else.
+_COUNTED = select(func.count()).where(_T.study_id == bindparam("study"), _T.excluded.is_(False))
 
 
 class Standing(StrEnum):
@@ -52,7 +55,9 @@ class Participant(NamedTuple):
     flagged: bool
 
 
-def join(connection: Connection, study: str, parameters: Json, identity: str | None, at: int) -> Participant:
+def join(
+    connection: Connection, study: str, parameters: Json, identity: str | None, most: int | None, at: int
+) -> Participant:
     """A new participant of an open study, or the one that has joined it with this identity."""
     row = studies.locked(connection, study)
     known = None if identity is None else bounded_identity(identity)
@@ -60,6 +65,8 @@ def join(connection: Connection, study: str, parameters: Json, identity: str | N
         return joined
     if not studies.is_open(row):
         raise NotAllowed(f"The study is {row['state']}; people can join when it is open.")
+    if most is not None and connection.execute(_COUNTED, {"study": row["id"]}).scalar_one() >= most:
+        raise Full(f"The study has {most} participants, which is all that it takes.")
     values: dict[str, Any] = {
         "public_id": secrets.token_urlsafe(18),
         "study_id": row["id"],

@@ -34,9 +34,11 @@ class Transaction:
         """The study with this id."""
         return studies.get(self._connection, study)
 
-    def join(self, study: str, parameters: Json | None = None, identity: str | None = None) -> Participant:
+    def join(
+        self, study: str, parameters: Json | None = None, identity: str | None = None, most: int | None = None
+    ) -> Participant:
         """A new participant of an open study, or the one that has joined it with this identity."""
-        return participants.join(self._connection, study, parameters or {}, identity, self._clock())
+        return participants.join(self._connection, study, parameters or {}, identity, most, self._clock())
 
     def participant(self, study: str, participant: str) -> Participant:
         """The participant with this id."""
