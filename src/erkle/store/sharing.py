@@ -12,6 +12,7 @@ from contextlib import AbstractContextManager
 from typing import Any, TypeVar
 
 from sqlalchemy import Connection
+from sqlalchemy.exc import DBAPIError
 
 from erkle.store.errors import StoreError
 
@@ -119,7 +120,9 @@ class _Write:
         savepoint = connection.begin_nested()
         try:
             self.value = self.work(connection)
-        except ValueError as error:
+        except DBAPIError:
+            raise
+        except Exception as error:
             savepoint.rollback()
             self.error = error
         else:
