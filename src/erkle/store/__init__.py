@@ -10,19 +10,23 @@ from importlib.util import find_spec
 if not (find_spec("sqlalchemy") and find_spec("alembic")):
     raise ImportError("erkle.store needs SQLAlchemy and Alembic; pip install 'erkle[service]'.")
 
+from erkle.store.accounts import Account
 from erkle.store.answering import Acknowledged, Skipped
 from erkle.store.errors import Full, NotAllowed, StoreError, Unknown
 from erkle.store.ledger import Entry
+from erkle.store.links import Link, Purpose
 from erkle.store.log import Answer, Counts
 from erkle.store.participants import Participant, Standing
 from erkle.store.questions import Issued, Kind, Query
 from erkle.store.refusals import Reason, Refusal, Refused
+from erkle.store.sessions import Session
 from erkle.store.snapshots import Snapshot
 from erkle.store.store import Store
 from erkle.store.studies import Object, State, Study
 from erkle.store.transaction import Transaction
 
 __all__ = [
+    "Account",
     "Acknowledged",
     "Answer",
     "Counts",
@@ -30,13 +34,16 @@ __all__ = [
     "Full",
     "Issued",
     "Kind",
+    "Link",
     "NotAllowed",
     "Object",
     "Participant",
+    "Purpose",
     "Query",
     "Reason",
     "Refusal",
     "Refused",
+    "Session",
     "Skipped",
     "Snapshot",
     "Standing",

@@ -5,6 +5,7 @@ from typing import Any
 
 from erkle.parameters import whole
 from erkle.store import answering, log, questions, refusals, studies
+from erkle.store.account_methods import AccountMethods
 from erkle.store.answering import Acknowledged, Skipped
 from erkle.store.learner_methods import LearnerMethods
 from erkle.store.log import Answer, Counts
@@ -19,7 +20,7 @@ __all__ = ["Store"]
 _PAGE = 1000
 
 
-class Store(StudyMethods, ParticipantMethods, LearnerMethods):
+class Store(StudyMethods, ParticipantMethods, LearnerMethods, AccountMethods):
     """Studies, participants, the questions put to them, and their answers, which are only ever added to.
 
     Parameters

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import Connection, RowMapping, Select, bindparam, insert, select, update
 
 from erkle.parameters import whole
-from erkle.store import schema
+from erkle.store import accounts, schema
 from erkle.store.errors import NotAllowed, StoreError, Unknown
 from erkle.store.outside import Json, bounded_text, is_id, strict_json, strict_text
 
@@ -78,7 +78,7 @@ def create(
         "n_objects": len(rows),
         "roster": 0,
         "created_at": at,
-        "owner": owner,
+        "owner": None if owner is None else accounts.get(connection, owner).id,
     }
     number = connection.execute(insert(schema.studies).returning(schema.studies.c.id), values).scalar_one()
     connection.execute(insert(schema.objects), [{"study_id": number, **row} for row in rows])
