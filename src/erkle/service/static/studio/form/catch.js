@@ -1,0 +1,59 @@
+/** Catch questions: rows of three objects, of which the second is the right answer. */
+
+import { button, el, fresh } from "../elements.js";
+
+/** `names()` gives the objects' names, or null where they are not known: then they are typed. */
+export function catchQuestions(given, names) {
+  const heading = fresh("catch");
+  const rows = el("div", { class: "stack" });
+  const trouble = el("p", { class: "error", hidden: true });
+  const complain = (sentence) => {
+    trouble.textContent = sentence ?? "";
+    trouble.hidden = !sentence;
+  };
+  const add = (question) => {
+    complain(null);
+    rows.append(row(question, names()));
+  };
+  const node = el(
+    "div",
+    { class: "field", role: "group", "aria-labelledby": heading },
+    el("span", { class: "label", id: heading }, "Catch questions"),
+    el("p", { class: "hint" }, "Questions with an obvious answer. Who gets too many wrong has failed and sees the ending for it."),
+    rows,
+    trouble,
+    el("div", {}, button("Add a catch question", "small", () => add({ head: "", near: "", far: "" }))),
+  );
+  given.forEach(add);
+  const read = () => [...rows.children].map((each) => Object.fromEntries([...each.querySelectorAll("[name]")].map((input) => [input.name, input.value])));
+  const check = () => {
+    const broken = read().find(({ head, near, far }) => !head || !near || !far || new Set([head, near, far]).size < 3);
+    complain(broken ? "A catch question needs three different objects." : null);
+    return !broken;
+  };
+  const refresh = () => {
+    const questions = read();
+    rows.replaceChildren(...questions.map((question) => row(question, names())));
+  };
+  return { node, complain, check, read, refresh };
+}
+
+const ROLES = [
+  ["head", "Thing"],
+  ["near", "Right answer"],
+  ["far", "Wrong answer"],
+];
+
+function row(question, names) {
+  const line = el("div", { class: "catch-row" });
+  for (const [name, label] of ROLES) line.append(el("label", {}, el("span", { class: "label" }, label), choice(name, question[name], names)));
+  line.append(button("Remove", "quiet small", () => line.remove()));
+  return line;
+}
+
+function choice(name, value, names) {
+  if (!names) return el("input", { class: "input", name, value, placeholder: "name of an object" });
+  const known = value && !names.includes(value) ? [value, ...names] : names;
+  const options = ["", ...known].map((each) => el("option", { value: each, selected: each === value }, each || "choose"));
+  return el("select", { class: "input", name }, options);
+}

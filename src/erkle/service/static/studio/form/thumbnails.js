@@ -1,0 +1,57 @@
+/** Chosen files before they are sent: small pictures where they are pictures, names where they are not. */
+
+import { el } from "../elements.js";
+import { count, some } from "../wording.js";
+
+// More pictures than this make a page slow; the others are told as a number.
+const SHOWN = 200;
+
+export function thumbnails(onchange) {
+  const chosen = new Map();
+  const rest = el("p", { class: "hint", hidden: true });
+  const grid = el("ul", { class: "thumbnails" });
+  const node = el("div", { class: "stack" }, grid, rest);
+
+  const add = (files) => {
+    for (const file of files) {
+      const key = file.name;
+      if (chosen.has(key)) chosen.get(key).item?.remove();
+      const item = grid.children.length < SHOWN ? tile(file, () => remove(key)) : null;
+      chosen.set(key, { file, item });
+      if (item) grid.append(item);
+    }
+    settle();
+  };
+  const remove = (key) => {
+    chosen.get(key)?.item?.remove();
+    chosen.delete(key);
+    settle();
+  };
+  const settle = () => {
+    const hidden = chosen.size - grid.children.length;
+    rest.hidden = hidden <= 0;
+    rest.textContent = `and ${count(hidden)} more`;
+    onchange();
+  };
+  const files = () => [...chosen.values()].map(({ file }) => file);
+  const told = () => {
+    const bytes = files().reduce((sum, file) => sum + file.size, 0);
+    return chosen.size ? `${some(chosen.size, "file")}, ${(bytes / 1e6).toFixed(1)} MB` : "No files yet";
+  };
+  return { node, add, files, told };
+}
+
+function tile(file, onremove) {
+  const face = file.type.startsWith("image/") && file.type !== "image/svg+xml" ? picture(file) : el("span", { class: "file-kind" }, ending(file.name));
+  const remove = el("button", { type: "button", class: "tile-remove", "aria-label": `Remove ${file.name}`, onclick: onremove }, "×");
+  return el("li", { title: file.name }, face, el("span", { class: "tile-name" }, file.name), remove);
+}
+
+function picture(file) {
+  const address = URL.createObjectURL(file);
+  const image = el("img", { src: address, alt: "", loading: "lazy", decoding: "async" });
+  image.addEventListener("load", () => URL.revokeObjectURL(address), { once: true });
+  return image;
+}
+
+const ending = (name) => name.split(".").pop().slice(0, 4).toUpperCase();

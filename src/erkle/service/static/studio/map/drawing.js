@@ -1,0 +1,51 @@
+/** A map of few points as SVG: sharp, and every point is an element that can be found. */
+
+import { svg } from "../elements.js";
+import { DOT, FACE } from "./faces.js";
+
+export class Drawing {
+  constructor(objects, labels) {
+    this.node = svg("svg", { class: "map-surface" });
+    const mark = (object, index) => {
+      const image = object.thumb && svg("image", { width: FACE, height: FACE, x: -FACE / 2, y: -FACE / 2, preserveAspectRatio: "xMidYMid slice" });
+      const parts = { dot: svg("circle", { r: DOT }), image, text: svg("text", { dy: "0.32em" }, labels[index]) };
+      parts.group = svg("g", { class: "mark", "data-object": object.id }, parts.dot, parts.image, parts.text);
+      return { ...parts, href: object.thumb };
+    };
+    this.marks = objects.map(mark);
+    this.node.append(...this.marks.map(({ group }) => group));
+  }
+
+  resize(width, height) {
+    this.node.setAttribute("viewBox", `0 0 ${width} ${height}`);
+    this.node.setAttribute("width", width);
+    this.node.setAttribute("height", height);
+  }
+
+  /** One frame: `places`, `colours`, `faces` and `spots` by object, `chosen` the one under pointer or focus. */
+  draw({ places, colours, faces, spots, chosen }) {
+    places.forEach(([x, y], index) => {
+      const { group, dot, image, text, href } = this.marks[index];
+      const spot = spots[index];
+      group.setAttribute("transform", `translate(${x.toFixed(2)},${y.toFixed(2)})`);
+      dot.style.fill = colours[index];
+      if (image) {
+        if (faces[index] && !image.hasAttribute("href")) image.setAttribute("href", href);
+        image.style.outlineColor = colours[index];
+        group.classList.toggle("faced", faces[index]);
+      }
+      group.classList.toggle("named", Boolean(spot));
+      if (spot) {
+        text.setAttribute("x", spot.dx);
+        text.setAttribute("y", spot.dy);
+        text.setAttribute("text-anchor", spot.anchor);
+      }
+    });
+    if (this.chosen === chosen) return;
+    this.marks[this.chosen]?.group.classList.remove("chosen");
+    const next = this.marks[chosen]?.group;
+    next?.classList.add("chosen");
+    if (next) this.node.append(next);
+    this.chosen = chosen;
+  }
+}

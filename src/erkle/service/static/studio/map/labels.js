@@ -1,0 +1,96 @@
+/**
+ * Labels that do not collide: greedy, by priority.
+ *
+ * Those that were shown keep their place if they can, so that labels do not flicker; then come the loneliest points,
+ * whose labels are in nobody's way. What finds no free place is hidden, and appears when zooming makes room.
+ */
+
+const GAP = 3;
+const HEIGHT = 15;
+
+/**
+ * Where labels go: an array with {dx, dy, anchor} or null for each point.
+ *
+ * `places` are [x, y] on the screen, `radii` the points' sizes, `widths` the labels' widths, `before` the result of the
+ * last time, `size` [width, height] of the screen.
+ */
+export function placed(places, radii, widths, before, size) {
+  const taken = new Grid();
+  places.forEach(([x, y], index) => taken.add(box(x - radii[index], y - radii[index], 2 * radii[index], 2 * radii[index], index)));
+  const result = places.map(() => null);
+  for (const index of order(places, before, size)) {
+    const [x, y] = places[index];
+    const spots = spotsAround(radii[index], widths[index]);
+    const old = before[index];
+    if (old) spots.unshift(...spots.splice(spots.findIndex((spot) => spot.anchor === old.anchor && Math.sign(spot.dy) === Math.sign(old.dy)), 1));
+    const spot = spots.find((each) => free(taken, label(x, y, each, widths[index], index), size));
+    if (!spot) continue;
+    result[index] = spot;
+    taken.add(label(x, y, spot, widths[index], index));
+  }
+  return result;
+}
+
+function order(places, before, [width, height]) {
+  const tree = d3.quadtree(places.map(([x, y], index) => ({ x, y, index })), (p) => p.x, (p) => p.y);
+  const seen = places.map((_, index) => index).filter((index) => within(places[index], width, height));
+  const loneliness = new Map(seen.map((index) => [index, (before[index] ? 1e6 : 0) + nearest(tree, places[index])]));
+  return seen.sort((a, b) => loneliness.get(b) - loneliness.get(a) || a - b);
+}
+
+const within = ([x, y], width, height) => x >= 0 && x <= width && y >= 0 && y <= height;
+
+/** The distance to the nearest other point. */
+function nearest(tree, [x, y]) {
+  const self = tree.find(x, y);
+  tree.remove(self);
+  const other = tree.find(x, y);
+  tree.add(self);
+  return other ? Math.hypot(other.x - x, other.y - y) : 1e3;
+}
+
+/** Right, left, below, above. */
+function spotsAround(radius, width) {
+  const off = radius + GAP + 1;
+  return [
+    { dx: off, dy: 0, anchor: "start" },
+    { dx: -off, dy: 0, anchor: "end" },
+    { dx: 0, dy: off + HEIGHT / 2 - 1, anchor: "middle" },
+    { dx: 0, dy: -off - HEIGHT / 2 + 1, anchor: "middle" },
+  ].map((spot) => ({ ...spot, width }));
+}
+
+function label(x, y, { dx, dy, anchor }, width, index) {
+  const start = x + dx - (anchor === "end" ? width : anchor === "middle" ? width / 2 : 0);
+  return box(start, y + dy - HEIGHT / 2, width, HEIGHT, index);
+}
+
+const box = (x, y, width, height, index) => ({ x0: x, y0: y, x1: x + width, y1: y + height, index });
+
+function free(taken, wanted, [width, height]) {
+  const inside = wanted.x0 >= 0 && wanted.y0 >= 0 && wanted.x1 <= width && wanted.y1 <= height;
+  return inside && !taken.hit(wanted);
+}
+
+/** Boxes by the cells they touch, so that a collision is looked for only where it can be. */
+class Grid {
+  constructor() {
+    this.cells = new Map();
+  }
+
+  *near({ x0, y0, x1, y1 }) {
+    for (let i = Math.floor(x0 / 48); i <= Math.floor(x1 / 48); i += 1)
+      for (let j = Math.floor(y0 / 48); j <= Math.floor(y1 / 48); j += 1) yield `${i},${j}`;
+  }
+
+  add(box) {
+    for (const key of this.near(box)) this.cells.get(key)?.push(box) ?? this.cells.set(key, [box]);
+  }
+
+  hit(box) {
+    for (const key of this.near(box)) if (this.cells.get(key)?.some((other) => other.index !== box.index && crosses(box, other))) return true;
+    return false;
+  }
+}
+
+const crosses = (a, b) => a.x0 < b.x1 && b.x0 < a.x1 && a.y0 < b.y1 && b.y0 < a.y1;

@@ -1,0 +1,180 @@
+/**
+ * The map of a study: points that move as answers come, labels that do not collide, zoom, and a card for the point
+ * under the pointer or the keyboard's focus.
+ *
+ * Arrow keys go from point to point, + and − zoom, 0 shows all, Escape lets go.
+ */
+
+import { button, el } from "../elements.js";
+import { Card } from "./card.js";
+import { colour } from "./colours.js";
+import { projection } from "./domain.js";
+import { Drawing } from "./drawing.js";
+import { DOT, FACE, shownFaces } from "./faces.js";
+import { placed } from "./labels.js";
+import { Motion } from "./motion.js";
+import { Painting } from "./painting.js";
+import { Zooming } from "./zooming.js";
+
+const MANY = 300;
+const MARGIN = 28;
+const REACH = 28;
+const LONGEST = 26;
+
+export class StudyMap {
+  constructor(objects) {
+    this.objects = objects;
+    this.labels = objects.map(({ name }) => (name.length > LONGEST ? `${name.slice(0, LONGEST - 1)}…` : name));
+    this.surface = new (objects.length > MANY ? Painting : Drawing)(objects, this.labels);
+    this.motion = new Motion(() => this.draw());
+    this.card = new Card();
+    this.spots = objects.map(() => null);
+    this.faces = objects.map(() => false);
+    this.withFaces = objects.some(({ thumb }) => thumb);
+    this.chosen = null;
+    this.build();
+  }
+
+  build() {
+    const { node } = this.surface;
+    this.spoken = el("p", { class: "visually-hidden", "aria-live": "polite" });
+    this.nothing = el("p", { class: "map-empty soft" }, "The map appears with the first answers.");
+    node.setAttribute("tabindex", "0");
+    node.setAttribute("role", "application");
+    node.setAttribute("aria-label", "Map of the objects. Arrow keys go from one to the next, plus and minus zoom, 0 shows all.");
+    this.frame = el("div", { class: "map-frame" }, node, this.card.node, this.nothing, this.spoken);
+    this.node = el("div", { class: "map" }, this.frame, this.tools());
+    this.zooming = new Zooming(node, () => this.arrange());
+    new ResizeObserver(() => this.resize()).observe(this.frame);
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.draw());
+    node.addEventListener("pointermove", (event) => this.point(event));
+    node.addEventListener("pointerdown", (event) => this.point(event));
+    node.addEventListener("pointerleave", () => this.choose(null));
+    node.addEventListener("blur", () => this.choose(null));
+    node.addEventListener("keydown", (event) => this.press(event));
+  }
+
+  tools() {
+    const zoom = (text, label, work) => button(text, "small", work, { "aria-label": label, title: label });
+    const faces = button("Pictures", "small", () => this.toggleFaces(), { "aria-pressed": String(this.withFaces) });
+    return el(
+      "div",
+      { class: "map-tools" },
+      this.objects.some(({ thumb }) => thumb) && faces,
+      zoom("+", "Zoom in", () => this.zooming.by(1.6)),
+      zoom("−", "Zoom out", () => this.zooming.by(1 / 1.6)),
+      zoom("Reset", "Show all", () => this.reset()),
+    );
+  }
+
+  /** New points, [[x, y], ...] in the order of the objects; they move there. */
+  update(points) {
+    if (points.length !== this.objects.length) return;
+    this.nothing.hidden = true;
+    this.motion.to(points);
+    this.arrange();
+  }
+
+  toggleFaces() {
+    this.withFaces = !this.withFaces;
+    this.node.querySelector("[aria-pressed]").setAttribute("aria-pressed", String(this.withFaces));
+    this.arrange();
+  }
+
+  reset() {
+    this.motion.refit();
+    this.zooming.reset();
+  }
+
+  resize() {
+    const { clientWidth, clientHeight } = this.frame;
+    if (!clientWidth || !clientHeight) return;
+    this.size = [clientWidth, clientHeight];
+    this.surface.resize(clientWidth, clientHeight);
+    this.zooming.resize(clientWidth, clientHeight);
+    this.arrange();
+  }
+
+  /** Where points are on the screen. */
+  places(points, box) {
+    const project = projection(box, ...this.size, MARGIN);
+    const { transform } = this.zooming;
+    return points.map((point) => transform.apply(project(point)));
+  }
+
+  /** Chooses pictures and labels for where the points are going, then draws. */
+  arrange() {
+    if (!this.size || !this.motion.goal) return;
+    const places = this.places(this.motion.goal, this.motion.goalBox);
+    this.faces = this.withFaces ? shownFaces(places, this.faces, this.size).map((shown, index) => shown && Boolean(this.objects[index].thumb)) : places.map(() => false);
+    const radii = this.faces.map((shown) => (shown ? FACE / 2 : DOT));
+    this.widths ??= this.measure();
+    this.spots = placed(places, radii, this.widths, this.spots, this.size);
+    this.draw();
+  }
+
+  measure() {
+    const pen = document.createElement("canvas").getContext("2d");
+    pen.font = `12px ${getComputedStyle(this.frame).fontFamily}`;
+    return this.labels.map((text) => pen.measureText(text).width);
+  }
+
+  draw() {
+    const { points, box } = this.motion;
+    if (!this.size || !box) return;
+    this.at = this.places(points, box);
+    const colours = points.map((point) => colour(point, box));
+    this.surface.draw({ places: this.at, colours, faces: this.faces, spots: this.spots, chosen: this.chosen });
+    if (this.chosen !== null) this.card.show(this.objects[this.chosen], this.neighbours(this.chosen), this.at[this.chosen], this.size);
+  }
+
+  neighbours(index) {
+    const { points } = this.motion;
+    const far = (other) => Math.hypot(points[other][0] - points[index][0], points[other][1] - points[index][1]);
+    const others = points.map((_, other) => other).filter((other) => other !== index);
+    return others.sort((a, b) => far(a) - far(b)).slice(0, 3).map((other) => this.objects[other]);
+  }
+
+  choose(index, aloud = false) {
+    if (index === this.chosen) return;
+    this.chosen = index;
+    if (index === null) this.card.hide();
+    else if (aloud) this.spoken.textContent = `${this.objects[index].name}, near ${this.neighbours(index).map(({ name }) => name).join(", ")}`;
+    this.draw();
+  }
+
+  point(event) {
+    if (!this.at) return;
+    const [x, y] = d3.pointer(event, this.surface.node);
+    const far = (index) => Math.hypot(this.at[index][0] - x, this.at[index][1] - y);
+    const nearest = d3.leastIndex(this.at, (a, b) => Math.hypot(a[0] - x, a[1] - y) - Math.hypot(b[0] - x, b[1] - y));
+    this.choose(far(nearest) < REACH ? nearest : null);
+  }
+
+  press(event) {
+    const arrow = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] }[event.key];
+    if (arrow) this.walk(arrow);
+    else if (event.key === "+" || event.key === "=") this.zooming.by(1.6);
+    else if (event.key === "-") this.zooming.by(1 / 1.6);
+    else if (event.key === "0") this.reset();
+    else if (event.key === "Escape") this.choose(null);
+    else return;
+    event.preventDefault();
+  }
+
+  /** On to the next point in a direction; one straight ahead is nearer than one aside. */
+  walk([dx, dy]) {
+    if (!this.at) return;
+    const [x, y] = this.chosen === null ? [this.size[0] / 2, this.size[1] / 2] : this.at[this.chosen];
+    const cost = ([u, v]) => {
+      const ahead = (u - x) * dx + (v - y) * dy;
+      const aside = Math.abs((u - x) * dy) + Math.abs((v - y) * dx);
+      return ahead > 0.5 ? ahead + 2 * aside : Infinity;
+    };
+    const next = d3.leastIndex(this.at, (a, b) => cost(a) - cost(b));
+    if (cost(this.at[next]) < Infinity) this.choose(next, true);
+    const [u, v] = this.at[this.chosen ?? next];
+    const [width, height] = this.size;
+    if (u < 0 || v < 0 || u > width || v > height) this.zooming.pan(width / 2 - u, height / 2 - v);
+  }
+}

@@ -1,0 +1,38 @@
+/** Numbers, times and states in words a person reads at a glance. */
+
+const whole = new Intl.NumberFormat("en");
+const tenth = new Intl.NumberFormat("en", { minimumFractionDigits: 1, maximumFractionDigits: 1 });
+
+export const count = (n) => whole.format(n);
+
+/** "3 answers", "1 answer". */
+export const some = (n, one, more = `${one}s`) => `${count(n)} ${n === 1 ? one : more}`;
+
+export const perCent = (share) => (share === null || share === undefined ? "–" : `${tenth.format(100 * share)} %`);
+
+export const roundPerCent = (share) => (share === null || share === undefined ? "–" : `${Math.round(100 * share)} %`);
+
+export const seconds = (ms) => (ms === null || ms === undefined ? "–" : `${tenth.format(ms / 1000)} s`);
+
+const STEPS = [
+  ["year", 31536000],
+  ["month", 2592000],
+  ["day", 86400],
+  ["hour", 3600],
+  ["minute", 60],
+];
+const relative = new Intl.RelativeTimeFormat("en", { numeric: "auto" });
+
+/** "3 days ago"; `at` in milliseconds since 1970. */
+export function age(at, now = Date.now()) {
+  if (!at) return "–";
+  const passed = (now - at) / 1000;
+  const step = STEPS.find(([, length]) => passed >= length);
+  return step ? relative.format(-Math.round(passed / step[1]), step[0]) : "just now";
+}
+
+/** The moment in full, for titles of ages. */
+export const moment = (at) => (at ? new Date(at).toLocaleString("en", { dateStyle: "medium", timeStyle: "short" }) : "");
+
+/** The kind of tag that a study's state has. */
+export const STATE_TAGS = { draft: "", open: "good", paused: "warn", closed: "accent" };
