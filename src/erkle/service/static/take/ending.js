@@ -1,0 +1,84 @@
+// The last page: thanks, the completion code, and the way back to where the participant came from.
+//
+// It is shown only for a `finished` of the server, which says that every answer has been kept.
+
+import { announce, element, prose } from "./dom.js";
+import { button, page, show } from "./pages.js";
+import { texts } from "./texts.js";
+
+const REDIRECT_S = 5;
+
+export function end(info, finished) {
+  const said = texts.ending[finished.outcome] ?? texts.ending.completed;
+  const target = webAddress(finished.url);
+  const sheet = page(
+    info.title,
+    said.heading,
+    finished.thanks_html ? prose(finished.thanks_html) : null,
+    element("p", { class: "soft" }, said.text),
+    finished.code ? codeBox(finished.code) : null,
+    target ? wayOn(target) : null,
+  );
+  sheet.dataset.outcome = finished.outcome;
+  show(sheet);
+}
+
+function codeBox(code) {
+  const shown = element("output", { class: "code", id: "completion-code" }, code);
+  const copy = button(texts.ending.copy, async () => {
+    if (!(await copied(code, shown))) return;
+    copy.textContent = texts.ending.copied;
+    announce(texts.ending.copied);
+    setTimeout(() => (copy.textContent = texts.ending.copy), 2000);
+  });
+  const label = element("p", { class: "label" }, texts.ending.code);
+  return element("div", { class: "code-box" }, label, element("div", { class: "code-line" }, shown, copy));
+}
+
+// The clipboard needs https; elsewhere the code is selected and copied the old way.
+async function copied(code, shown) {
+  try {
+    await navigator.clipboard.writeText(code);
+    return true;
+  } catch {
+    getSelection().selectAllChildren(shown);
+    return document.execCommand("copy");
+  }
+}
+
+function wayOn(target) {
+  const link = element("a", { class: "button primary", href: target.href }, texts.ending.link(target.host));
+  const counting = element("span", { class: "soft small number" });
+  let left = REDIRECT_S;
+  const tick = () => {
+    counting.textContent = texts.ending.redirect(left);
+    if (left > 0) left -= 1;
+    else leave();
+  };
+  const timer = setInterval(tick, 1000);
+  const leave = () => {
+    clearInterval(timer);
+    if (link.isConnected) location.assign(target.href);
+  };
+  const stay = button(
+    texts.ending.stay,
+    () => {
+      clearInterval(timer);
+      counting.remove();
+      stay.remove();
+    },
+    "quiet small",
+  );
+  tick();
+  return element("div", { class: "actions way-on" }, link, element("div", { class: "row" }, counting, stay));
+}
+
+// Only addresses of the web: a page of a study must not lead to javascript: or data:.
+function webAddress(url) {
+  try {
+    const address = new URL(url);
+    return ["http:", "https:"].includes(address.protocol) ? address : null;
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,26 @@
+// Keys that answer: arrows, and F and J, where the index fingers rest. A key held down answers once.
+
+const SIDES = { ArrowLeft: "left", ArrowRight: "right", f: "left", j: "right" };
+const CODES = { KeyF: "left", KeyJ: "right" };
+// Where keys have a meaning of their own.
+const OWN = "audio, video, input, textarea, select, dialog, [contenteditable]";
+
+export function listen(choose) {
+  const down = new Set();
+  window.addEventListener("keydown", (event) => {
+    const side = sideOf(event);
+    if (!side || event.ctrlKey || event.altKey || event.metaKey || event.target.closest?.(OWN)) return;
+    event.preventDefault();
+    if (event.repeat || down.has(event.code)) return;
+    down.add(event.code);
+    choose(side);
+  });
+  window.addEventListener("keyup", (event) => down.delete(event.code));
+  window.addEventListener("blur", () => down.clear());
+}
+
+function sideOf(event) {
+  const key = event.key.length === 1 ? event.key.toLowerCase() : event.key;
+  // By its place on the keyboard only where the letters are not Latin.
+  return SIDES[key] ?? (/^[a-z]$/.test(key) ? null : (CODES[event.code] ?? null));
+}

@@ -1,0 +1,151 @@
+// The question on the page: one thing on top, two below, in boxes that keep their size from question to question.
+
+import { announce, element, prose } from "./dom.js";
+import { listen } from "./keys.js";
+import { Presses } from "./presses.js";
+import { Status } from "./status.js";
+import { askWhySkip } from "./skip.js";
+import { candidateOf, figureOf, labelOf } from "./things.js";
+import { texts } from "./texts.js";
+
+const NOTICE_MS = 6000;
+const SOON_MS = 300;
+
+export class QuestionView {
+  // `chosen({side, input, elapsed})` and `skipped(reason)` are called at most once for each question shown.
+  constructor({ info, preload, chosen, skipped }) {
+    Object.assign(this, { info, preload, chosen, skipped });
+    this.presses = new Presses();
+    this.status = new Status(info.title);
+    this.token = null;
+    this.kind = "words";
+    this.root = this.#build();
+    listen((side) => this.root.isConnected && this.#press(side, "key"));
+  }
+
+  // Show a question, at once if its pictures are there. Time runs from the moment all of it can be seen.
+  async show(question) {
+    if (this.token === question.token) return;
+    this.#close();
+    this.token = question.token;
+    const prepared = this.preload.of(question);
+    this.#fill(question, prepared);
+    this.heading.focus({ preventScroll: true });
+    if (!prepared.settled) {
+      this.stage.dataset.loading = "";
+      await prepared.done;
+      if (this.token !== question.token) return;
+      this.#fill(question, prepared);
+      delete this.stage.dataset.loading;
+    }
+    await painted();
+    if (this.token === question.token) this.presses.shown();
+  }
+
+  // There is no question to show now; say why, but not before it takes a moment.
+  wait(sentence) {
+    const waited = this.token === null;
+    this.#close();
+    if (waited && !this.waiting.hidden) return this.#say(sentence);
+    clearTimeout(this.soon);
+    this.stage.dataset.waiting = "";
+    this.soon = setTimeout(() => this.#say(sentence), SOON_MS);
+  }
+
+  // A remark that goes by itself and moves nothing.
+  notice(sentence) {
+    clearTimeout(this.noticed);
+    this.remark.textContent = sentence;
+    this.remark.hidden = false;
+    announce(sentence);
+    this.noticed = setTimeout(() => (this.remark.hidden = true), NOTICE_MS);
+  }
+
+  #say(sentence) {
+    if (this.sentence.textContent !== sentence || this.waiting.hidden) announce(sentence);
+    this.sentence.textContent = sentence;
+    this.waiting.hidden = false;
+  }
+
+  #close() {
+    clearTimeout(this.soon);
+    this.token = null;
+    this.presses.closed();
+    this.dialog?.close();
+    this.waiting.hidden = true;
+    delete this.stage.dataset.waiting;
+    delete this.stage.dataset.loading;
+  }
+
+  #fill(question, prepared) {
+    const { head, left, right } = question;
+    const names = this.info.show_names;
+    this.#settleKind([head, left, right]);
+    this.heading.textContent = texts.question.spoken(
+      labelOf(left, names, texts.question.leftThing),
+      labelOf(right, names, texts.question.rightThing),
+      labelOf(head, names, texts.question.headThing),
+    );
+    this.practice.hidden = !question.practice;
+    this.head.replaceChildren(figureOf(head, prepared.head, names));
+    const choose = (side) => (event) => this.#press(side, this.presses.input(event), event.detail);
+    this.candidates.replaceChildren(
+      candidateOf("left", left, prepared.left, names, choose("left")),
+      candidateOf("right", right, prepared.right, names, choose("right")),
+    );
+    this.skip.hidden = !this.info.skipping.allowed;
+    this.stage.classList.remove("fresh");
+    void this.stage.offsetWidth; // Lets the entrance begin again.
+    this.stage.classList.add("fresh");
+  }
+
+  // Boxes grow to what the study holds and never shrink again.
+  #settleKind(things) {
+    const order = ["words", "sounds", "pictures"];
+    const kinds = things.map((thing) => (thing.image || thing.video ? "pictures" : thing.audio ? "sounds" : "words"));
+    this.kind = [this.kind, ...kinds].sort((a, b) => order.indexOf(b) - order.indexOf(a))[0];
+    this.stage.dataset.kind = this.kind;
+  }
+
+  #press(side, input, clicks = 1) {
+    if (this.token === null || this.dialog?.open) return;
+    const elapsed = this.presses.count(input, clicks);
+    if (elapsed !== null) this.chosen({ side, input, elapsed });
+  }
+
+  #skip() {
+    if (this.token === null) return;
+    const token = this.token;
+    const give = (reason) => this.token === token && this.skipped(reason);
+    if (this.info.skipping.reasons.length === 0) give("");
+    else this.dialog = askWhySkip(this.info.skipping.reasons, give);
+  }
+
+  #build() {
+    this.heading = element("h1", { class: "visually-hidden", tabindex: "-1" });
+    this.practice = element("p", { class: "practice", hidden: true });
+    this.practice.append(element("span", { class: "tag accent" }, texts.practice), element("span", { class: "soft small" }, texts.practiceHint));
+    this.head = element("div", { class: "head" });
+    this.candidates = element("div", { class: "candidates" });
+    this.skip = element("button", { type: "button", class: "button quiet small", onclick: () => this.#skip() }, texts.skip.open);
+    this.sentence = element("p", {});
+    this.waiting = element("div", { class: "waiting", hidden: true }, element("span", { class: "spinner", "aria-hidden": "true" }), this.sentence);
+    this.remark = element("p", { class: "remark notice warn", hidden: true, "aria-hidden": "true" });
+    this.stage = element(
+      "section",
+      { class: "stage" },
+      this.heading,
+      element("div", { class: "practice-slot" }, this.practice),
+      prose(this.info.question_html, "prompt"),
+      element("div", { class: "things" }, this.head, element("div", { class: "fork", "aria-hidden": "true" }), this.candidates),
+      element("div", { class: "below" }, this.skip),
+      this.waiting,
+    );
+    return element("div", { class: "asking" }, this.status.root, this.stage, this.remark);
+  }
+}
+
+// The second frame begins when the first one is on the screen.
+function painted() {
+  return new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)));
+}
