@@ -1,0 +1,128 @@
+"""What somebody is asked next: practice first, then questions of the strategy, and among them some that check.
+
+All of it follows from the questions that were put to them before and what became of those. So it does not matter which
+process asks, or whether the page was loaded anew in between.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from erkle.service.learning import Chooser, Chosen, Learning
+from erkle.service.spec import StudySettings
+from erkle.store import Entry, Kind, Query
+
+__all__ = ["AHEAD", "Course", "next_queries"]
+
+# Questions that somebody has before them: the one they look at, and the next, so that nobody waits for it.
+AHEAD = 2
+# What somebody answered only now is not asked again.
+_LATELY = 5
+
+
+class Course(NamedTuple):
+    """How far somebody has come.
+
+    Attributes
+    ----------
+    open : list of Entry
+        Questions that wait for an answer.
+    done : int
+        Questions that were answered or skipped, practice apart.
+    practised : int
+        Practice questions that were.
+    caught : int
+        Catch questions that were answered wrongly.
+    """
+
+    open: list[Entry]
+    done: int
+    practised: int
+    caught: int
+
+    @classmethod
+    def of(cls, ledger: Sequence[Entry], catches: dict[tuple[int, int, int], int], at: int) -> "Course":
+        """The course of somebody who was asked these questions; ``catches`` gives the right answers."""
+        waiting, done, practised, caught = [], 0, 0, 0
+        for entry in ledger:
+            issued = entry.issued
+            if entry.choice is None and not entry.skipped:
+                if issued.expires_at > at:
+                    waiting.append(entry)
+                continue
+            if issued.kind == Kind.PRACTICE:
+                practised += 1
+                continue
+            done += 1
+            if issued.kind == Kind.CATCH and entry.choice is not None:
+                right = catches.get(_catch_key(issued.head, issued.o1, issued.o2))
+                caught += right is not None and entry.choice != right
+        return cls(waiting, done, practised, caught)
+
+
+class Plan(NamedTuple):
+    """What a study asks for besides the strategy's questions, as ids."""
+
+    settings: StudySettings
+    chooser: Chooser
+    catches: list[tuple[int, int, int]]
+
+    @property
+    def right(self) -> dict[tuple[int, int, int], int]:
+        """The right answers of catch questions."""
+        return {_catch_key(head, near, far): near for head, near, far in self.catches}
+
+
+def next_queries(plan: Plan, learning: Learning, ledger: Sequence[Entry], course: Course) -> list[Query]:
+    """As many questions as are missing before somebody; fewer when it is enough."""
+    checks, limits = plan.settings.checks, plan.settings.limits
+    n_practice = course.practised + sum(entry.issued.kind == Kind.PRACTICE for entry in course.open)
+    n_main = course.done + sum(entry.issued.kind != Kind.PRACTICE for entry in course.open)
+    asked = [(e.issued.head, e.issued.o1, e.issued.o2) for e in ledger]
+    found: list[Query] = []
+    while len(course.open) + len(found) < AHEAD:
+        if n_practice < checks.practice:
+            query = _query(plan, plan.chooser.at_random(learning, asked), Kind.PRACTICE)
+            n_practice += 1
+        elif n_main < limits.per_participant:
+            query = _main_query(plan, learning, ledger, asked, n_main)
+            n_main += 1
+        else:
+            break
+        if query is None:
+            break
+        found.append(query)
+        asked.append((query.head, query.o1, query.o2))
+    return found
+
+
+def _main_query(
+    plan: Plan, learning: Learning, ledger: Sequence[Entry], asked: list[tuple[int, int, int]], place: int
+) -> Query | None:
+    checks = plan.settings.checks
+    if plan.catches and (place + 1) % checks.catch_every == 0:
+        head, near, far = plan.catches[(place // checks.catch_every) % len(plan.catches)]
+        return _query(plan, Chosen((head, near, far), "catch"), Kind.CATCH)
+    if checks.repeat_share and plan.chooser.drawn() < checks.repeat_share:
+        again = [e.issued for e in ledger[:-_LATELY] if e.choice is not None and e.issued.kind in _REPEATABLE]
+        if again:
+            old = again[plan.chooser.one_of(len(again))]
+            other = old.o2 if old.left == old.o1 else old.o1
+            return Query(old.head, old.o1, old.o2, other, Kind.REPEATED, "repeated")
+    if plan.chooser.drawn() < plan.settings.holdout:
+        return _query(plan, plan.chooser.at_random(learning, asked), Kind.HELD_OUT)
+    return _query(plan, plan.chooser.choose(learning, asked), Kind.CHOSEN)
+
+
+_REPEATABLE = frozenset({Kind.CHOSEN, Kind.HELD_OUT})
+
+
+def _query(plan: Plan, chosen: Chosen | None, kind: Kind) -> Query | None:
+    """The question with its sides drawn."""
+    if chosen is None:
+        return None
+    head, o1, o2 = chosen.query
+    return Query(head, o1, o2, (o1, o2)[plan.chooser.one_of(2)], kind, chosen.strategy)
+
+
+def _catch_key(head: int, o1: int, o2: int) -> tuple[int, int, int]:
+    return head, min(o1, o2), max(o1, o2)

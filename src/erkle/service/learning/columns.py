@@ -1,0 +1,63 @@
+"""The log as columns in memory: what tables and curves of a study are counted from."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from erkle.store import Answer, Kind
+
+__all__ = ["KINDS", "Columns"]
+
+KINDS = tuple(Kind)
+_CODES = {kind: code for code, kind in enumerate(KINDS)}
+_FIELDS = ("participant", "head", "near", "far", "kind", "response_ms", "answered_at")
+
+
+class Columns:
+    """Answers of everybody, excluded or not, in the order of the log; room for twice as many when it is used up."""
+
+    def __init__(self) -> None:
+        self.sequence = 0
+        self.participants: list[str] = []
+        self._numbers: dict[str, int] = {}
+        self._room = np.empty((0, len(_FIELDS)), np.int64)
+        self._size = 0
+
+    def __len__(self) -> int:
+        return self._size
+
+    def add(self, answers: Iterable[Answer]) -> None:
+        """Read on in the log."""
+        for answer in answers:
+            if self._size == len(self._room):
+                self._room = np.concatenate([self._room, np.empty((max(256, self._size), len(_FIELDS)), np.int64)])
+            self._room[self._size] = (
+                self._number(answer.participant),
+                answer.head,
+                answer.near,
+                answer.far,
+                _CODES[answer.kind],
+                -1 if answer.response_ms is None else answer.response_ms,
+                answer.answered_at,
+            )
+            self._size += 1
+            self.sequence = answer.sequence
+
+    def __getattr__(self, name: str) -> NDArray[np.int64]:
+        if name not in _FIELDS:
+            raise AttributeError(name)
+        column: NDArray[np.int64] = self._room[: self._size, _FIELDS.index(name)]
+        return column
+
+    def triplets(self, rows: NDArray[Any] | slice = slice(None)) -> NDArray[np.int64]:
+        """Rows (head, near, far)."""
+        first = _FIELDS.index("head")
+        return self._room[: self._size, first : first + 3][rows]
+
+    def _number(self, participant: str) -> int:
+        number = self._numbers.setdefault(participant, len(self.participants))
+        if number == len(self.participants):
+            self.participants.append(participant)
+        return number

@@ -1,0 +1,74 @@
+"""The fold: the kernel is a function of the log, and of nothing else.
+
+Law: two folds of the same answers are the same to the last bit, in whatever pieces they were read, and whether or not
+they were kept as a snapshot in between. So the seed is the same for every study.
+"""
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from erkle.files import FileError, npz_from_bytes, npz_to_bytes
+from erkle.kernels.low_rank import LowRank
+from erkle.online import ERKLE, saving
+from erkle.online.packing import prefixed, under
+from erkle.online.record import Curve
+from erkle.store import Answer, Kind
+
+__all__ = ["LEARNED", "Fold"]
+
+# Practice and catch questions tell something of the participant, and nothing of the objects that is not known.
+LEARNED = frozenset({Kind.CHOSEN, Kind.HELD_OUT, Kind.REPEATED})
+_SEED = 0
+
+
+class Fold:
+    """A learner, how far in the log it has come, and its errors on questions that were drawn at random."""
+
+    def __init__(self, n_objects: int) -> None:
+        self.learner = ERKLE(n_objects, kernel=LowRank(), random_state=_SEED).partial_fit([])
+        self.sequence = 0
+        self._held_at: list[int] = []
+        self._held_wrong: list[bool] = []
+
+    def learn(self, answers: Sequence[Answer]) -> None:
+        """Read on in the log; answers of excluded participants are none."""
+        learned = [answer for answer in answers if answer.kind in LEARNED and not answer.excluded]
+        before = self.learner.n_triplets_seen_
+        if learned:
+            decisions = self.learner.prequential([(answer.head, answer.near, answer.far) for answer in learned])
+            for place, answer in enumerate(learned):
+                if answer.kind == Kind.HELD_OUT:
+                    self._held_at.append(before + place)
+                    self._held_wrong.append(bool(decisions[place] <= 0.0))
+        if answers:
+            self.sequence = answers[-1].sequence
+
+    @property
+    def held_out(self) -> Curve:
+        """Errors on questions that were drawn at random, before they were learned."""
+        return Curve.of(np.array(self._held_at, np.int64), np.array(self._held_wrong, np.bool_))
+
+    def to_bytes(self, shown: NDArray[np.float64] | None = None) -> bytes:
+        """All of it, as an npz file; ``shown`` is the map that people have before their eyes."""
+        arrays, meta = saving.pack(self.learner)
+        arrays |= {"held.at": np.array(self._held_at, np.int64), "held.wrong": np.array(self._held_wrong, np.bool_)}
+        if shown is not None:
+            arrays |= prefixed("shown", {"map": shown})
+        return npz_to_bytes(arrays, {**meta, "sequence": self.sequence})
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> tuple[Self, NDArray[np.float64] | None]:
+        """The fold that was kept, and the map that was shown; an error where it is damaged."""
+        arrays, meta = npz_from_bytes(data, "The snapshot")
+        fold = cls.__new__(cls)
+        fold.learner = saving.unpack(ERKLE, arrays, meta, "The snapshot")
+        try:
+            fold.sequence = int(meta["sequence"])
+            held: dict[str, NDArray[Any]] = under("held", arrays)
+            fold._held_at, fold._held_wrong = held["at"].tolist(), held["wrong"].tolist()
+        except (KeyError, TypeError, ValueError) as error:
+            raise FileError(f"The snapshot: is not whole ({error}); the log will be read instead.") from error
+        return fold, under("shown", arrays).get("map")

@@ -1,0 +1,226 @@
+"""The learner of one study: it reads the log, learns, and publishes what it knows.
+
+Of several processes one owns the learner and folds the log; it keeps a snapshot now and then. The others look at those
+snapshots. An answer is never passed from process to process: it is in the log, where everybody finds it.
+"""
+
+import logging
+import threading
+import time
+
+import numpy as np
+from numpy.typing import NDArray
+
+from erkle.files import FileError
+from erkle.service.learning.columns import Columns
+from erkle.service.learning.fold import Fold
+from erkle.service.learning.pending import Pending
+from erkle.service.learning.view import View
+from erkle.store import Answer, Store, StoreError, Study, Unknown
+
+__all__ = ["Learning"]
+
+LEASE = 15.0
+_PAGE = 500
+# Answers that come within this time are learned together: one look at the log for all of them.
+_TOGETHER = 0.01
+# How often to look for news that nobody tells of, at first and after a while without any.
+_SOON, _LATE = 0.25, 2.0
+# Seconds between two snapshots, at least, and how many times what one takes.
+_SNAPSHOT, _SHARE = 15.0, 50.0
+
+log = logging.getLogger("erkle.service")
+
+
+class Learning:
+    """What is known of a study now, and the thread that sees to it.
+
+    Attributes
+    ----------
+    view : View or None
+        What has been learned; replaced as a whole, and never changed.
+    ready : bool
+        Whether the view has ever been up to date.
+    owns : bool
+        Whether this process folds the log.
+    """
+
+    def __init__(self, store: Store, study: Study, process: str) -> None:
+        self.study = study.id
+        self.n_objects = study.n_objects
+        self.view: View | None = None
+        self.shown: NDArray[np.float64] | None = None
+        self.ready = self.owns = False
+        self.columns = Columns()
+        self.reading = threading.Lock()
+        self.pending = Pending()
+        self._store, self._process = store, process
+        self._roster = study.roster
+        self._fold: Fold | None = None
+        self._fence: int | None = None
+        self._heard, self._stopping = threading.Event(), threading.Event()
+        self._saved_at, self._save_takes, self._saved = time.monotonic(), 0.0, 0
+        self._lease_due = self._look_due = 0.0
+        self._quiet = 0
+        self._thread = threading.Thread(target=self._run, name=f"erkle-learner-{study.id}", daemon=True)
+        self._thread.start()
+
+    @property
+    def alive(self) -> bool:
+        """Whether it still learns."""
+        return self._thread.is_alive() and not self._stopping.is_set()
+
+    @property
+    def lag(self) -> int:
+        """Answers that have been read and not learned yet."""
+        return max(0, self.columns.sequence - (self.view.sequence if self.view else 0))
+
+    def heard(self) -> None:
+        """There is a new answer in the log, or the roster has changed."""
+        self._heard.set()
+
+    def put_off(self) -> None:
+        """Go on owning the learner, however long a fit takes just now."""
+        if self.owns:
+            try:
+                self.owns = self._store.renew(self.study, self._process, LEASE)
+            except (StoreError, Unknown) as trouble:
+                log.warning("a lease could not be put off", extra={"trouble": str(trouble)})
+
+    def stop(self) -> None:
+        """End soon."""
+        self._stopping.set()
+        self._heard.set()
+
+    def close(self) -> None:
+        """End, with a snapshot, and wait for it."""
+        self.stop()
+        self._thread.join()
+
+    def _run(self) -> None:
+        try:
+            self.pending.add(self._store.pending(self.study))
+            while not self._stopping.is_set():
+                self._look()
+        except Unknown:
+            log.info("a study has been deleted; its learner ends")
+        except Exception:
+            log.exception("a learner has ended; it begins anew when it is next needed")
+        finally:
+            self._stopping.set()
+            self._end()
+
+    def _look(self) -> None:
+        """One look at what is new."""
+        try:
+            self._follow_roster()
+            self._seek_lease()
+            news = self._read() if self.owns else self._watch()
+        except Unknown:
+            raise
+        except StoreError as trouble:
+            # A full disk, or a database that has gone away: nothing is lost, for the log decides.
+            log.warning("the learner waits for the database", extra={"trouble": str(trouble)})
+            self._stopping.wait(1.0)
+            return
+        if not news:
+            self._quiet += 1
+            self._heard.wait(_SOON if self._quiet < 100 else _LATE)
+        else:
+            self._quiet = 0
+            self._stopping.wait(_TOGETHER)
+        self._heard.clear()
+
+    def _follow_roster(self) -> None:
+        if time.monotonic() < self._look_due and not self._heard.is_set():
+            return
+        roster = self._store.study(self.study).roster
+        self._look_due = time.monotonic() + _SOON
+        if roster != self._roster:
+            # Somebody was excluded or included again: learn anew, while the old view stands.
+            self._roster, self._fold = roster, None
+
+    def _seek_lease(self) -> None:
+        if not self.owns:
+            self._fold = None
+            if time.monotonic() >= self._lease_due:
+                self._fence = self._store.acquire(self.study, self._process, LEASE)
+                self.owns = self._fence is not None
+                self._lease_due = time.monotonic() + 2.0
+
+    def _read(self) -> bool:
+        """Read on and learn; whether there was anything."""
+        if self._fold is None:
+            self._fold = self._restored() or Fold(self.n_objects)
+        page = self._page(self._fold.sequence)
+        self._fold.learn(page)
+        self._note(page)
+        if page or self.view is None:
+            self._publish(self._fold)
+        self.ready = self.ready or len(page) < _PAGE
+        self._keep(self._fold)
+        return bool(page)
+
+    def _watch(self) -> bool:
+        """Another process learns: read the log for the tables, and its snapshots for the map."""
+        page = self._page(self.columns.sequence)
+        self._note(page)
+        if time.monotonic() - self._saved_at > _LATE:
+            self._saved_at = time.monotonic()
+            fold = self._restored()
+            if fold is not None and (self.view is None or fold.sequence > self.view.sequence):
+                self._publish(fold)
+                self.ready = True
+        return bool(page)
+
+    def _page(self, after: int) -> list[Answer]:
+        return list(self._store.log(self.study, after, _PAGE, include_excluded=True))
+
+    def _note(self, page: list[Answer]) -> None:
+        """Columns know every answer once, even where the fold begins again or begins late."""
+        with self.reading:
+            known = self.columns.sequence
+            if page and page[0].sequence > known + 1:
+                for missing in self._missing(known, page[0].sequence):
+                    self.columns.add([missing])
+            self.columns.add(answer for answer in page if answer.sequence > known)
+
+    def _missing(self, after: int, before: int) -> list[Answer]:
+        found = self._store.log(self.study, after, before - after - 1, include_excluded=True)
+        return [answer for answer in found if answer.sequence < before]
+
+    def _publish(self, fold: Fold) -> None:
+        self.view = View.of(fold.learner, fold.sequence, fold.held_out)
+
+    def _restored(self) -> Fold | None:
+        for snapshot in self._store.snapshots(self.study):
+            try:
+                fold, shown = Fold.from_bytes(snapshot.data)
+            except FileError as trouble:
+                log.warning("a snapshot cannot be used", extra={"trouble": str(trouble)})
+                continue
+            if fold.learner.n_objects_ == self.n_objects:
+                self.shown = shown if self.shown is None else self.shown
+                return fold
+        return None
+
+    def _keep(self, fold: Fold, at_once: bool = False) -> None:
+        wait = max(_SNAPSHOT, _SHARE * self._save_takes)
+        if fold.sequence <= self._saved or not (at_once or time.monotonic() - self._saved_at > wait):
+            return
+        begun = time.monotonic()
+        data = fold.to_bytes(self.shown)
+        self._store.save_snapshot(self.study, fold.sequence, self._roster, data, self._fence)
+        self._saved, self._saved_at = fold.sequence, time.monotonic()
+        self._save_takes = self._saved_at - begun
+
+    def _end(self) -> None:
+        if not self.owns:
+            return
+        try:
+            if self._fold is not None:
+                self._keep(self._fold, at_once=True)
+            self._store.release(self.study, self._process)
+        except (StoreError, Unknown) as trouble:
+            log.warning("no last snapshot was kept", extra={"trouble": str(trouble)})
+        self.owns = False

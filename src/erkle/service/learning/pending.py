@@ -1,0 +1,43 @@
+"""Questions that are out: whoever is asked next is asked something else."""
+
+import threading
+from collections.abc import Iterable
+
+from erkle.store import Issued
+from erkle.store.clock import Clock, now
+
+__all__ = ["Pending"]
+
+Query = tuple[int, int, int]
+
+
+class Pending:
+    """Questions of one study by their tokens, until they are answered, given up or expired."""
+
+    def __init__(self, clock: Clock = now) -> None:
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._out: dict[str, tuple[Query, int]] = {}
+
+    def add(self, issued: Iterable[Issued]) -> None:
+        """They have been asked."""
+        with self._lock:
+            for each in issued:
+                self._out[each.token] = (each.head, each.o1, each.o2), each.expires_at
+
+    def drop(self, token: str) -> None:
+        """It has been answered, or never will be."""
+        with self._lock:
+            self._out.pop(token, None)
+
+    def queries(self) -> list[Query]:
+        """Those that may still be answered."""
+        at = self._clock()
+        with self._lock:
+            over = [token for token, (_, expires_at) in self._out.items() if expires_at <= at]
+            for token in over:
+                del self._out[token]
+            return [query for query, _ in self._out.values()]
+
+    def __len__(self) -> int:
+        return len(self._out)

@@ -1,0 +1,84 @@
+"""A view: what a learner knows at one moment, for those who ask and show while it goes on learning in its thread."""
+
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from erkle import triplets
+from erkle.online import ERKLE
+from erkle.online.record import Curve
+
+__all__ = ["View"]
+
+Floats = NDArray[np.float64]
+
+
+class View(NamedTuple):
+    """Numbers that nobody changes any more. To a strategy it is a learner.
+
+    Attributes
+    ----------
+    sequence : int
+        How far in the log it has come.
+    places : (n, r) array
+        Coordinates.
+    shifts : (n,) array
+        Squared distance of each object from all others besides.
+    """
+
+    sequence: int
+    n_learned: int
+    places: Floats
+    shifts: Floats
+    temperature_: float
+    n_heads_: NDArray[np.int64]
+    n_appearances_: NDArray[np.int64]
+    history_: NDArray[np.int32]
+    prequential: Curve
+    held_out: Curve
+    chosen: str
+
+    @classmethod
+    def of(cls, learner: ERKLE, sequence: int, held_out: Curve) -> Self:
+        """What it knows now."""
+        return cls(
+            sequence=sequence,
+            n_learned=learner.n_triplets_seen_,
+            places=learner.coordinates(np.arange(learner.n_objects_)),
+            shifts=learner.shifts_,
+            temperature_=learner.temperature_,
+            n_heads_=learner.n_heads_,
+            n_appearances_=learner.n_appearances_,
+            history_=learner.history_,
+            prequential=learner.curve_,
+            held_out=held_out,
+            chosen=_chosen(learner),
+        )
+
+    @property
+    def n_objects_(self) -> int:
+        """Number of objects."""
+        return len(self.places)
+
+    def partial_fit(self, answers: ArrayLike) -> Self:
+        """Strategies begin learners that are new; this one is not."""
+        return self
+
+    def coordinates(self, ids: ArrayLike) -> Floats:
+        """Coordinates of some objects."""
+        return np.asarray(self.places[np.asarray(ids)])
+
+    def decision_function(self, X: ArrayLike) -> Floats:
+        """d²(a, c) - d²(a, b) of each row (a, b, c): positive where a is nearer to b."""
+        T = triplets.check(X, self.n_objects_)
+        a, b, c = (self.places[ids] for ids in T.T)
+        near = ((a - b) ** 2).sum(axis=1) + self.shifts[T[:, 1]]
+        far = ((a - c) ** 2).sum(axis=1) + self.shifts[T[:, 2]]
+        return np.asarray(far - near)
+
+
+def _chosen(learner: ERKLE) -> str:
+    """The setting that leads, in words."""
+    setting: dict[str, Any] = learner.selection_[0].setting
+    return ", ".join(f"{name} {value:g}" for name, value in setting.items() if value)

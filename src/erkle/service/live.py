@@ -1,0 +1,126 @@
+"""What a researcher watches: numbers, curves, and a map that does not jump, each counted from columns in memory."""
+
+import math
+import threading
+import time
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from erkle.embedding import align, principal
+from erkle.online.record import Curve
+from erkle.online.stopping import Forecast, forecast
+from erkle.service.learning import Learning, View
+from erkle.store import Store
+from erkle.store.clock import now
+
+__all__ = ["Board"]
+
+_MINUTE = 60_000_000
+_N_MINUTES = 30
+
+
+class Board:
+    """The dashboard of one study.
+
+    Parameters
+    ----------
+    store : Store
+    learning : Learning
+    """
+
+    def __init__(self, store: Store, learning: Learning) -> None:
+        self._store, self.learning = store, learning
+        self._lock = threading.Lock()
+        self._map: dict[str, Any] | None = None
+        self._counted: tuple[float, dict[str, Any]] = (0.0, {})
+
+    def live(self, target: float) -> dict[str, Any]:
+        """Everything that changes while people answer."""
+        view = self.learning.view
+        return {
+            **self._counts(),
+            "per_minute": self._per_minute(),
+            "pending": len(self.learning.pending),
+            "learned": view.n_learned if view else 0,
+            "learner": self._learner(view),
+            "map": self.map(),
+            "curves": {"prequential": _curve(view and view.prequential), "held_out": _curve(view and view.held_out)},
+            "stopping": _stopping(view, target),
+        }
+
+    def map(self) -> dict[str, Any] | None:
+        """Coordinates in the plane, turned onto those that were shown before; None before the first answer."""
+        view = self.learning.view
+        if view is None or view.n_learned == 0:
+            return None
+        with self._lock:
+            if self._map is None or self._map["sequence"] != view.sequence:
+                self.learning.shown = shown = _plane(view, self.learning.shown)
+                self._map = {"sequence": view.sequence, "points": np.round(shown, 4).tolist()}
+            return self._map
+
+    def _learner(self, view: View | None) -> dict[str, Any]:
+        learning = self.learning
+        return {
+            "ready": learning.ready,
+            "own": learning.owns,
+            "sequence": view.sequence if view else 0,
+            "chosen": view.chosen if view else "",
+        }
+
+    def _counts(self) -> dict[str, Any]:
+        """Sums over tables; several who watch share them."""
+        with self._lock:
+            at, found = self._counted
+            if time.monotonic() - at > 1.0:
+                study, counts = self._store.study(self.learning.study), self._store.counts(self.learning.study)
+                found = {
+                    "state": study.state,
+                    "participants": counts.participants,
+                    "skips": counts.skips,
+                    "refusals": counts.refusals,
+                    "strategies": [
+                        dict(zip(("strategy", "kind", "asked", "answered"), row, strict=True))
+                        for row in self._store.strategies(self.learning.study)
+                    ],
+                }
+                self._counted = time.monotonic(), found
+            with self.learning.reading:
+                columns = self.learning.columns
+                lately = columns.answered_at > now() - 5 * _MINUTE
+                active = len(np.unique(columns.participant[lately]))
+                return {**found, "answers": len(columns), "active_participants": active}
+
+    def _per_minute(self) -> list[int]:
+        with self.learning.reading:
+            age = (now() - self.learning.columns.answered_at) // _MINUTE
+        recent = age[(age >= 0) & (age < _N_MINUTES)]
+        counts: list[int] = np.bincount(recent, minlength=_N_MINUTES)[::-1].tolist()
+        return counts
+
+
+def _plane(view: View, before: NDArray[np.float64] | None) -> NDArray[np.float64]:
+    """The two longest axes, of mean length 1, turned onto the map before."""
+    X = principal(view.places)[:, :2]
+    X = np.pad(X, ((0, 0), (0, 2 - X.shape[1])))
+    size = math.sqrt(float((X**2).sum(axis=1).mean()))
+    X = X / size if size > 0.0 else X
+    return X if before is None or before.shape != X.shape else align(X, before)
+
+
+def _curve(curve: Curve | None) -> list[dict[str, float]]:
+    if curve is None:
+        return []
+    rows = zip(curve.n_learned.tolist(), curve.n_answers.tolist(), curve.n_wrong.tolist(), strict=True)
+    return [{"n": n, "error": wrong / answers, "answers": answers} for n, answers, wrong in rows]
+
+
+def _stopping(view: View | None, target: float) -> dict[str, Any] | None:
+    """How many more answers the wanted error takes, by the questions that were drawn at random."""
+    if view is None or view.held_out.n_answers.sum() < 20:
+        return None
+    told: Forecast = forecast(view.held_out, target, view.n_learned)
+    numbers = {name: value if math.isfinite(value) else None for name, value in told._asdict().items()}
+    return {"sentence": str(told), **numbers}
