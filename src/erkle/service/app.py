@@ -2,47 +2,94 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from typing import Any
 
+from anyio import CapacityLimiter
 from anyio.to_thread import run_sync
 from fastapi import FastAPI
+from starlette.middleware.gzip import GZipMiddleware
 
-from erkle.service import errors, routes
+from erkle.service import documentation, errors, routes
+from erkle.service.addressing import Addressing
+from erkle.service.bodies import BodyLimit
 from erkle.service.configuration import Configuration
+from erkle.service.headers import Headers
+from erkle.service.limits import Limits
+from erkle.service.logs import log_as_json
+from erkle.service.metrics import Exposition
+from erkle.service.observing import Observing
+from erkle.service.origins import Origins
+from erkle.service.routes.pages import STATIC, Files
 from erkle.store import Store
 
-__all__ = ["create_app", "from_environment"]
+__all__ = ["SERVER", "create_app", "from_environment"]
+
+SERVER: dict[str, Any] = {
+    # Whom to believe about addresses, and what to log, is decided here and not by the server.
+    "proxy_headers": False,
+    "server_header": False,
+    "access_log": False,
+    "ws": "none",
+    "timeout_graceful_shutdown": 5,
+    "timeout_keep_alive": 30,
+}
+"""Options of ``uvicorn.run`` that go with the application."""
+
+_HASHING_AT_ONCE = 2
 
 
 def create_app(configuration: Configuration) -> FastAPI:
     """The application of a configuration; it opens the database when it is started."""
-    app = FastAPI(title="erkle", lifespan=_lifespan, docs_url=None, redoc_url=None)
+    app = FastAPI(
+        **documentation.ABOUT,
+        lifespan=_lifespan,
+        redirect_slashes=False,
+        # It would tell others what our logs do not.
+        telemetry={"tracing": False, "metrics": False, "logs": False, "operation_spans": False},
+    )
     app.state.configuration = configuration
+    app.state.limits = Limits(configuration)
     errors.install(app)
     for router in routes.routers():
         app.include_router(router)
+    app.mount("/static", GZipMiddleware(Files(directory=STATIC), minimum_size=2000))
+    documentation.install(app)
+    _guard(app, configuration)
     return app
 
 
 def from_environment() -> FastAPI:
     """The application as a worker process makes it: ``uvicorn --factory erkle.service:from_environment``."""
+    log_as_json()
     return create_app(Configuration())
+
+
+def _guard(app: FastAPI, configuration: Configuration) -> None:
+    """Put in place what every request passes; the one that is added last is passed first."""
+    app.add_middleware(Origins, configuration=configuration)
+    app.add_middleware(BodyLimit, configuration=configuration)
+    app.add_middleware(Addressing, configuration=configuration)
+    app.add_middleware(Observing)
+    app.add_middleware(Headers, configuration=configuration)
 
 
 @asynccontextmanager
 async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     configuration: Configuration = app.state.configuration
     configuration.data.mkdir(parents=True, exist_ok=True)
-    store = await run_sync(Store, configuration.place)
-    app.state.store, app.state.engine = store, None
+    app.state.hashing = CapacityLimiter(_HASHING_AT_ONCE)
+    store = app.state.store = await run_sync(Store, configuration.place)
     try:
-        try:
-            from erkle.service.learning import Engine
+        # Not at the top: these load the compiled learners.
+        from erkle.service.learning import Engine
+        from erkle.service.taking import Reception
 
-            app.state.engine = Engine(store)
-        except ImportError:
-            pass
-        yield
+        engine = app.state.engine = await run_sync(Engine, store)
+        try:
+            app.state.reception = Reception(store, engine)
+            app.state.exposition = Exposition(store, engine)
+            yield
+        finally:
+            await run_sync(engine.close)
     finally:
-        if app.state.engine is not None:
-            await run_sync(app.state.engine.close)
         await run_sync(store.close)

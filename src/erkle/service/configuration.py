@@ -18,7 +18,7 @@ _MB = 1_000_000
 
 
 class Rate(BaseSettings):
-    """At most ``burst`` at once, and ``per_second`` in the long run; a rate of 0 never comes back."""
+    """At most ``burst`` at once, and ``per_second`` in the long run; a rate of 0 is no limit."""
 
     model_config = SettingsConfigDict(frozen=True, extra="forbid")
 
@@ -43,6 +43,7 @@ class Configuration(BaseSettings):
     upload_bytes: PositiveInt = 200 * _MB
 
     login_rate: Rate = Rate(per_second=0.1, burst=10)
+    login_name_rate: Rate = Rate(per_second=1, burst=100)
     login_address_rate: Rate = Rate(per_second=0.5, burst=30)
     # A whole class may sit behind one address.
     join_rate: Rate = Rate(per_second=2, burst=300)

@@ -6,26 +6,21 @@ cookie sent along, but cannot read the token.
 
 import secrets
 from typing import TYPE_CHECKING, Annotated
+from urllib.parse import urlsplit
 
 from fastapi import Depends, Request, Security
 from fastapi.security import APIKeyCookie, APIKeyHeader
 
 from erkle.service.configuration import Configuration
 from erkle.service.errors import Problem
-from erkle.store import Store, Study, Unknown
-from erkle.store.outside import is_id
-
-try:
-    from erkle.store import Account, Session
-except ImportError:  # until the store has accounts
-    Account = Session = object  # type: ignore[assignment,misc]
+from erkle.service.sessions import COOKIE, found
+from erkle.store import Account, Session, Store, Study, Unknown
 
 if TYPE_CHECKING:
     from erkle.service.learning import Engine
 
-__all__ = ["COOKIE", "AccountDep", "AdminDep", "ConfigurationDep", "EngineDep", "SessionDep", "StoreDep", "StudyDep"]
+__all__ = ["AccountDep", "AdminDep", "ConfigurationDep", "EngineDep", "OwnPage", "SessionDep", "StoreDep", "StudyDep"]
 
-COOKIE = "erkle_session"
 _SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 
 _cookie = APIKeyCookie(name=COOKIE, auto_error=False, description="Given by /api/login.")
@@ -59,7 +54,7 @@ def _session(
     cookie: Annotated[str | None, Security(_cookie)],
     token: Annotated[str | None, Security(_header)],
 ) -> Session:
-    session = store.session(cookie) if is_id(cookie) and cookie is not None else None
+    session = found(store, cookie)
     if session is None:
         raise Problem(401, "signed-out", "You are not signed in; sign in first.")
     # As bytes, for a header may hold what is not ASCII.
@@ -88,11 +83,27 @@ AdminDep = Annotated[Account, Depends(_admin)]
 
 
 def _study(study: str, store: StoreDep, account: AccountDep) -> Study:
-    found = store.study(study)
+    try:
+        found = store.study(study)
+    except Unknown:
+        found = None
     # Whether somebody else has such a study is not said.
-    if not account.admin and found.owner != account.id:
-        raise Unknown(f"There is no study {study!r}.")
+    if found is None or not (account.admin or found.owner == account.id):
+        raise Problem(404, "unknown", "You have no such study; look at the list of your studies.")
     return found
 
 
 StudyDep = Annotated[Study, Depends(_study)]
+
+
+async def _own_page(request: Request) -> None:
+    """Refuse what a foreign page sends where there is no session yet to prove that it was ours."""
+    site, origin = request.headers.get("sec-fetch-site"), request.headers.get("origin")
+    foreign = site not in (None, "same-origin", "none")
+    if origin is not None and site is None:
+        foreign = urlsplit(origin).netloc.lower() != request.headers.get("host", "").lower()
+    if foreign:
+        raise Problem(403, "foreign", "Another site's page sent this; open the page of this server and sign in there.")
+
+
+OwnPage = Depends(_own_page)

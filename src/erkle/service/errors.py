@@ -1,26 +1,33 @@
 """Every error of the service has one form: a reason for programs, and a sentence for people.
 
-``{"error": {"reason": "no-such-study", "sentence": "There is no such study."}}``. What was not expected is told to
-nobody outside; `erkle.service.observing` answers and logs it.
+``{"error": {"reason": "unknown", "sentence": "There is no such study."}}``. What was not expected is told to nobody
+outside; `erkle.service.observing` answers and logs it.
 """
 
+import logging
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
-from pydantic import BaseModel
+from pydantic import BaseModel, ValidationError
 from starlette.exceptions import HTTPException
 
+from erkle.service.logs import frames
 from erkle.store import NotAllowed, StoreError, Unknown
 
-__all__ = ["ErrorOut", "Problem", "install", "problems"]
+__all__ = ["ErrorBody", "ErrorOut", "Problem", "install", "problems", "validation_sentence"]
 
-_REASONS = {404: ("not-found", "There is nothing here."), 405: ("method", "This address does not take this method.")}
+_log = logging.getLogger("erkle.errors")
+_HTTP = {
+    400: ("unreadable", "The body of the request cannot be read; send JSON, or a form where there are files."),
+    404: ("not-found", "There is nothing at this address."),
+    405: ("method", "This address does not take this method."),
+}
 
 
-class Problem(Exception):
+class Problem(HTTPException):
     """What the service does not do, with an HTTP status, a reason for programs and a sentence for people.
 
     Parameters
@@ -28,7 +35,7 @@ class Problem(Exception):
     status : int
         From 400.
     reason : str
-        A word or two for programs, such as ``"not-open"``.
+        A word or two for programs, such as ``"not-open"``; the same for all people, for it is logged.
     sentence : str
         What was got, what was wanted, what to do.
     besides : mapping, optional
@@ -45,13 +52,15 @@ class Problem(Exception):
         besides: Mapping[str, Any] | None = None,
         headers: Mapping[str, str] | None = None,
     ) -> None:
-        super().__init__(sentence)
+        super().__init__(status, sentence, headers)
         self.status, self.reason, self.sentence = status, reason, sentence
-        self.besides, self.headers = dict(besides or {}), headers
+        self.besides = dict(besides or {})
 
     def response(self) -> JSONResponse:
         """The response that tells it."""
-        error = {"reason": self.reason, "sentence": self.sentence}
+        # A sentence may quote half a surrogate pair, which no response can hold.
+        sentence = self.sentence.encode("utf-8", "replace").decode()
+        error = {"reason": self.reason, "sentence": sentence}
         return JSONResponse({"error": error, **self.besides}, self.status, headers=self.headers)
 
 
@@ -75,54 +84,55 @@ def problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
 
 def install(app: FastAPI) -> None:
     """Answer every error in the one form."""
-    app.add_exception_handler(Problem, _problem)
-    app.add_exception_handler(StoreError, _store_error)
-    app.add_exception_handler(ValueError, _value_error)
-    app.add_exception_handler(RequestValidationError, _invalid)
-    app.add_exception_handler(HTTPException, _http)
+    for kind in (HTTPException, RequestValidationError, ValueError):
+        app.add_exception_handler(kind, _answer)
 
 
-# Handlers are coroutines because Starlette would send a plain function to a thread.
-async def _problem(request: Request, error: Exception) -> JSONResponse:
-    assert isinstance(error, Problem)
-    return error.response()
+# A coroutine, for Starlette sends a plain function to a thread.
+async def _answer(request: Request, error: Exception) -> JSONResponse:
+    problem = _problem(error)
+    if problem.status == 503 or type(error) is ValueError:
+        _log.warning("refused", extra={**frames(error), "reason": problem.reason})
+    request.scope["erkle.reason"] = problem.reason
+    return problem.response()
 
 
-async def _store_error(request: Request, error: Exception) -> JSONResponse:
-    if isinstance(error, Unknown):
-        return Problem(404, "unknown", str(error)).response()
-    if isinstance(error, NotAllowed):
-        return Problem(409, "not-allowed", str(error)).response()
-    return Problem(400, "refused", str(error)).response()
+def _problem(error: Exception) -> Problem:
+    match error:
+        case Problem():
+            return error
+        case HTTPException():
+            reason, sentence = _HTTP.get(error.status_code, ("http", str(error.detail)))
+            return Problem(error.status_code, reason, sentence, headers=error.headers)
+        case RequestValidationError():
+            return Problem(422, "invalid", validation_sentence(error.errors()))
+        case ValidationError():
+            return Problem(422, "invalid", validation_sentence(error.errors(), body=False))
+        case Unknown():
+            return Problem(404, "unknown", str(error))
+        case NotAllowed():
+            return Problem(409, "not-allowed", str(error))
+        case StoreError(__cause__=Exception()):
+            # The disk is full, or the server away: whoever asked may ask again.
+            return Problem(503, "database", "The database cannot be used just now; try again in a while.")
+        case StoreError():
+            return Problem(400, "refused", str(error))
+        case _:
+            return Problem(400, "refused", str(error).partition("\n")[0][:500] or "This cannot be done.")
 
 
-async def _value_error(request: Request, error: Exception) -> JSONResponse:
-    return Problem(400, "refused", str(error)).response()
-
-
-async def _invalid(request: Request, error: Exception) -> JSONResponse:
-    assert isinstance(error, RequestValidationError)
-    return Problem(422, "invalid", validation_sentence(error.errors())).response()
-
-
-async def _http(request: Request, error: Exception) -> JSONResponse:
-    assert isinstance(error, HTTPException)
-    reason, sentence = _REASONS.get(error.status_code, ("http", str(error.detail)))
-    return Problem(error.status_code, reason, sentence, headers=error.headers).response()
-
-
-def validation_sentence(errors: Sequence[Any]) -> str:
+def validation_sentence(errors: Sequence[Any], body: bool = True) -> str:
     """The first things that are wrong with a body, in words.
 
     >>> validation_sentence([{"loc": ("body", "limits", "answers"), "msg": "Input should be greater than 0"}])
     'limits.answers: input should be greater than 0.'
     """
-    told = [_told(error) for error in errors[:3]]
+    told = [_told(error["loc"][1:] if body else error["loc"], str(error["msg"])) for error in errors[:3]]
     more = f" ({len(errors) - 3} more.)" if len(errors) > 3 else ""
     return " ".join(told) + more
 
 
-def _told(error: Mapping[str, Any]) -> str:
-    place = ".".join(str(part) for part in error["loc"][1:]) or "the request"
-    message = str(error["msg"]).removeprefix("Value error, ").rstrip(".")
-    return f"{place[:200]}: {message[:1].lower()}{message[1:500]}."
+def _told(place: Sequence[str | int], message: str) -> str:
+    where = ".".join(map(str, place)) or "the request"
+    message = message.removeprefix("Value error, ").rstrip(".")
+    return f"{where[:200]}: {message[:1].lower()}{message[1:500]}."

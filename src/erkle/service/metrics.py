@@ -1,0 +1,105 @@
+"""Numbers for Prometheus: what this process did, and what the database holds.
+
+What is in the database is counted there when somebody asks, so that it is right with several workers, and after a
+restart. No label names a study or a person.
+"""
+
+import os
+import threading
+import time
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.multiprocess import MultiProcessCollector
+
+from erkle.store import State, Store
+
+if TYPE_CHECKING:
+    from erkle.service.learning import Engine
+
+__all__ = ["REFUSED", "REQUESTS", "Exposition"]
+
+_BUCKETS = (0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10)
+# With several workers, the variable PROMETHEUS_MULTIPROC_DIR names the folder in which they add up.
+_SHARED = "PROMETHEUS_MULTIPROC_DIR" in os.environ
+
+_here = CollectorRegistry()
+REQUESTS = Histogram(
+    "erkle_request_seconds", "Time of requests.", ["method", "route", "status"], buckets=_BUCKETS, registry=_here
+)
+REFUSED = Counter("erkle_refused", "What was not done, by reason.", ["route", "reason"], registry=_here)
+
+
+class Exposition:
+    """What ``/metrics`` says; the database is asked at most once in some seconds."""
+
+    def __init__(self, store: Store, engine: "Engine", seconds: float = 5.0) -> None:
+        self._store, self._engine, self._seconds = store, engine, seconds
+        self._lock = threading.Lock()
+        self._counted: tuple[float, list[Metric]] = (-seconds, [])
+
+    def text(self) -> bytes:
+        """All numbers, in the text format of Prometheus."""
+        registry = CollectorRegistry()
+        if _SHARED:
+            MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
+        else:
+            registry.register(_Collected(_here.collect()))
+        registry.register(_Collected([*self._from_database(), self._lag()]))
+        return generate_latest(registry)
+
+    def _lag(self) -> Metric:
+        lag = sum(learning.lag for learning in self._engine.learnings())
+        return GaugeMetricFamily("erkle_learner_lag_answers", "Answers that have not been learned yet.", value=lag)
+
+    def _from_database(self) -> list[Metric]:
+        with self._lock:
+            if time.monotonic() - self._counted[0] >= self._seconds:
+                self._counted = (time.monotonic(), list(_count(self._store)))
+            return self._counted[1]
+
+
+class _Collected:
+    """Metrics that are there already, as the registry wants them."""
+
+    def __init__(self, metrics: Iterable[Metric]) -> None:
+        self._metrics = list(metrics)
+
+    def collect(self) -> Iterable[Metric]:
+        return self._metrics
+
+
+def _count(store: Store) -> Iterable[Metric]:
+    studies = store.studies()
+    counts = [store.counts(study.id) for study in studies]
+    states = GaugeMetricFamily("erkle_studies", "Studies.", labels=["state"])
+    for state in State:
+        states.add_metric([state.value], sum(study.state is state for study in studies))
+    yield states
+    yield CounterMetricFamily(
+        "erkle_answers", "Answers that were acknowledged.", value=sum(count.answers for count in counts)
+    )
+    yield CounterMetricFamily("erkle_skips", "Questions that were skipped.", value=sum(count.skips for count in counts))
+    yield from _strategies(store, [study.id for study in studies])
+    yield GaugeMetricFamily(
+        "erkle_open_participants",
+        "Participants of open studies who have an open question.",
+        value=sum(
+            len({issued.participant for issued in store.pending(study.id)})
+            for study in studies
+            if study.state is State.OPEN
+        ),
+    )
+
+
+def _strategies(store: Store, studies: list[str]) -> Iterable[Metric]:
+    asked: dict[tuple[str, str], int] = {}
+    for study in studies:
+        for strategy, kind, n_asked, _ in store.strategies(study):
+            asked[strategy, kind] = asked.get((strategy, kind), 0) + n_asked
+    family = CounterMetricFamily("erkle_questions", "Questions that were issued.", labels=["strategy", "kind"])
+    for (strategy, kind), number in sorted(asked.items()):
+        family.add_metric([strategy, kind], number)
+    yield family
