@@ -7,7 +7,6 @@ was sent to, nothing is written to the disk, and a ZIP in a ZIP is refused.
 import re
 import stat
 import zipfile
-import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
@@ -101,7 +100,10 @@ class Files:
         try:
             with part.open() as file:
                 return b"".join(self._counted(name, file, part.packed))
-        except (zipfile.BadZipFile, zlib.error, EOFError, OSError, RuntimeError):
+        except FileError:
+            raise
+        # Damage shows as BadZipFile, zlib.error, EOFError, OSError, ValueError, RuntimeError, struct.error and more.
+        except Exception:
             raise FileError(f"{name}: is cut short or damaged; send it again.") from None
 
     def _counted(self, name: str, file: IO[bytes], packed: int | None) -> Iterator[bytes]:
