@@ -12,10 +12,12 @@ if not (find_spec("sqlalchemy") and find_spec("alembic")):
 
 from erkle.store.accounts import Account
 from erkle.store.answering import Acknowledged, Skipped
-from erkle.store.errors import Full, NotAllowed, StoreError, Unknown
+from erkle.store.errors import Full, NotAllowed, StoreError, Unavailable, Unknown
+from erkle.store.importing import Imported
 from erkle.store.ledger import Entry
 from erkle.store.links import Link, Purpose
-from erkle.store.log import Answer, Counts
+from erkle.store.log import Answer, Counts, Skip
+from erkle.store.media import Medium
 from erkle.store.participants import Participant, Standing
 from erkle.store.questions import Issued, Kind, Query
 from erkle.store.refusals import Reason, Refusal, Refused
@@ -32,9 +34,11 @@ __all__ = [
     "Counts",
     "Entry",
     "Full",
+    "Imported",
     "Issued",
     "Kind",
     "Link",
+    "Medium",
     "NotAllowed",
     "Object",
     "Participant",
@@ -44,6 +48,7 @@ __all__ = [
     "Refusal",
     "Refused",
     "Session",
+    "Skip",
     "Skipped",
     "Snapshot",
     "Standing",
@@ -52,5 +57,6 @@ __all__ = [
     "StoreError",
     "Study",
     "Transaction",
+    "Unavailable",
     "Unknown",
 ]

@@ -16,7 +16,7 @@ from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError
 
 from erkle.files import write_atomically
-from erkle.store.errors import StoreError
+from erkle.store.errors import StoreError, Unavailable
 from erkle.store.migrating import is_current, migrate
 from erkle.store.sharing import Sharing
 
@@ -132,7 +132,7 @@ class Database:
             sentence = _sentence(error)
             if sentence is None:
                 raise
-            raise StoreError(f"{self.name}: {sentence}.") from error
+            raise Unavailable(f"{self.name}: {sentence}.") from error
 
 
 def _url(place: Pathlike) -> URL:

@@ -1,6 +1,6 @@
 """What the store cannot do, in one sentence."""
 
-__all__ = ["Full", "NotAllowed", "StoreError", "Unknown"]
+__all__ = ["Full", "NotAllowed", "StoreError", "Unavailable", "Unknown"]
 
 
 class StoreError(ValueError):
@@ -24,3 +24,7 @@ class NotAllowed(StoreError):
 
 class Full(NotAllowed):
     """A study that has as many participants as it takes."""
+
+
+class Unavailable(StoreError):
+    """A database that cannot be used now: its disk is full, say. Nothing has changed, and one may try again."""

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError
 
-from erkle.store.errors import StoreError
+from erkle.store.errors import Unavailable
 
 __all__ = ["Sharing"]
 
@@ -132,5 +132,5 @@ class _Write:
         if self.error is not None:
             raise self.error
         if not self.committed:
-            raise StoreError("The write was interrupted and may not have happened; do it again.")
+            raise Unavailable("The write was interrupted and may not have happened; do it again.")
         return self.value
