@@ -15,7 +15,7 @@ from pydantic import BaseModel, ValidationError
 from starlette.exceptions import HTTPException
 
 from erkle.service.logs import frames
-from erkle.store import NotAllowed, StoreError, Unknown
+from erkle.store import NotAllowed, StoreError, Unavailable, Unknown
 
 __all__ = ["ErrorBody", "ErrorOut", "Problem", "install", "problems", "validation_sentence"]
 
@@ -112,7 +112,7 @@ def _problem(error: Exception) -> Problem:
             return Problem(404, "unknown", str(error))
         case NotAllowed():
             return Problem(409, "not-allowed", str(error))
-        case StoreError(__cause__=Exception()):
+        case Unavailable():
             # The disk is full, or the server away: whoever asked may ask again.
             return Problem(503, "database", "The database cannot be used just now; try again in a while.")
         case StoreError():
