@@ -10,7 +10,7 @@ from typing import Any, TypeVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from erkle.files import FileError, load_npz, save_npz
+from erkle.files import FileError, load_npz, npz_to_bytes, save_npz
 from erkle.kernels.low_rank import LowRank
 from erkle.losses import LOSSES, Loss, check_loss
 from erkle.online.consolidation import Consolidation
@@ -21,7 +21,7 @@ from erkle.online.replay import Replay, generator
 from erkle.online.settings import check_settings
 from erkle.steps import STEPS, Step, check_step
 
-__all__ = ["load", "pack", "save", "unpack"]
+__all__ = ["load", "pack", "save", "to_bytes", "unpack"]
 
 Learner = TypeVar("Learner")
 
@@ -32,6 +32,15 @@ _LARGEST_MATRIX = 5000
 
 def save(learner: Any, path: str | PathLike[str], labels: list[str] | None) -> None:
     """Write a fitted learner, the kernel as it is given to users and, optionally, the names of its objects."""
+    save_npz(path, *_contents(learner, labels))
+
+
+def to_bytes(learner: Any, labels: list[str] | None = None) -> bytes:
+    """What `save` would write."""
+    return npz_to_bytes(*_contents(learner, labels))
+
+
+def _contents(learner: Any, labels: list[str] | None) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
     if labels is not None and len(labels) != learner.n_objects_:
         raise ValueError(f"There are {len(labels)} labels for {learner.n_objects_} objects; pass one for each.")
     arrays, meta = pack(learner)
@@ -41,7 +50,7 @@ def save(learner: Any, path: str | PathLike[str], labels: list[str] | None) -> N
         arrays["kernel"] = learner.kernel_
     if labels is not None:
         arrays["labels"] = np.array(labels, dtype=np.str_)
-    save_npz(path, arrays, meta)
+    return arrays, meta
 
 
 def load(kind: type[Learner], path: str | PathLike[str], loss: Loss | None, step: Step | None) -> Learner:

@@ -11,7 +11,7 @@ from erkle.store import Store
 __all__ = ["Engine"]
 
 # A lease is put off long before it ends, so that a busy machine does not lose one.
-_PUT_OFF = 3.0
+_PUT_OFF = 2.0
 
 
 class Engine:

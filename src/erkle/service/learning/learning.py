@@ -11,16 +11,18 @@ import time
 import numpy as np
 from numpy.typing import NDArray
 
+from erkle.embedding import principal
 from erkle.files import FileError
+from erkle.online import saving
 from erkle.service.learning.columns import Columns
 from erkle.service.learning.fold import Fold
 from erkle.service.learning.pending import Pending
 from erkle.service.learning.view import View
-from erkle.store import Answer, Store, StoreError, Study, Unknown
+from erkle.store import Answer, NotAllowed, Store, StoreError, Study, Unknown
 
 __all__ = ["Learning"]
 
-LEASE = 15.0
+LEASE = 6.0
 _PAGE = 500
 # Answers that come within this time are learned together: one look at the log for all of them.
 _TOGETHER = 0.01
@@ -28,6 +30,8 @@ _TOGETHER = 0.01
 _SOON, _LATE = 0.25, 2.0
 # Seconds between two snapshots, at least, and how many times what one takes.
 _SNAPSHOT, _SHARE = 15.0, 50.0
+# Who wants the kernel of all answers waits so many seconds for it at most.
+_PATIENCE = 60.0
 
 log = logging.getLogger("erkle.service")
 
@@ -52,7 +56,7 @@ class Learning:
         self.shown: NDArray[np.float64] | None = None
         self.ready = self.owns = False
         self.columns = Columns()
-        self.reading = threading.Lock()
+        self.reading, self._folding = threading.Lock(), threading.Lock()
         self.pending = Pending()
         self._store, self._process = store, process
         self._roster = study.roster
@@ -60,7 +64,7 @@ class Learning:
         self._fence: int | None = None
         self._heard, self._stopping = threading.Event(), threading.Event()
         self._saved_at, self._save_takes, self._saved = time.monotonic(), 0.0, 0
-        self._lease_due = self._look_due = 0.0
+        self._lease_due = self._look_due = self._watch_due = 0.0
         self._quiet = 0
         self._thread = threading.Thread(target=self._run, name=f"erkle-learner-{study.id}", daemon=True)
         self._thread.start()
@@ -83,9 +87,33 @@ class Learning:
         """Go on owning the learner, however long a fit takes just now."""
         if self.owns:
             try:
-                self.owns = self._store.renew(self.study, self._process, LEASE)
+                self.owns = self._store.renew(self.study, self._process, LEASE) is not None
             except (StoreError, Unknown) as trouble:
                 log.warning("a lease could not be put off", extra={"trouble": str(trouble)})
+
+    def kernel_npz(self) -> bytes:
+        """The kernel as a file, of all answers that were in the log when it was asked for."""
+        self._wait_for(self._store.last(self.study))
+        with self._folding:
+            fold = self._fold if self.owns else self._restored()
+            if fold is None or fold.learner.n_triplets_seen_ == 0:
+                raise NotAllowed("Nothing has been learned of this study yet; wait for answers.")
+            return saving.to_bytes(fold.learner, [each.name for each in self._store.objects(self.study)])
+
+    def embedding(self) -> NDArray[np.float64]:
+        """A map, (n, 2), by falling variance."""
+        self._wait_for(self._store.last(self.study))
+        if self.view is None or self.view.n_learned == 0:
+            raise NotAllowed("Nothing has been learned of this study yet; wait for answers.")
+        X = principal(self.view.places)[:, :2]
+        return np.pad(X, ((0, 0), (0, 2 - X.shape[1])))
+
+    def _wait_for(self, sequence: int) -> None:
+        """Until so much has been learned; not for long, where another process learns."""
+        until = time.monotonic() + (_PATIENCE if self.owns or not self.ready else 0.0)
+        while (self.view is None or self.view.sequence < sequence) and time.monotonic() < until and self.alive:
+            self.heard()
+            time.sleep(0.02)
 
     def stop(self) -> None:
         """End soon."""
@@ -153,7 +181,8 @@ class Learning:
         if self._fold is None:
             self._fold = self._restored() or Fold(self.n_objects)
         page = self._page(self._fold.sequence)
-        self._fold.learn(page)
+        with self._folding:
+            self._fold.learn(page)
         self._note(page)
         if page or self.view is None:
             self._publish(self._fold)
@@ -165,9 +194,10 @@ class Learning:
         """Another process learns: read the log for the tables, and its snapshots for the map."""
         page = self._page(self.columns.sequence)
         self._note(page)
-        if time.monotonic() - self._saved_at > _LATE:
-            self._saved_at = time.monotonic()
+        if time.monotonic() >= self._watch_due:
+            begun = time.monotonic()
             fold = self._restored()
+            self._watch_due = time.monotonic() + max(_LATE, _SHARE * (time.monotonic() - begun))
             if fold is not None and (self.view is None or fold.sequence > self.view.sequence):
                 self._publish(fold)
                 self.ready = True
