@@ -155,14 +155,14 @@ def _add(connection: Connection, question: RowMapping, sent: Sent, at: int) -> i
         "study": question["study_id"],
         "question": question["id"],
         "choice": sent.choice,
-        "response_ms": _duration(sent.response_ms),
+        "response_ms": duration(sent.response_ms),
         "client": bounded_json(sent.client, _CLIENT),
         "answered_at": at,
     }
     return int(connection.execute(_INSERT, values).scalar_one())
 
 
-def _duration(value: object) -> int | None:
+def duration(value: object) -> int | None:
     """A response time, or None of one that cannot be: that is no reason to lose an answer."""
     return value if type(value) is int and 0 <= value <= _LONGEST_MS else None
 

@@ -12,7 +12,7 @@ from erkle.store import schema, studies
 from erkle.store.outside import Json
 from erkle.store.questions import Kind
 
-__all__ = ["Answer", "Counts", "counts", "page"]
+__all__ = ["Answer", "Counts", "Skip", "counts", "page", "skips", "strategies"]
 
 
 class Answer(NamedTuple):
@@ -32,6 +32,17 @@ class Answer(NamedTuple):
     issued_at: int
     answered_at: int
     excluded: bool
+
+
+class Skip(NamedTuple):
+    """A question that somebody gave up, with a reason in their words."""
+
+    participant: str
+    head: int
+    o1: int
+    o2: int
+    reason: str
+    skipped_at: int
 
 
 class Counts(NamedTuple):
@@ -68,6 +79,31 @@ def counts(connection: Connection, study: str) -> Counts:
         _number_of(schema.refusals).where(schema.refusals.c.study_id == number),
     )
     return Counts(*connection.execute(select(*(each.scalar_subquery() for each in sums))).one())
+
+
+def skips(connection: Connection, study: str) -> list[Skip]:
+    """All questions that were given up, the first first."""
+    q, s = schema.questions.c, schema.skips.c
+    query = (
+        select(schema.participants.c.public_id, q.head, q.o1, q.o2, s.reason, s.skipped_at)
+        .select_from(schema.skips.join(schema.questions).join(schema.participants))
+        .where(q.study_id == studies.find(connection, study)["id"])
+        .order_by(s.skipped_at, s.question_id)
+    )
+    return [Skip(*row) for row in connection.execute(query)]
+
+
+def strategies(connection: Connection, study: str) -> list[tuple[str, str, int, int]]:
+    """How often each strategy has asked each kind of question, and how many of these were answered."""
+    q = schema.questions.c
+    query = (
+        select(q.strategy, q.kind, func.count(), func.count(schema.answers.c.sequence))
+        .select_from(schema.questions.outerjoin(schema.answers, schema.answers.c.question_id == q.id))
+        .where(q.study_id == studies.find(connection, study)["id"])
+        .group_by(q.strategy, q.kind)
+        .order_by(func.count().desc(), q.strategy, q.kind)
+    )
+    return [(strategy, kind, asked, answered) for strategy, kind, asked, answered in connection.execute(query)]
 
 
 def _joined() -> Select[Any]:

@@ -1,4 +1,8 @@
-"""What came in and does not count: kept with the reason, cut to a size, and never learned."""
+"""What came in and does not count: kept with the reason, cut to a size, and never learned.
+
+Of a study so many are kept at most: whoever sends nonsense for days must not fill the disk. What comes after them is
+refused all the same.
+"""
 
 from enum import StrEnum
 from typing import Any, NamedTuple
@@ -11,6 +15,7 @@ from erkle.store.outside import Json, bounded_json, bounded_text, is_id
 __all__ = ["Reason", "Refusal", "Refused", "listed", "record"]
 
 _ID, _PAYLOAD = 64, 1000
+_MOST = 10_000
 
 
 class Reason(StrEnum):
@@ -70,9 +75,12 @@ class Refusal(NamedTuple):
 def record(
     connection: Connection, reason: Reason, study: object, token: object, participant: object, payload: Json, at: int
 ) -> Refused:
-    """Keep what was sent, and say that it does not count."""
+    """Keep what was sent, if there is room, and say that it does not count."""
+    number = _number(connection, study)
+    if _is_full(connection, number):
+        return Refused(reason)
     values: dict[str, Any] = {
-        "study_id": _number(connection, study),
+        "study_id": number,
         "reason": reason,
         "token": bounded_text(token, _ID),
         "participant": bounded_text(participant, _ID),
@@ -95,4 +103,11 @@ def listed(connection: Connection, study: str | None, limit: int) -> list[Refusa
 def _number(connection: Connection, study: object) -> int | None:
     if not is_id(study):
         return None
-    return connection.execute(select(schema.studies.c.id).where(schema.studies.c.public_id == study)).scalar()
+    query = select(schema.studies.c.id).where(schema.studies.c.public_id == study)
+    # Locked against its deletion only, so that it is still there when the refusal refers to it.
+    return connection.execute(query.with_for_update(read=True, key_share=True)).scalar()
+
+
+def _is_full(connection: Connection, number: int | None) -> bool:
+    t = schema.refusals.c
+    return connection.execute(select(t.id).where(t.study_id == number).limit(1).offset(_MOST - 1)).first() is not None

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, delete, insert, select
 
-from erkle.store import schema, studies
+from erkle.store import leases, schema, studies
 from erkle.store.errors import StoreError
 
 __all__ = ["Snapshot", "latest", "save"]
@@ -25,8 +25,10 @@ class Snapshot(NamedTuple):
     saved_at: int
 
 
-def save(connection: Connection, study: str, sequence: int, roster: int, data: bytes, at: int) -> bool:
-    """Keep a snapshot and the one before it; False where the roster has changed since it was made."""
+def save(
+    connection: Connection, study: str, sequence: int, roster: int, data: bytes, fence: int | None, at: int
+) -> bool:
+    """Keep a snapshot and the one before it; False where the roster or the learner's owner has changed since."""
     if not data.startswith(_NPZ):
         raise StoreError(f"The snapshot begins with {data[:8]!r}; pass the bytes of an npz file.")
     row = studies.locked(connection, study)
@@ -36,7 +38,7 @@ def save(connection: Connection, study: str, sequence: int, roster: int, data: b
         and not connection.execute(select(a.sequence).where(a.study_id == row["id"], a.sequence == sequence)).first()
     ):
         raise StoreError(f"The snapshot is of answer {sequence}, which there is not; pass a number of the log.")
-    if row["roster"] != roster:
+    if row["roster"] != roster or (fence is not None and not leases.is_current(connection, row["id"], fence)):
         return False
     values: dict[str, Any] = {"sequence": sequence, "roster": roster, "data": data, "saved_at": at}
     connection.execute(insert(t).values(study_id=row["id"], **values))

@@ -8,7 +8,7 @@ from erkle.store import answering, log, questions, refusals, studies
 from erkle.store.account_methods import AccountMethods
 from erkle.store.answering import Acknowledged, Skipped
 from erkle.store.learner_methods import LearnerMethods
-from erkle.store.log import Answer, Counts
+from erkle.store.log import Answer, Counts, Skip
 from erkle.store.participant_methods import ParticipantMethods
 from erkle.store.questions import Issued, Query
 from erkle.store.refusals import Refusal, Refused
@@ -118,6 +118,17 @@ class Store(StudyMethods, ParticipantMethods, LearnerMethods, AccountMethods):
             if len(page) < size:
                 return
             after, left = page[-1].sequence, None if left is None else left - size
+
+    def skips(self, study: str) -> list[Skip]:
+        """All questions of a study that were given up, the first first."""
+        return self._read(lambda connection: log.skips(connection, study))
+
+    def strategies(self, study: str) -> list[tuple[str, str, int, int]]:
+        """How each strategy fared, as (strategy, kind, asked, answered), the most asked first.
+
+        It counts through all questions of the study: do not call it for each answer.
+        """
+        return self._read(lambda connection: log.strategies(connection, study))
 
     def refusals(self, study: str | None = None, limit: int = _PAGE) -> list[Refusal]:
         """The newest refusals of a study; of None, those that name no study that there is."""

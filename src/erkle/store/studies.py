@@ -43,6 +43,7 @@ _WHOLE = select(schema.studies).where(_T.public_id == bindparam("study"))
 _FOUND = select(_T.id, _T.public_id, _T.state, _T.n_objects, _T.roster).where(_T.public_id == bindparam("study"))
 # Not the stronger lock: rows that refer to the study may still be added. SQLite has locked everything by now.
 _LOCKED = _FOUND.with_for_update(key_share=True)
+_ALONE = _FOUND.with_for_update()
 
 
 class Object(NamedTuple):
@@ -69,11 +70,11 @@ def create(
     connection: Connection, title: str, things: Sequence[Object | str], settings: Json, owner: str | None, at: int
 ) -> Study:
     """A new study, as a draft."""
-    rows = _rows(things)
+    rows = checked_objects(things)
     values: dict[str, Any] = {
         "public_id": secrets.token_urlsafe(12),
-        "title": strict_text(title, "The title", _TITLE),
-        "settings": strict_json(settings, "The settings"),
+        "title": checked_title(title),
+        "settings": checked_settings(settings),
         "state": State.DRAFT,
         "n_objects": len(rows),
         "roster": 0,
@@ -120,14 +121,40 @@ def find(connection: Connection, study: str) -> RowMapping:
     return _found(connection, _FOUND, study)
 
 
-def locked(connection: Connection, study: str) -> RowMapping:
-    """The study's row, which nobody else may change until this transaction ends."""
-    return _found(connection, _LOCKED, study)
+def locked(connection: Connection, study: str, alone: bool = False) -> RowMapping:
+    """The study's row, which nobody else may change until this transaction ends, nor, if alone, refer to."""
+    return _found(connection, _ALONE if alone else _LOCKED, study)
 
 
 def is_open(row: RowMapping) -> bool:
     """Whether people are asked now."""
     return bool(row["state"] == State.OPEN)
+
+
+def checked_title(title: object) -> str:
+    """A title that can be kept as it is."""
+    return strict_text(title, "The title", _TITLE)
+
+
+def checked_settings(settings: object) -> Json:
+    """Settings that can be kept as they are."""
+    return strict_json(settings, "The settings")
+
+
+def checked_objects(things: Sequence[Object | str]) -> list[dict[str, Any]]:
+    """The rows of at least three objects with different names."""
+    whole(len(things), "The number of objects", 3, "a question needs three objects")
+    rows: list[dict[str, Any]] = []
+    seen: dict[str, int] = {}
+    for number, thing in enumerate(things):
+        name, payload = (thing, {}) if isinstance(thing, str) else thing
+        name = strict_text(name, f"The name of object {number}", _NAME)
+        if (other := seen.setdefault(name, number)) != number:
+            raise StoreError(f"Objects {other} and {number} are both called {name[:60]!r}; give them different names.")
+        rows.append(
+            {"number": number, "name": name, "payload": strict_json(payload, f"What goes with object {number}")}
+        )
+    return rows
 
 
 def _found(connection: Connection, query: Select[Any], study: str) -> RowMapping:
@@ -148,18 +175,3 @@ def _state(state: object) -> State:
         return State(state)  # type: ignore[arg-type]
     except ValueError:
         raise StoreError(f"The state is {bounded_text(state, 40)!r}; pass one of {', '.join(State)}.") from None
-
-
-def _rows(things: Sequence[Object | str]) -> list[dict[str, Any]]:
-    whole(len(things), "The number of objects", 3, "a question needs three objects")
-    rows: list[dict[str, Any]] = []
-    seen: dict[str, int] = {}
-    for number, thing in enumerate(things):
-        name, payload = (thing, {}) if isinstance(thing, str) else thing
-        name = strict_text(name, f"The name of object {number}", _NAME)
-        if (other := seen.setdefault(name, number)) != number:
-            raise StoreError(f"Objects {other} and {number} are both called {name[:60]!r}; give them different names.")
-        rows.append(
-            {"number": number, "name": name, "payload": strict_json(payload, f"What goes with object {number}")}
-        )
-    return rows

@@ -1,8 +1,12 @@
 """What a store does with studies."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
-from erkle.store import studies
+from sqlalchemy import Connection
+
+from erkle.store import deleting, editing, importing, media, studies
+from erkle.store.importing import Imported
+from erkle.store.media import Medium
 from erkle.store.opened import Opened
 from erkle.store.outside import Json
 from erkle.store.studies import Object, State, Study
@@ -14,11 +18,30 @@ class StudyMethods(Opened):
     """Studies: some things to ask about, and whether people are asked now."""
 
     def create_study(
-        self, title: str, objects: Sequence[Object | str], settings: Json | None = None, owner: str | None = None
+        self,
+        title: str,
+        objects: Sequence[Object | str],
+        settings: Json | None = None,
+        owner: str | None = None,
+        media: Mapping[str, Medium] | None = None,
     ) -> Study:
-        """A new study, as a draft, about at least three objects with different names."""
+        """A new study, as a draft, about at least three objects with different names.
+
+        Parameters
+        ----------
+        title : str
+            What it is called.
+        objects : sequence of Object or str
+            What it asks about; a text is an object of this name.
+        settings : dict, optional
+            Anything that JSON can hold.
+        owner : str, optional
+            The id of an account.
+        media : mapping of names to Medium, optional
+            What goes with the objects, kept in the same transaction.
+        """
         return self._write(
-            lambda connection: studies.create(connection, title, objects, settings or {}, owner, self._clock())
+            lambda connection: _create(connection, (title, objects, settings or {}, owner, self._clock()), media or {})
         )
 
     def studies(self) -> list[Study]:
@@ -36,3 +59,45 @@ class StudyMethods(Opened):
     def change_state(self, study: str, state: State) -> Study:
         """Open, pause or close a study; a closed one stays closed."""
         return self._write(lambda connection: studies.change_state(connection, study, state))
+
+    def edit_study(self, study: str, title: str | None = None, settings: Json | None = None) -> Study:
+        """Give a study another title, other settings, or both."""
+        return self._write(lambda connection: editing.edit(connection, study, title, settings))
+
+    def replace_objects(self, study: str, objects: Sequence[Object | str]) -> Study:
+        """Ask about other objects; refused once a question was asked, whose numbers would then mean others."""
+        return self._write(lambda connection: editing.replace_objects(connection, study, objects))
+
+    def delete_study(self, study: str) -> None:
+        """Delete a study and everything of it, answers, too; there is no other way to delete an answer."""
+        self._write(lambda connection: deleting.delete_study(connection, study))
+
+    def add_media(self, study: str, added: Mapping[str, Medium]) -> None:
+        """Keep media by their names; one that has the name of another replaces it."""
+        self._write(lambda connection: media.add(connection, study, added))
+
+    def medium(self, study: str, name: str) -> Medium:
+        """The medium with this name."""
+        return self._read(lambda connection: media.get(connection, study, name))
+
+    def media(self, study: str) -> list[str]:
+        """The names of all media of a study, in their order."""
+        return self._read(lambda connection: media.listed(connection, study))
+
+    def import_answers(self, study: str, rows: Iterable[Imported]) -> int:
+        """Append answers from elsewhere to the log of a study that is not closed, all of them or none.
+
+        Each different label is one participant, in later imports to the study, too. How many answers there were.
+        """
+        given = list(rows)
+        return self._write(lambda connection: importing.import_answers(connection, study, given, self._clock()))
+
+
+def _create(
+    connection: Connection,
+    study: tuple[str, Sequence[Object | str], Json, str | None, int],
+    files: Mapping[str, Medium],
+) -> Study:
+    created = studies.create(connection, *study)
+    media.add(connection, created.id, files)
+    return created

@@ -1,0 +1,39 @@
+"""What can be changed of a study: how it is called and set, and, until somebody was asked, what it asks about."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from sqlalchemy import Connection, delete, insert, select, update
+
+from erkle.store import schema, studies
+from erkle.store.errors import NotAllowed
+from erkle.store.outside import Json
+from erkle.store.studies import Object, Study
+
+__all__ = ["edit", "replace_objects"]
+
+
+def edit(connection: Connection, study: str, title: str | None, settings: Json | None) -> Study:
+    """Give a study another title, other settings, or both."""
+    number = studies.locked(connection, study)["id"]
+    values: dict[str, Any] = {}
+    if title is not None:
+        values["title"] = studies.checked_title(title)
+    if settings is not None:
+        values["settings"] = studies.checked_settings(settings)
+    if values:
+        connection.execute(update(schema.studies).where(schema.studies.c.id == number).values(values))
+    return studies.get(connection, study)
+
+
+def replace_objects(connection: Connection, study: str, things: Sequence[Object | str]) -> Study:
+    """Ask about other objects; refused once a question was asked, whose numbers would then mean others."""
+    number = studies.locked(connection, study)["id"]
+    asked = select(schema.questions.c.id).where(schema.questions.c.study_id == number).limit(1)
+    if connection.execute(asked).first() is not None:
+        raise NotAllowed("Questions about the objects of this study were asked already; create another study.")
+    rows = studies.checked_objects(things)
+    connection.execute(delete(schema.objects).where(schema.objects.c.study_id == number))
+    connection.execute(insert(schema.objects), [{"study_id": number, **row} for row in rows])
+    connection.execute(update(schema.studies).where(schema.studies.c.id == number).values(n_objects=len(rows)))
+    return studies.get(connection, study)
