@@ -2,7 +2,6 @@
 
 import json
 import os
-import re
 import socket
 import subprocess
 import sys
@@ -15,11 +14,9 @@ from typing import NamedTuple
 import pytest
 from fastapi.testclient import TestClient
 
-from erkle.service import Configuration, create_app
+from erkle.service import Configuration, create_app, passwords
 from erkle.store import State
-
-PASSWORD = "correct horse battery"
-THINGS = ["Paris", "Lyon", "Madrid", "Rome", "Oslo", "Wien"]
+from people import PASSWORD, THINGS, settings
 
 
 @pytest.fixture
@@ -52,9 +49,7 @@ def sign_in(client):
     """Make an account and give a client of its own that is signed in, with the CSRF header set."""
 
     def sign_in(name, admin=False):
-        from erkle.service.passwords import hashed
-
-        client.app.state.store.create_account(name, hashed(PASSWORD), admin=admin)
+        client.app.state.store.create_account(name, passwords.hashed(PASSWORD), admin=admin)
         # Not entered as a context: the application runs already.
         other = TestClient(client.app)
         answer = other.post("/api/login", json={"name": name, "password": PASSWORD})
@@ -90,13 +85,6 @@ def study(store, researcher):
     study = store.create_study("Cities", THINGS, settings(), owner=owner).id
     store.change_state(study, State.OPEN)
     return study
-
-
-def settings(**changes):
-    """Settings of a study, with some that differ from the defaults."""
-    from erkle.service.spec import StudySettings
-
-    return StudySettings(**changes).model_dump(mode="json")
 
 
 class Server(NamedTuple):
@@ -168,8 +156,3 @@ def _await(server, seconds=60):
         except (urllib.error.URLError, OSError):
             time.sleep(0.05)
     raise AssertionError(f"The server did not answer: {server.log.read_text()[-3000:]}")
-
-
-def lines(path):
-    """The JSON lines of a server's log."""
-    return [json.loads(line) for line in path.read_text().splitlines() if re.match(r"\{", line)]
