@@ -3,13 +3,16 @@ PYTHON ?= python3
 BIN := .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check format static bench people active large compare docs clean
+.PHONY: help run serve test check format static bench people active large compare docs clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 run: .venv/run  ## learn a map of Europe from simulated answers and show it
 	$(BIN)/erkle demo
+
+serve: .venv/serve  ## serve a study of cities that simulated people answer, and show its map
+	$(BIN)/erkle serve --demo
 
 test: .venv/dev  ## run the tests
 	$(BIN)/python -m pytest -n auto -q
@@ -54,6 +57,10 @@ clean:  ## remove the environment and everything built
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
 	@touch $@
 
+.venv/serve: pyproject.toml | .venv/bin/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[service]'
+	@touch $@ .venv/run
+
 .venv/dev: pyproject.toml | .venv/bin/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev,docs]'
-	@touch $@ .venv/run
+	@touch $@ .venv/run .venv/serve

@@ -26,6 +26,12 @@ def main() -> None:
     except (ValueError, OSError, FloatingPointError) as trouble:
         sys.stderr.write(f"erkle: {_sentence(trouble)}\n")
         sys.exit(2)
+    except ImportError as missing:
+        if isinstance(missing, ModuleNotFoundError):
+            raise
+        # Ours: it names the extra that is not installed.
+        sys.stderr.write(f"erkle: {missing}\n")
+        sys.exit(2)
     except MemoryError:
         sys.stderr.write("erkle: there is not enough memory for this; use fewer objects or a larger machine.\n")
         sys.exit(2)

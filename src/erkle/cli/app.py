@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from erkle.cli import data
+from erkle.cli import account, data, study
 
 app = typer.Typer(
     help="Learn the similarity of things from answers to one question: is A more like B or like C?",
@@ -15,6 +15,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.add_typer(data.app, name="data")
+app.add_typer(study.app, name="study")
+app.add_typer(account.app, name="account")
 
 Out = Annotated[Path, typer.Option(help="Folder for the results.")]
 
@@ -200,6 +202,46 @@ def simulate(
     plan = checked_plan(chosen, per_object, in_flight, rate, holdout)
     with results_folder(out):
         run(plan, names, seeds, jobs, out)
+
+
+@app.command()
+def serve(
+    data: Annotated[Path | None, typer.Option(help="Folder of the data, by default erkle-data.")] = None,
+    host: Annotated[str, typer.Option(help="Address to listen on; 0.0.0.0 for all of this machine.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="Port to listen on; 0 for any that is free.")] = 8000,
+    database: Annotated[
+        str | None, typer.Option(help="URL of a PostgreSQL database, in place of a file in the folder.")
+    ] = None,
+    public_url: Annotated[
+        str | None, typer.Option(help="Where people reach the service, such as https://study.example.org.")
+    ] = None,
+    trusted_proxy: Annotated[
+        list[str] | None, typer.Option(help="Address of a reverse proxy whose headers are believed; may be repeated.")
+    ] = None,
+    workers: Annotated[int, typer.Option(help="Number of processes.")] = 1,
+    demo: Annotated[
+        bool, typer.Option("--demo", help="Show a study of cities that simulated people answer at once.")
+    ] = False,
+) -> None:
+    """Serve studies: people answer in the browser, and the map forms while they do."""
+    from erkle.cli.serve import configured, folder_of
+    from erkle.cli.serve import serve as run
+
+    with folder_of(data, demo) as folder:
+        run(configured(folder, database, public_url, trusted_proxy), host, port, workers, demo)
+
+
+@app.command()
+def backup(
+    file: Annotated[Path, typer.Argument(help="File to write the copy to.")],
+    data: study.Data = study.HERE,
+    database: study.Database = None,
+) -> None:
+    """Copy the data of the service to a file, whole and at one moment, while it runs."""
+    from erkle.cli.shelf import back_up, opened
+
+    with opened(data, database) as store:
+        back_up(store, file)
 
 
 def _given(context: typer.Context) -> set[str]:

@@ -4,6 +4,7 @@ Whatever the columns are called, a row comes out as (anchor, near, far).
 """
 
 import math
+from collections.abc import Iterable
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,7 @@ from erkle.datasets.tables import Table, read_table, text_of
 from erkle.files import Pathlike
 from erkle.triplets import Labels, ReadError
 
-__all__ = ["load_eggs300", "load_study", "load_zappos85"]
+__all__ = ["has_triples", "load_eggs300", "load_study", "load_zappos85", "triples_of"]
 
 Ids = NDArray[np.int64]
 
@@ -102,10 +103,10 @@ def load_study(path: Pathlike) -> Dataset:
     separator = next((mark for mark in ",;\t" if mark in first), None)
     words = [word.strip().strip('"').lower() for word in first.split(separator)]
     description = f"Answers from {path.name}."
-    if not any(set(scheme) <= set(words) for scheme in (*_CHOICES, *_TRIPLES)):
+    if not has_triples(words):
         return _without_header(data, path.name, separator, len(words), description)
     table = read_table(data, path.name, separator=separator)
-    cells, used = _triples(table)
+    cells, used = triples_of(table)
     others = {name: values for name, values in table.columns.items() if name not in used and not _is_name(name)}
     columns = {_RENAMED.get(name, name): column(values) for name, values in others.items()}
     if "head" in used and all(map(_is_number, (cell for part in cells for cell in part))):
@@ -135,7 +136,12 @@ def _without_header(data: bytes, file: str, separator: str | None, width: int, d
     return dataset
 
 
-def _triples(table: Table) -> tuple[list[list[str]], set[str]]:
+def has_triples(columns: Iterable[str]) -> bool:
+    """Whether columns of these names, in lower case, hold answers."""
+    return any(set(scheme) <= set(columns) for scheme in (*_CHOICES, *_TRIPLES))
+
+
+def triples_of(table: Table) -> tuple[list[list[str]], set[str]]:
     """Cells of anchor, near and far, and the columns that are spent on them."""
     for triple in _TRIPLES:
         if set(triple) <= set(table.columns):
@@ -214,7 +220,7 @@ def _parse_zappos(copy: Original, entry: Entry) -> Dataset:
 
 def _parse_eggs(copy: Original, entry: Entry) -> Dataset:
     table = read_table(copy.read("responses.csv"), "responses.csv", wanted=(*_CHOICES[1], *_EGGS300.columns))
-    cells, _ = _triples(table)
+    cells, _ = triples_of(table)
     names, T = by_alphabet(*cells)
     columns = {name: column(table.columns[header]) for header, name in _EGGS300.columns.items()}
     return _checked(Dataset(T, names, columns, entry.description), "responses.csv")

@@ -1,0 +1,40 @@
+"""The commands of `erkle account`; what they do is in `shelf`."""
+
+from typing import Annotated
+
+import typer
+
+from erkle.cli.study import HERE, Data, Database
+
+app = typer.Typer(help="Accounts of the collection service, by links that work once.", no_args_is_help=True)
+
+Name = Annotated[str, typer.Argument(help="Name of the account.")]
+Url = Annotated[str, typer.Option("--public-url", help="Where the service is reached.", envvar="ERKLE_PUBLIC_URL")]
+LOCAL = "http://127.0.0.1:8000"
+
+
+@app.command()
+def add(name: Name, public_url: Url = LOCAL, data: Data = HERE, database: Database = None) -> None:
+    """Print a link by which somebody makes an account; the first one is an administrator's."""
+    from erkle.cli.shelf import add_account, opened
+
+    with opened(data, database, new=True) as store:
+        add_account(store, name, public_url.rstrip("/"))
+
+
+@app.command()
+def link(name: Name, public_url: Url = LOCAL, data: Data = HERE, database: Database = None) -> None:
+    """Print a link that signs somebody in, as when a password was forgotten."""
+    from erkle.cli.shelf import link_account, opened
+
+    with opened(data, database) as store:
+        link_account(store, name, public_url.rstrip("/"))
+
+
+@app.command("list")
+def list_(data: Data = HERE, database: Database = None) -> None:
+    """List all accounts."""
+    from erkle.cli.shelf import list_accounts, opened
+
+    with opened(data, database) as store:
+        list_accounts(store)

@@ -1,0 +1,127 @@
+"""`erkle serve`: the collection service, until somebody stops it."""
+
+import os
+import socket
+import tempfile
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from erkle.cli.screen import console
+from erkle.service import Configuration, create_app
+from erkle.service.app import SERVER
+from erkle.service.logs import log_as_json
+from erkle.service.sessions import setup_link
+from erkle.store import Store
+
+__all__ = ["configured", "folder_of", "serve"]
+
+_ANYWHERE = {"0.0.0.0": "127.0.0.1", "::": "[::1]", "": "127.0.0.1"}
+
+
+def configured(data: Path, database: str | None, public_url: str | None, proxies: list[str] | None) -> Configuration:
+    """What was given on the command line; the rest is from the environment."""
+    given: dict[str, Any] = {"database": database, "public_url": public_url, "trusted_proxies": proxies}
+    try:
+        return Configuration(data=data, **{name: value for name, value in given.items() if value})
+    except ValueError as error:
+        # One of pydantic, which is installed only where the service is.
+        first: dict[str, Any] = error.errors()[0]  # type: ignore[attr-defined]
+        option = str(first["loc"][0] if first["loc"] else "options").replace("_", "-").replace("proxies", "proxy")
+        message = str(first["msg"]).removeprefix("Value error, ").rstrip(".")
+        raise ValueError(f"--{option}: {message}.") from None
+
+
+def serve(configuration: Configuration, host: str, port: int, workers: int, demo: bool) -> None:
+    """Serve until Ctrl-C or SIGTERM; what is in hand is finished then."""
+    if workers < 1:
+        raise ValueError(f"--workers is {workers}; pass at least 1.")
+    with _listening(host, port) as listener, ExitStack() as stack:
+        local = f"http://{_ANYWHERE.get(host, f'[{host}]' if ':' in host else host)}:{listener.getsockname()[1]}"
+        place = configuration.public_url or local
+        console.print(f"erkle serves {place}, with its data in {_told(configuration)}.", soft_wrap=True)
+        with Store(configuration.place) as store:
+            if demo:
+                stack.enter_context(_demonstrated(store, place, local))
+            elif link := setup_link(store, place):
+                words = "There is no account yet; make the first one, within a day, at"
+                console.print(f"{words} {link}", soft_wrap=True)
+        console.print("Press Ctrl-C to stop.", style="dim")
+        with suppress(KeyboardInterrupt):
+            _run(configuration, listener, workers)
+        console.print("Stopped.", style="dim")
+
+
+@contextmanager
+def folder_of(data: Path | None, demo: bool) -> Iterator[Path]:
+    """The folder of the data; a demonstration without one gets one that is gone afterwards."""
+    if data is None and demo:
+        with tempfile.TemporaryDirectory(prefix="erkle-demo-", ignore_cleanup_errors=True) as temporary:
+            yield Path(temporary)
+        return
+    folder = Path("erkle-data") if data is None else data
+    folder.mkdir(parents=True, exist_ok=True)
+    yield folder
+
+
+def _run(configuration: Configuration, listener: socket.socket, workers: int) -> None:
+    import uvicorn
+
+    if workers == 1:
+        log_as_json()
+        uvicorn.Server(uvicorn.Config(create_app(configuration), log_config=None, **SERVER)).run([listener])
+        return
+    # Each worker makes the application by itself, and one process listens for all of them.
+    os.environ.update(configuration.environment())
+    host, port = listener.getsockname()[:2]
+    listener.close()
+    app = "erkle.service:from_environment"
+    uvicorn.run(app, factory=True, host=host, port=port, workers=workers, log_config=None, **SERVER)
+
+
+@contextmanager
+def _listening(host: str, port: int) -> Iterator[socket.socket]:
+    """A socket that others can connect to, or a sentence that says why not."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    with socket.socket(family) as listener:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listener.bind((host, port))
+        except (OSError, OverflowError) as error:
+            raise ValueError(_cannot_listen(host, port, error)) from None
+        listener.listen(2048)
+        listener.set_inheritable(True)
+        yield listener
+
+
+def _cannot_listen(host: str, port: int, error: Exception) -> str:
+    if isinstance(error, socket.gaierror):
+        return f"--host is {host!r}, which is no address of this machine; pass 127.0.0.1, or 0.0.0.0 for all."
+    if isinstance(error, PermissionError):
+        return f"Port {port} may not be used by you; pass a --port above 1023."
+    if isinstance(error, OverflowError):
+        return f"--port is {port}; pass one from 1 to 65535, or 0 for any that is free."
+    if getattr(error, "errno", None) == 98 or "in use" in str(error):
+        return f"Port {port} of {host} is taken by another program; end it, or pass another --port."
+    return f"{host}:{port} cannot be listened on ({getattr(error, 'strerror', error)}); pass another --host or --port."
+
+
+@contextmanager
+def _demonstrated(store: Store, place: str, local: str) -> Iterator[None]:
+    from erkle.service.demo import Crowd, prepare
+
+    prepared = prepare(store)
+    console.print(f"Watch the map form (the link works once): {place}/enter#{prepared.token}", soft_wrap=True)
+    console.print(f"Take part yourself: {place}/s/{prepared.study}", soft_wrap=True)
+    crowd = Crowd(local, prepared.study)
+    crowd.start()
+    try:
+        yield
+    finally:
+        crowd.stop()
+
+
+def _told(configuration: Configuration) -> str:
+    """Where the data are, without the password that may be in a URL."""
+    return "a database of its own" if configuration.database else str(configuration.data)

@@ -1,0 +1,182 @@
+"""Answers as files, a row at a time, so that memory does not grow with the study.
+
+Columns are called as Salmon calls them where it has them (head, left, right, winner, loser, puid, sampler,
+response_time, time_received, ...), and ours follow. Tokens and the participants' own secret ids are not among them:
+participants are numbered in the order in which they joined. A row that cannot be written as it is, is written with what
+is known of it; it never ends an export.
+"""
+
+import csv
+import html
+import io
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from erkle.store import Answer, Store, Study
+
+__all__ = ["PARAMETER", "answers_csv", "answers_jsonl", "embedding_csv", "plain", "roster", "safe"]
+
+_PARTS = ("head", "left", "right", "winner", "loser")
+_SALMON = (
+    *_PARTS, "puid", "sampler", "response_time", "time_received", "time_received_since_start", "datetime_received",
+    *(f"{part}_html" for part in _PARTS), *(f"{part}_filename" for part in _PARTS),
+)  # fmt: skip
+_OURS = ("sequence", "participant", "kind", "strategy", "issued_at", "answered_at", "response_ms", "excluded", "client")
+PARAMETER = "parameter."
+# What makes a spreadsheet take a cell for a formula, and the mark itself that keeps it from that.
+_FORMULA = re.compile(r"['=+\-@\t\r]")
+_BATCH = 500
+
+
+class Member(NamedTuple):
+    """A participant without their secret id: a number in the order of joining, and what their link told."""
+
+    number: int
+    puid: str
+    parameters: Mapping[str, Any]
+
+
+_NOBODY = Member(0, "", {})
+
+
+def answers_csv(store: Store, study: Study) -> Iterator[str]:
+    """The CSV file of a study's answers in pieces, those of excluded participants marked."""
+    last, members = store.last(study.id), roster(store, study)
+    parameters = sorted({name for member in members.values() for name in member.parameters})
+    columns = [*_SALMON, *_OURS, *(PARAMETER + name for name in parameters)]
+    yield from _lines([[safe(name) for name in columns]])
+    rows = _rows(store, study, members, last)
+    yield from _lines([_cell(row.get(name)) for name in columns] for row in rows)
+
+
+def answers_jsonl(store: Store, study: Study) -> Iterator[str]:
+    """The same with a JSON object a line."""
+    # First how far to go, then who is who: whoever has answered by then has joined by then.
+    last, members = store.last(study.id), roster(store, study)
+    for row in _rows(store, study, members, last):
+        yield _json(row) + "\n"
+
+
+def embedding_csv(names: Sequence[str], X: NDArray[np.float64]) -> str:
+    """A line for each object: its id, its name and its place on the map."""
+    file = io.StringIO()
+    table = csv.writer(file, lineterminator="\n")
+    table.writerow(["id", "name", *(f"x{i + 1}" for i in range(X.shape[1]))])
+    table.writerows(
+        [number, safe(name), *point] for number, (name, point) in enumerate(zip(names, X.tolist(), strict=True))
+    )
+    return file.getvalue()
+
+
+def roster(store: Store, study: Study) -> dict[str, Member]:
+    """The participants by their ids."""
+    keys = study.settings.get("identify_by") or []
+    return {
+        each.id: Member(number, _puid(each.parameters, keys) or str(number), each.parameters)
+        for number, each in enumerate(store.participants(study.id), 1)
+    }
+
+
+def safe(text: str) -> str:
+    """A cell that no spreadsheet takes for a formula; `plain` gives back what it was.
+
+    >>> safe("=1+1"), safe("Paris"), safe("'tis")
+    ("'=1+1", 'Paris', "''tis")
+    """
+    return f"'{text}" if _FORMULA.match(text) else text
+
+
+def plain(cell: str) -> str:
+    """What a cell was before it was made safe; what others wrote stays as it is.
+
+    >>> plain("'=1+1"), plain("Paris"), plain("''tis"), plain("'tis")
+    ('=1+1', 'Paris', "'tis", "'tis")
+    """
+    return cell[1:] if cell[:1] == "'" and _FORMULA.match(cell, 1) else cell
+
+
+def _rows(store: Store, study: Study, members: Mapping[str, Member], last: int) -> Iterator[dict[str, Any]]:
+    names = [each.name for each in store.objects(study.id)]
+    for answer in store.log(study.id, limit=last, include_excluded=True):
+        yield _row(answer, names, members, study.created_at)
+
+
+def _row(answer: Answer, names: Sequence[str], members: Mapping[str, Member], start: int) -> dict[str, Any]:
+    member = members.get(answer.participant) or _NOBODY
+    right = answer.far if answer.left == answer.near else answer.near
+    parts = dict(zip(_PARTS, (answer.head, answer.left, right, answer.near, answer.far), strict=True))
+    shown = {part: _name(names, number) for part, number in parts.items()}
+    return {
+        **parts,
+        "puid": member.puid,
+        "sampler": answer.strategy or str(answer.kind),
+        "response_time": None if answer.response_ms is None else answer.response_ms / 1000,
+        "time_received": answer.answered_at / 1e6,
+        "time_received_since_start": (answer.answered_at - start) / 1e6,
+        "datetime_received": _iso(answer.answered_at),
+        **{f"{part}_html": html.escape(name) for part, name in shown.items()},
+        **{f"{part}_filename": name for part, name in shown.items()},
+        "sequence": answer.sequence,
+        "participant": member.number,
+        "kind": str(answer.kind),
+        "strategy": answer.strategy,
+        "issued_at": _iso(answer.issued_at),
+        "answered_at": _iso(answer.answered_at),
+        "response_ms": answer.response_ms,
+        "excluded": answer.excluded,
+        "client": answer.client,
+        **{PARAMETER + str(name): value for name, value in member.parameters.items()},
+    }
+
+
+def _puid(parameters: Mapping[str, Any], keys: Iterable[str]) -> str:
+    return next((str(parameters[key]) for key in keys if parameters.get(key)), "")
+
+
+def _name(names: Sequence[str], number: int) -> str:
+    return names[number] if 0 <= number < len(names) else str(number)
+
+
+def _iso(at: int) -> str:
+    try:
+        return datetime.fromtimestamp(at / 1e6, UTC).isoformat(timespec="microseconds")
+    except (ValueError, OverflowError, OSError):
+        return str(at)
+
+
+def _cell(value: Any) -> str | int | float:
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, int | float):
+        return value
+    text = value if isinstance(value, str) else "" if value == {} else _json(value)
+    # Some readers of CSV files end at a NUL.
+    return safe(text.replace("\0", "\ufffd"))
+
+
+def _json(value: Any) -> str:
+    try:
+        return json.dumps(value, ensure_ascii=False, allow_nan=False)
+    except (TypeError, ValueError, RecursionError):
+        # From a database that was changed by hand.
+        return json.dumps({"unreadable": ascii(value)[:1000]})
+
+
+def _lines(rows: Iterable[Iterable[Any]]) -> Iterator[str]:
+    file = io.StringIO()
+    table = csv.writer(file, lineterminator="\n")
+    for number, row in enumerate(rows, 1):
+        table.writerow(row)
+        if number % _BATCH == 0:
+            yield file.getvalue()
+            file.seek(0)
+            file.truncate()
+    yield file.getvalue()

@@ -1,0 +1,235 @@
+"""A bundle of another server becomes a study here: all of it or nothing, and nothing in it is believed.
+
+Settings pass the same checks as those that a researcher writes, media must be of the kinds that are served and have the
+hash of their bytes for a name, and each answer must be about objects that there are, in the order of its number. What
+is packed is read under caps, as every ZIP is.
+"""
+
+from collections.abc import Callable, Iterator
+from hashlib import sha256
+from typing import Any, BinaryIO, NamedTuple, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+
+from erkle.files import FileError
+from erkle.service import bundle, media, spec
+from erkle.service.uploads import Caps, Files
+from erkle.store import Imported, Kind, Medium, Object, State, Store, Study
+
+__all__ = ["import_bundle"]
+
+T = TypeVar("T")
+
+_CAPS = Caps(entries=50_000, file=1 << 30, total=4 << 30)
+_LONGEST_LINE = 100_000
+# Nobody is asked anything before somebody here has opened the study.
+_WAYS: dict[State, tuple[State, ...]] = {
+    State.DRAFT: (),
+    State.OPEN: (State.OPEN, State.PAUSED),
+    State.PAUSED: (State.OPEN, State.PAUSED),
+    State.CLOSED: (State.CLOSED,),
+}
+_PAYLOAD = ("text", "image", "thumb", "audio", "video")
+_MAX = 2**62
+
+Text = Field(max_length=2000)
+Moment = Field(ge=0, le=_MAX)
+Id = Field(ge=0, le=10_000_000)
+
+
+class _Part(BaseModel):
+    # What a newer version has besides is left alone; such a bundle has a newer number.
+    model_config = ConfigDict(extra="ignore", strict=True)
+
+
+class _Counts(_Part):
+    answers: int = Field(ge=0)
+    participants: int = Field(ge=0)
+    skips: int = Field(ge=0)
+
+
+class _Study(_Part):
+    format: str
+    version: int
+    title: str = Field(min_length=1, max_length=500)
+    state: str
+    settings: dict[str, Any]
+    counts: _Counts
+
+
+class _Object(_Part):
+    name: str = Field(min_length=1, max_length=2000)
+    payload: dict[str, str]
+
+
+class _Participant(_Part):
+    parameters: dict[str, Any]
+    standing: str
+    joined_at: int = Moment
+    identity: str | None = Field(max_length=500)
+    flagged: bool
+    excluded: bool
+
+
+class _Answer(_Part):
+    sequence: int = Field(ge=1, le=_MAX)
+    participant: int = Id
+    head: int = Id
+    near: int = Id
+    far: int = Id
+    left: int = Id
+    kind: str = Text
+    strategy: str = Text
+    response_ms: int | None
+    client: dict[str, Any]
+    issued_at: int = Moment
+    answered_at: int = Moment
+
+
+_OBJECTS = TypeAdapter(list[_Object])
+_PARTICIPANTS = TypeAdapter(list[_Participant])
+
+
+class _Bundle(NamedTuple):
+    """What a bundle holds, but for the answers, which are read when they are imported."""
+
+    about: _Study
+    settings: spec.StudySettings
+    objects: list[Object]
+    participants: list[_Participant]
+    media: dict[str, Medium]
+
+
+def import_bundle(store: Store, file: BinaryIO, name: str, owner: str | None = None) -> Study:
+    """A new study, which is paused if it was open, with the log that it had.
+
+    Raises
+    ------
+    FileError
+        When the file is damaged or no bundle of ours; nothing has changed then.
+    """
+    files = Files.sent([(name, file)], _CAPS)
+    found = _read(files, name)
+    # All of them are checked before there is anything here.
+    answers = list(_answers(files, found, name))
+    settings = found.settings.model_dump(mode="json")
+    study = store.create_study(found.about.title, found.objects, settings, owner=owner, media=found.media)
+    try:
+        store.import_answers(study.id, answers)
+        for state in _WAYS[State(found.about.state)]:
+            store.change_state(study.id, state)
+    except BaseException:
+        store.delete_study(study.id)
+        raise
+    return store.study(study.id)
+
+
+def _read(files: Files, name: str) -> _Bundle:
+    if bundle.STUDY not in files.names:
+        raise FileError(f"{name}: is no bundle of a study; give one that erkle has exported.")
+    about = _member(files, bundle.STUDY, _Study.model_validate_json)
+    if about.format != bundle.FORMAT:
+        raise FileError(f"{name}: is no bundle of a study; give one that erkle has exported.")
+    if about.version > bundle.VERSION:
+        raise FileError(f"{name}: has version {about.version}, but {bundle.VERSION} is the newest known; update erkle.")
+    settings = spec.checked(about.settings)
+    things = _member(files, bundle.OBJECTS, _OBJECTS.validate_json)
+    spec.check_objects(settings, [each.name for each in things])
+    people = _member(files, bundle.PARTICIPANTS, _PARTICIPANTS.validate_json)
+    if len(people) != about.counts.participants or about.state not in list(State):
+        raise _damaged(name)
+    media = {
+        each.removeprefix(bundle.MEDIA): _medium(files, each) for each in files.names if each.startswith(bundle.MEDIA)
+    }
+    return _Bundle(about, settings, [_object(each, media) for each in things], people, media)
+
+
+def _object(thing: _Object, media: dict[str, Medium]) -> Object:
+    for part, value in thing.payload.items():
+        if part not in _PAYLOAD or (part != "text" and value not in media):
+            raise FileError(
+                f"{bundle.OBJECTS}: {thing.name[:60]!r} has {part[:20]} {value[:60]!r}, which is not there."
+            )
+    return Object(thing.name, dict(thing.payload))
+
+
+def _medium(files: Files, path: str) -> Medium:
+    """A medium whose name is the hash of its bytes and whose bytes are of the kind that the name says."""
+    data = files.read(path)
+    stem, _, extension = path.removeprefix(bundle.MEDIA).rpartition(".")
+    is_picture = extension == "webp" and data[:4] == b"RIFF" and data[8:12] == b"WEBP"
+    if extension not in media.TYPES or stem != sha256(data).hexdigest()[:40]:
+        raise _damaged(path)
+    if not is_picture and media.kind_of(path, data) != extension:
+        raise _damaged(path)
+    return Medium(media.TYPES[extension], data)
+
+
+def _answers(files: Files, found: _Bundle, name: str) -> Iterator[Imported]:
+    """The log in its order, each answer checked."""
+    number = 0
+    for number, line in enumerate(_lines(files, bundle.ANSWERS), 1):
+        where = f"{bundle.ANSWERS}, line {number}"
+        answer = _parsed(where, line, _Answer.model_validate_json)
+        asked = {answer.head, answer.near, answer.far}
+        if (
+            answer.sequence != number
+            or answer.participant >= len(found.participants)
+            or len(asked) < 3
+            or max(asked) >= len(found.objects)
+            or answer.left not in (answer.near, answer.far)
+            or answer.kind not in list(Kind)
+        ):
+            raise _damaged(where)
+        yield _imported(answer, found.participants[answer.participant])
+    if number != found.about.counts.answers:
+        raise _damaged(name)
+
+
+def _imported(answer: _Answer, participant: _Participant) -> Imported:
+    return Imported(
+        str(answer.participant),
+        answer.head,
+        answer.near,
+        answer.far,
+        left=answer.left,
+        kind=Kind(answer.kind),
+        strategy=answer.strategy,
+        response_ms=answer.response_ms,
+        client=answer.client,
+        answered_at=answer.answered_at,
+        issued_at=answer.issued_at,
+        excluded=participant.excluded,
+        parameters=participant.parameters,
+    )
+
+
+def _lines(files: Files, name: str) -> Iterator[bytes]:
+    """Lines of a file that need not fit into memory."""
+    if name not in files.names:
+        raise _damaged(name)
+    held = b""
+    for chunk in files.chunks(name):
+        *lines, held = (held + chunk).split(b"\n")
+        yield from lines
+        if len(held) > _LONGEST_LINE:
+            raise _damaged(name)
+    if held:
+        raise _damaged(name)
+
+
+def _member(files: Files, name: str, parse: Callable[[bytes], T]) -> T:
+    if name not in files.names:
+        raise _damaged(name)
+    return _parsed(name, files.read(name), parse)
+
+
+def _parsed(where: str, data: bytes, parse: Callable[[bytes], T]) -> T:
+    try:
+        return parse(data)
+    except (ValidationError, RecursionError):
+        raise _damaged(where) from None
+
+
+def _damaged(name: str) -> FileError:
+    return FileError(f"{name}: is damaged or was changed; export the bundle again.")
