@@ -8,6 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from erkle.service import markup
 from erkle.service.errors import problems
+from erkle.service.limits import LimitsDep
 from erkle.service.taking import Reception
 from erkle.service.turns import TurnOut
 
@@ -112,24 +113,28 @@ def read(study: str, reception: ReceptionDep) -> StudyToTake:
 
 
 @router.post("/join", responses=_REPLIES)
-def join(study: str, body: Joining, reception: ReceptionDep) -> JSONResponse:
+def join(study: str, body: Joining, reception: ReceptionDep, limits: LimitsDep) -> JSONResponse:
     """Begin; or, with an identity that has joined before, go on."""
+    limits.join()
     return _turn(reception.join(study, body.parameters, body.consent))
 
 
 @router.post("/resume", responses=_REPLIES)
-def resume(study: str, body: Resuming, reception: ReceptionDep) -> JSONResponse:
+def resume(study: str, body: Resuming, reception: ReceptionDep, limits: LimitsDep) -> JSONResponse:
     """Go on after the page was loaded again."""
+    limits.answer(body.participant)
     return _turn(reception.resume(study, body.participant))
 
 
 @router.post("/answer", responses=_REPLIES)
-def answer(study: str, body: Answering, reception: ReceptionDep) -> JSONResponse:
+def answer(study: str, body: Answering, reception: ReceptionDep, limits: LimitsDep) -> JSONResponse:
     """Answer a question. The same token and choice again give the same acknowledgement."""
+    limits.answer(body.participant)
     return _turn(reception.answer(study, body.participant, body.token, body.choice, body.response_ms, body.client))
 
 
 @router.post("/skip", responses=_REPLIES)
-def skip(study: str, body: Giving, reception: ReceptionDep) -> JSONResponse:
+def skip(study: str, body: Giving, reception: ReceptionDep, limits: LimitsDep) -> JSONResponse:
     """Skip a question, with a reason."""
+    limits.answer(body.participant)
     return _turn(reception.skip(study, body.participant, body.token, body.reason))
