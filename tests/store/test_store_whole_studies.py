@@ -1,0 +1,257 @@
+"""Studies are edited, deleted as a whole, filled from elsewhere, and have media."""
+
+import threading
+
+import pytest
+from sqlalchemy import text
+from sqlalchemy.exc import DBAPIError, IntegrityError
+
+from erkle.store import Imported, Kind, Medium, NotAllowed, Object, Query, Standing, State, StoreError, Unknown, schema
+
+NPZ = b"PK\x03\x04"
+PNG = Medium("image/png", bytes(range(256)) * 10)
+
+
+def filled(store):
+    """A study with something in every table that a study can have rows in."""
+    study = store.create_study("Letters", list("ABCDE"), media={"a.png": PNG}).id
+    store.change_state(study, State.OPEN)
+    ann = store.join(study, {}, "ann").id
+    first, second, _ = store.issue(study, ann, [Query(0, 1, 2)] * 3)
+    store.answer(first.token, study, ann, 1)
+    store.answer(first.token, study, ann, 2)
+    store.skip(second.token, study, ann, "cannot decide")
+    store.save_snapshot(study, 1, 0, NPZ)
+    store.acquire(study, "one", 10)
+    return study
+
+
+def everything(store):
+    with store._database.reading() as connection:
+        return {
+            name: sorted(map(str, connection.execute(table.select()).all()))
+            for name, table in schema.metadata.tables.items()
+        }
+
+
+def test_a_study_is_deleted_with_everything_of_it_and_nothing_else(store):
+    filled(store)
+    before = everything(store)
+    study = filled(store)
+    assert all(len(rows) > len(before[name]) for name, rows in everything(store).items() if before[name])
+    store.delete_study(study)
+    assert everything(store) == before
+    for call in (store.study, store.counts, store.delete_study, store.media):
+        with pytest.raises(Unknown, match="There is no study"):
+            call(study)
+
+
+@pytest.mark.parametrize("table", ["answers", "questions", "skips", "refusals"])
+def test_a_deletion_of_one_study_lets_no_row_of_another_go(store, table):
+    filled(store)
+    with store._database.reading() as connection:
+        number = connection.execute(text("SELECT max(id) FROM studies")).scalar_one()
+    database, column = store._database, {"answers": "choice", "questions": "head"}.get(table, "reason")
+    for marked, statement in (
+        (number + 1, f"DELETE FROM {table}"),
+        (number, f"UPDATE {table} SET {column} = {column}"),
+        *([] if database.is_sqlite else [(number, f"TRUNCATE {table} CASCADE")]),
+    ):
+        with database.engine.connect() as connection:
+            connection.execute(text(f"INSERT INTO deletions VALUES ({marked}, {marked - 1})"))
+            with pytest.raises(DBAPIError, match="never changed or deleted"):
+                connection.execute(text(statement))
+
+
+def test_no_mark_of_a_deletion_outlives_its_transaction(store):
+    for rows in ("(1, 0)", "(2, 1), (1, 0)", "(1, -5), (-5, -6)"):
+        with pytest.raises(IntegrityError), store._database.writing() as connection:
+            connection.execute(text(f"INSERT INTO deletions VALUES {rows}"))
+    with pytest.raises(IntegrityError), store._database.writing() as connection:
+        connection.execute(text("INSERT INTO deletions VALUES (1, 1)"))
+
+
+def test_who_answers_while_a_study_is_deleted_hears_that_there_is_none(opened):
+    asked, outcomes = opened.ask(100), []
+
+    def answer():
+        for one in asked:
+            try:
+                outcomes.append(opened.answer(one))
+            except Unknown as error:
+                outcomes.append(error)
+
+    thread = threading.Thread(target=answer)
+    thread.start()
+    while not outcomes:
+        pass
+    opened.store.delete_study(opened.study)
+    thread.join()
+    assert len(outcomes) == 100
+    assert opened.store.studies() == []
+
+
+def test_an_edit_changes_what_it_names(opened):
+    store, study, _ = opened
+    before = store.study(study)
+    assert store.edit_study(study) == before
+    assert store.edit_study(study, title="Signs") == before._replace(title="Signs")
+    assert store.edit_study(study, settings={"a": 1}) == before._replace(title="Signs", settings={"a": 1})
+    with pytest.raises(StoreError, match="The title is ''"):
+        store.edit_study(study, title="", settings={})
+    assert store.study(study).settings == {"a": 1}
+
+
+def test_objects_can_be_replaced_until_somebody_was_asked(opened):
+    store, study, _ = opened
+    assert store.replace_objects(study, ["X", "Y", Object("Z", {"text": "zet"})]).n_objects == 3
+    assert store.objects(study) == [Object("X"), Object("Y"), Object("Z", {"text": "zet"})]
+    with pytest.raises(ValueError, match="are both called"):
+        store.replace_objects(study, list("ABA"))
+    opened.ask()
+    with pytest.raises(NotAllowed, match="were asked already; create another study"):
+        store.replace_objects(study, list("ABC"))
+    assert [one.name for one in store.objects(study)] == ["X", "Y", "Z"]
+
+
+def test_media_are_what_was_added(store):
+    webp = Medium("image/webp", b"\0\xff")
+    study = store.create_study("Letters", list("ABC"), media={"b.png": PNG}).id
+    store.add_media(study, {"a ü.webp": webp, "b.png": webp})
+    assert store.media(study) == ["a ü.webp", "b.png"]
+    assert store.medium(study, "b.png") == store.medium(study, "a ü.webp") == webp
+    other = store.create_study("Other", list("ABC")).id
+    assert store.media(other) == []
+    for name in ("b.png", "", "\0", "\ud800", "A" * 100_000, 7, None, b"b.png"):
+        with pytest.raises(Unknown, match="The study has no medium"):
+            store.medium(other, name)
+
+
+def test_media_that_cannot_be_kept_keep_the_study_from_being_made(store):
+    for name, medium in (("", PNG), ("\0", PNG), ("a", Medium("", b"")), ("a", Medium("image/png", "text"))):
+        with pytest.raises(StoreError, match=r"; pass|which is no text"):
+            store.create_study("Letters", list("ABC"), media={"good.png": PNG, name: medium})
+    assert store.studies() == []
+
+
+ROWS = [
+    Imported("ann", 0, 1, 2),
+    Imported("bob", 2, 4, 3, left=4, kind=Kind.CATCH, strategy="random", response_ms=700, client={"x": 1}),
+    Imported("ann", 1, 0, 2, answered_at=20, issued_at=10, parameters={"age": 7}),
+    Imported("eve", 1, 0, 2, excluded=True),
+]
+
+
+def test_imported_answers_continue_the_log(opened, clock):
+    store, study, _ = opened
+    opened.answer(opened.ask()[0])
+    assert store.import_answers(study, iter(ROWS)) == 4
+    log = list(store.log(study, after=1, include_excluded=True))
+    assert [a.sequence for a in log] == [2, 3, 4, 5]
+    assert [(a.head, a.near, a.far) for a in log] == [row[1:4] for row in ROWS]
+    assert [a.excluded for a in log] == [False, False, False, True]
+    assert [a.left for a in log] == [1, 4, 0, 0]
+    assert log[1][5:8] == (Kind.CATCH, 4, "random")
+    assert (log[1].response_ms, log[1].client) == (700, {"x": 1})
+    assert [(a.issued_at, a.answered_at) for a in log[1:3]] == [(clock.time, clock.time), (10, 20)]
+    assert log[0].participant == log[2].participant != log[1].participant
+    people = store.participants(study)[1:]
+    assert [p.standing for p in people] == [Standing.COMPLETED, Standing.COMPLETED, Standing.EXCLUDED]
+    assert people[0].parameters == {"participant": "ann"}
+    assert opened.answer(opened.ask()[0]).sequence == 6
+
+
+def test_a_label_is_the_same_participant_in_a_later_import(opened):
+    store, study, ann = opened
+    for _ in range(2):
+        store.import_answers(study, ROWS)
+    people = store.participants(study)
+    assert len(people) == 4
+    assert len(list(store.log(study))) == 6
+    assert store.ledger(study, ann) == []
+    assert store.pending(study) == []
+
+
+def test_an_import_is_all_or_nothing(opened):
+    store, study, _ = opened
+    for row, wanted in (
+        (Imported("", 0, 1, 2), "The participant of row 4 is ''"),
+        (Imported("a", 0, 1, 5), "object 5"),
+        (Imported("a", 0, 1, 1), "twice"),
+        (Imported("a", 0, 1, 2, left=3), "In row 4 object 3 stands left"),
+        (Imported("a", 0, 1, 2, kind="odd"), "The kind of row 4 is 'odd'"),
+        (Imported("a", 0, 1, 2, answered_at=-1), "A time of row 4 is -1"),
+    ):
+        with pytest.raises(ValueError, match=wanted):
+            store.import_answers(study, [*ROWS, row])
+    assert store.counts(study) == (1, 0, 0, 0, 0, 0)
+    assert store.import_answers(study, []) == 0
+
+
+def test_a_closed_study_imports_nothing_and_a_draft_does(store):
+    study = store.create_study("Letters", list("ABCDE")).id
+    assert store.import_answers(study, ROWS) == 4
+    store.change_state(study, State.CLOSED)
+    with pytest.raises(NotAllowed, match="The study is closed"):
+        store.import_answers(study, ROWS)
+    assert store.last(study) == 4
+
+
+def test_a_large_import_keeps_its_order(opened):
+    store, study, _ = opened
+    rows = [Imported(f"p{n % 7}", n % 5, (n + 1) % 5, (n + 2 + n % 2) % 5) for n in range(5000)]
+    assert store.import_answers(study, rows) == 5000
+    assert [(a.head, a.near, a.far) for a in store.log(study)] == [row[1:4] for row in rows]
+
+
+def test_skips_tell_what_was_given_up_and_why(opened, clock):
+    store, study, ann = opened
+    first, second, _ = opened.ask(3)
+    assert store.skips(study) == []
+    for one in (second, first):
+        clock.advance(1)
+        store.skip(one.token, study, ann, f"reason {one is first}")
+    told = [(ann, 0, 1, 2, "reason False"), (ann, 0, 1, 2, "reason True")]
+    assert [skip[:5] for skip in store.skips(study)] == told
+    assert [skip.skipped_at for skip in store.skips(study)] == [clock.time - 1_000_000, clock.time]
+
+
+def test_strategies_tell_how_often_each_has_asked_and_was_answered(opened):
+    store, study, ann = opened
+    assert store.strategies(study) == []
+    queries = [Query(0, 1, 2, strategy="random")] * 2 + [Query(0, 1, 2, strategy="adaptive")] * 3
+    asked = store.issue(study, ann, [*queries, Query(0, 1, 2, kind=Kind.CATCH, strategy="random")])
+    for one in asked[1:4]:
+        opened.answer(one)
+    assert store.strategies(study) == [
+        ("adaptive", "chosen", 3, 2),
+        ("random", "chosen", 2, 1),
+        ("random", "catch", 1, 0),
+    ]
+
+
+def test_refusals_are_kept_up_to_a_number_for_each_study(opened, monkeypatch):
+    monkeypatch.setattr("erkle.store.refusals._MOST", 3)
+    store, study, ann = opened
+    other = store.create_study("Other", list("ABC")).id
+    for of in (study, other, "no-study"):
+        for _ in range(5):
+            assert store.answer("never-asked", of, ann, 1).sentence
+    assert [len(store.refusals(of)) for of in (study, other, None)] == [3, 3, 3]
+
+
+def test_who_has_lost_the_lease_saves_no_snapshot(opened, clock):
+    store, study, _ = opened
+    one = store.acquire(study, "one", 10)
+    assert store.acquire(study, "one", 10) == store.renew(study, "one", 10) == one
+    assert store.save_snapshot(study, 0, 0, NPZ + b"1", fence=one)
+    clock.advance(10)
+    two = store.acquire(study, "two", 10)
+    assert two > one
+    assert not store.save_snapshot(study, 0, 0, NPZ + b"2", fence=one)
+    assert store.save_snapshot(study, 0, 0, NPZ + b"3", fence=two)
+    assert store.release(study, "two")
+    assert store.save_snapshot(study, 0, 0, NPZ + b"4", fence=two)
+    assert store.acquire(study, "one", 10) > two
+    assert not store.save_snapshot(study, 0, 0, NPZ + b"5", fence=two)
+    assert [snapshot.data[-1:] for snapshot in store.snapshots(study)] == [b"4", b"3"]
