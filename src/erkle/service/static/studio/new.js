@@ -34,7 +34,7 @@ const page = el(
     { class: "card stack" },
     el("h2", {}, "Details"),
     el("p", { class: "soft" }, "All of these have sensible values already."),
-    el("div", { class: "folds" }, ["choosing", "limits", "checks", "skipping", "endings"].map((name) => form.section(name))),
+    el("div", { class: "folds" }, ["choosing", "limits", "checks", "skipping", "endings", "people"].map((name) => form.section(name))),
   ),
   trouble,
   el("div", { class: "row form-end" }, create, el("a", { class: "button quiet", href: "/studies" }, "Cancel"), progress),

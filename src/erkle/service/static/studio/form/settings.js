@@ -24,7 +24,6 @@ export const SECTIONS = {
       { path: "texts.consent", label: "Consent", type: "textarea", hint: "People must agree to this before they begin. Leave it empty for no consent page." },
       { path: "texts.instructions", label: "Instructions", type: "textarea", hint: "Shown before the first question." },
       { path: "texts.thanks", label: "Thanks", type: "textarea", hint: "Shown at the end, with the completion code." },
-      { path: "show_names", label: "Show the names of objects that have pictures or sounds", type: "check" },
     ],
   },
   choosing: {
@@ -32,7 +31,6 @@ export const SECTIONS = {
     fields: [
       { path: "strategy", label: "Strategy", type: "select", options: STRATEGIES },
       { path: "holdout", label: "Held out at random, %", ...PER_CENT, hint: "These answers are never learned from: they show how good the map really is." },
-      { path: "target_error", label: "Wanted error, %", ...PER_CENT, min: 0.1, max: 99, hint: "The dashboard estimates how many more answers this takes." },
     ],
   },
   limits: {
@@ -42,6 +40,7 @@ export const SECTIONS = {
       { path: "limits.participants", label: "Participants, at most", type: "number", min: 1, empty: null, placeholder: "no limit" },
       { path: "limits.answers", label: "Answers in all, at most", type: "number", min: 1, empty: null, placeholder: "no limit" },
       { path: "limits.lifetime_s", label: "A question waits for its answer, minutes", type: "number", min: 0.2, max: 43200, step: "any", unit: 60, required: true },
+      { path: "target_error", label: "Wanted error, %", ...PER_CENT, min: 0.1, max: 99, required: true, hint: "The dashboard estimates how many more answers this takes." },
     ],
   },
   checks: {
@@ -64,8 +63,13 @@ export const SECTIONS = {
   endings: {
     title: "After the last question",
     said: "Each ending has a code that is shown and an address the participant goes on to; both may be empty.",
+    fields: [],
+  },
+  people: {
+    title: "Participants and display",
     fields: [
-      { path: "identify_by", label: "URL parameters that tell who somebody is", list: ",", hint: "With the same value, somebody who comes back goes on where they were. All parameters are kept." },
+      { path: "identify_by", label: "URL parameters that tell who somebody is", list: ",", hint: "Who comes back with the same value goes on where they were. All parameters are kept." },
+      { path: "show_names", label: "Show the names of objects that have pictures or sounds", type: "check" },
     ],
   },
 };

@@ -1,0 +1,92 @@
+/** The dashboard of one study: the map and the error curve first, then who answered and what they disagree about. */
+
+import { ErrorChart } from "./charts/errors.js";
+import { PaceChart } from "./charts/pace.js";
+import { el } from "./elements.js";
+import { StudyMap } from "./map/map.js";
+import { get } from "./server.js";
+import { Disputed } from "./study/disputed.js";
+import { exchange } from "./study/exchange.js";
+import { Head } from "./study/head.js";
+import { follow } from "./study/live.js";
+import { Numbers } from "./study/numbers.js";
+import { Participants } from "./study/participants.js";
+import { Strategies } from "./study/strategies.js";
+import { top } from "./top.js";
+
+// Tables are asked for anew when answers came in, but not more often than this.
+const TABLES_MS = 4000;
+
+const main = document.getElementById("main");
+const path = `/api/studies/${encodeURIComponent(decodeURIComponent(location.pathname.split("/")[2]))}`;
+
+try {
+  const [, study, objects] = await Promise.all([top(), get(path), get(`${path}/objects`)]);
+  open(study, objects);
+} catch (error) {
+  main.append(el("div", { class: "card empty" }, el("h1", {}, "Not found"), el("p", { class: "soft" }, error.message), el("a", { class: "button", href: "/studies" }, "To the studies")));
+}
+
+function open(study, objects) {
+  const map = new StudyMap(objects);
+  const errors = new ErrorChart();
+  const pace = new PaceChart();
+  const numbers = new Numbers(study);
+  const participants = new Participants(path);
+  const disputed = new Disputed(path, objects);
+  const strategies = new Strategies();
+  const stopping = el("p", { class: "stopping" });
+  const chosen = el("p", { class: "hint" });
+  const tables = seldom(() => Promise.all([participants.refresh(), disputed.refresh()]), TABLES_MS);
+  const head = new Head(study, tables);
+
+  main.classList.add("dashboard");
+  main.append(
+    head.node,
+    numbers.node,
+    el(
+      "div",
+      { class: "dashboard-first" },
+      el("section", { class: "card map-section", "aria-label": "Map" }, el("div", { class: "card-head" }, el("h2", {}, "Map"), el("p", { class: "hint for-mouse" }, "Ctrl and wheel zoom, dragging moves")), map.node),
+      el(
+        "div",
+        { class: "dashboard-side" },
+        el("section", { class: "card", "aria-label": "Error" }, el("h2", {}, "Error"), stopping, errors.node),
+        el("section", { class: "card", "aria-label": "Pace" }, el("h2", {}, "Pace"), pace.node, chosen),
+      ),
+    ),
+    participants.node,
+    el("div", { class: "dashboard-last" }, disputed.node, el("div", { class: "dashboard-side" }, strategies.node, exchange(path, tables))),
+  );
+
+  let answers = null;
+  const show = (live) => {
+    head.heard(live.state);
+    numbers.update(live);
+    if (live.map) map.update(live.map.points);
+    errors.update(live.curves, live.stopping?.target ?? study.settings.target_error);
+    pace.update(live.per_minute);
+    strategies.update(live.strategies);
+    stopping.textContent = live.stopping?.sentence ?? "How many answers are needed is estimated once there are some.";
+    chosen.textContent = live.learner?.chosen ? `The learner has chosen ${live.learner.chosen}.` : "";
+    if (live.answers !== answers) tables();
+    answers = live.answers;
+  };
+  tables();
+  follow(path, show, (link) => head.connected(link));
+}
+
+/** `work`, but at most once in `ms`, and once more at the end if it was wanted in between. */
+function seldom(work, ms) {
+  let waiting = null;
+  let wanted = false;
+  return function ask() {
+    if (waiting) return void (wanted = true);
+    work();
+    waiting = setTimeout(() => {
+      waiting = null;
+      if (wanted) ask();
+      wanted = false;
+    }, ms);
+  };
+}

@@ -1,0 +1,51 @@
+/** The settings of a study in a dialog: all of them in a draft; what means the same to everybody once people answer. */
+
+import { dialog } from "../dialogs.js";
+import { el } from "../elements.js";
+import { field } from "../form/fields.js";
+import { SettingsForm } from "../form/settings-form.js";
+import { get, send } from "../server.js";
+
+const WHILE_RUNNING = ["texts", "limits", "skipping", "endings"];
+const IN_DRAFT = ["texts", "choosing", "limits", "checks", "skipping", "endings", "people"];
+// What the server lets change once people answer.
+const LATER = ["texts", "limits", "skipping", "endings", "target_error"];
+
+/** Resolves to the study as it is then, or null where nothing was saved. */
+export async function editSettings(study) {
+  const draft = study.state === "draft";
+  const path = `/api/studies/${encodeURIComponent(study.id)}`;
+  const objects = draft ? await get(`${path}/objects`) : [];
+  const names = objects.map(({ name }) => name);
+  const title = field({ label: "Title", value: study.title, required: true, maxlength: 200 });
+  const form = new SettingsForm(study.settings, () => names);
+  form.fields.set("title", title);
+  const sections = (draft ? IN_DRAFT : WHILE_RUNNING).map((name) => form.section(name));
+  sections[0].open = true;
+  return dialog({
+    title: "Settings",
+    wide: true,
+    body: el(
+      "div",
+      { class: "stack" },
+      !draft && el("p", { class: "soft" }, "People have been asked already, so how questions are chosen and checked stays as it is."),
+      title.node,
+      el("div", { class: "folds" }, sections),
+    ),
+    confirm: "Save",
+    act: () => save(form, title, path, draft),
+  });
+}
+
+async function save(form, title, path, draft) {
+  if (!form.check()) return false;
+  const all = form.read();
+  const settings = draft ? all : Object.fromEntries(LATER.map((name) => [name, all[name]]));
+  try {
+    return await send("PATCH", path, { title: title.input.value.trim(), settings });
+  } catch (error) {
+    const left = form.complain(error.message);
+    if (left.length) throw new Error(left.join(" "), { cause: error });
+    return false;
+  }
+}

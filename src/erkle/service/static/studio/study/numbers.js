@@ -1,0 +1,40 @@
+/** The study in numbers: a strip of figures that change in place. */
+
+import { el } from "../elements.js";
+import { count, some } from "../wording.js";
+
+const FIGURES = [
+  ["answers", "Answers", (live) => count(live.answers), (live, study) => study.settings.limits?.answers && `of at most ${count(study.settings.limits.answers)}`],
+  ["participants", "Participants", (live) => count(live.participants), (live) => live.active_participants > 0 && `${count(live.active_participants)} active now`],
+  ["pace", "Answers a minute", (live) => count(live.per_minute?.at(-2) ?? 0), () => "in the last full minute"],
+  ["skips", "Skips", (live) => count(live.skips), (live) => live.answers > 0 && `${((100 * live.skips) / (live.answers + live.skips)).toFixed(1)} % of questions`],
+  ["refusals", "Refused", (live) => count(live.refusals), () => "late, repeated or forged"],
+  ["learned", "Learned", (live) => count(live.learned), (live) => learner(live)],
+];
+
+function learner({ answers, learned, learner: state }) {
+  if (!state?.ready) return answers ? "the learner is starting" : "the learner waits";
+  const behind = answers - learned;
+  return behind > 0 ? `${some(behind, "answer")} behind` : "up to date";
+}
+
+export class Numbers {
+  constructor(study) {
+    this.study = study;
+    this.cells = new Map();
+    const cell = ([name, label]) => {
+      const parts = { value: el("dd", { class: "number figure" }, "–"), note: el("dd", { class: "small soft" }) };
+      this.cells.set(name, parts);
+      return el("div", { class: "figure-cell", "data-figure": name }, el("dt", {}, label), parts.value, parts.note);
+    };
+    this.node = el("dl", { class: "card tight figures" }, FIGURES.map(cell));
+  }
+
+  update(live) {
+    for (const [name, , value, remark] of FIGURES) {
+      const { value: shown, note } = this.cells.get(name);
+      shown.textContent = value(live);
+      note.textContent = remark(live, this.study) || "";
+    }
+  }
+}
