@@ -145,7 +145,8 @@ def _name(names: Sequence[str], number: int) -> str:
 
 def _iso(at: int) -> str:
     try:
-        return datetime.fromtimestamp(at / 1e6, UTC).isoformat(timespec="microseconds")
+        moment = datetime.fromtimestamp(at // 1_000_000, UTC).replace(microsecond=at % 1_000_000)
+        return moment.isoformat(timespec="microseconds")
     except (ValueError, OverflowError, OSError):
         return str(at)
 

@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from erkle.files import FileError
 from erkle.service import bundle, media, spec
+from erkle.service.complaints import Complaints
 from erkle.service.uploads import Caps, Files
 from erkle.store import Imported, Kind, Medium, Object, State, Store, Study
 
@@ -132,9 +133,8 @@ def _read(files: Files, name: str) -> _Bundle:
         raise FileError(f"{name}: is no bundle of a study; give one that erkle has exported.")
     if about.version > bundle.VERSION:
         raise FileError(f"{name}: has version {about.version}, but {bundle.VERSION} is the newest known; update erkle.")
-    settings = spec.checked(about.settings)
     things = _member(files, bundle.OBJECTS, _OBJECTS.validate_json)
-    spec.check_objects(settings, [each.name for each in things])
+    settings = _settings(about, [each.name for each in things])
     people = _member(files, bundle.PARTICIPANTS, _PARTICIPANTS.validate_json)
     if len(people) != about.counts.participants or about.state not in list(State):
         raise _damaged(name)
@@ -142,6 +142,15 @@ def _read(files: Files, name: str) -> _Bundle:
         each.removeprefix(bundle.MEDIA): _medium(files, each) for each in files.names if each.startswith(bundle.MEDIA)
     }
     return _Bundle(about, settings, [_object(each, media) for each in things], people, media)
+
+
+def _settings(about: _Study, names: list[str]) -> spec.StudySettings:
+    try:
+        settings = spec.checked(about.settings)
+        spec.check_objects(settings, names)
+    except Complaints as complaints:
+        raise FileError(f"{bundle.STUDY}: {complaints.found[0].sentence}") from None
+    return settings
 
 
 def _object(thing: _Object, media: dict[str, Medium]) -> Object:
