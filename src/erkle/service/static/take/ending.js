@@ -16,14 +16,14 @@ export function end(info, finished) {
     said.heading,
     finished.thanks_html ? prose(finished.thanks_html) : null,
     element("p", { class: "soft" }, said.text),
-    finished.code ? codeBox(finished.code) : null,
+    finished.code ? codeBox(finished.code, finished.outcome) : null,
     target ? wayOn(target) : null,
   );
   sheet.dataset.outcome = finished.outcome;
   show(sheet);
 }
 
-function codeBox(code) {
+function codeBox(code, outcome) {
   const shown = element("output", { class: "code", id: "completion-code" }, code);
   const copy = button(texts.ending.copy, async () => {
     if (!(await copied(code, shown))) return;
@@ -31,7 +31,7 @@ function codeBox(code) {
     announce(texts.ending.copied);
     setTimeout(() => (copy.textContent = texts.ending.copy), 2000);
   });
-  const label = element("p", { class: "label" }, texts.ending.code);
+  const label = element("p", { class: "label" }, outcome === "completed" ? texts.ending.code : texts.ending.otherCode);
   return element("div", { class: "code-box" }, label, element("div", { class: "code-line" }, shown, copy));
 }
 

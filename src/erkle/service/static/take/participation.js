@@ -80,10 +80,11 @@ export class Participation {
     if (entry && entry.participant !== this.participant) return;
     if (reply.kind === "gone") return this.#gone();
     if (entry && reply.kind !== "ok") this.sitting.refuse(entry.token);
-    const notOpen = reply.body?.error?.reason === "study not open";
+    const reason = reply.body?.error?.reason ?? "";
+    if (reason === "excluded") return this.#stop(texts.excluded);
     if (Array.isArray(reply.body?.questions)) this.#take(reply.body);
     else if (entry) this.sending.refresh();
-    if (notOpen || (!entry && reply.kind === "refused")) this.#lookAtState();
+    if (reason.startsWith("study")) this.#lookAtState();
   }
 
   #take(turn) {
@@ -157,8 +158,7 @@ export class Participation {
     if (reply.kind === "gone") return this.#gone();
     const state = reply.body?.state;
     if (state === "closed") {
-      this.stopped = true;
-      say(texts.closed, null, this.info.title);
+      this.#stop(texts.closed);
     } else if (state === "paused" || state === "draft") {
       this.#pause(state);
     } else {
@@ -184,6 +184,12 @@ export class Participation {
       this.later = setTimeout(() => this.sending.refresh(), wait(this.empty + 1));
     }
     this.#display();
+  }
+
+  #stop(why) {
+    this.stopped = true;
+    clearTimeout(this.expiry);
+    say(why, null, this.info.title);
   }
 
   #gone() {

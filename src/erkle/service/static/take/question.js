@@ -44,12 +44,12 @@ export class QuestionView {
 
   // There is no question to show now; say why, but not before it takes a moment.
   wait(sentence) {
-    const waited = this.token === null;
+    this.why = sentence;
+    if (!this.waiting.hidden) return this.#say();
+    if ("waiting" in this.stage.dataset) return;
     this.#close();
-    if (waited && !this.waiting.hidden) return this.#say(sentence);
-    clearTimeout(this.soon);
     this.stage.dataset.waiting = "";
-    this.soon = setTimeout(() => this.#say(sentence), SOON_MS);
+    this.soon = setTimeout(() => this.#say(), SOON_MS);
   }
 
   // A remark that goes by itself and moves nothing.
@@ -61,9 +61,9 @@ export class QuestionView {
     this.noticed = setTimeout(() => (this.remark.hidden = true), NOTICE_MS);
   }
 
-  #say(sentence) {
-    if (this.sentence.textContent !== sentence || this.waiting.hidden) announce(sentence);
-    this.sentence.textContent = sentence;
+  #say() {
+    if (this.sentence.textContent !== this.why || this.waiting.hidden) announce(this.why);
+    this.sentence.textContent = this.why;
     this.waiting.hidden = false;
   }
 
@@ -94,6 +94,8 @@ export class QuestionView {
       candidateOf("right", right, prepared.right, names, choose("right")),
     );
     this.skip.hidden = !this.info.skipping.allowed;
+    // The pointer rests where the last answer was; that must not look like a choice.
+    this.stage.dataset.still = "";
     this.stage.classList.remove("fresh");
     void this.stage.offsetWidth; // Lets the entrance begin again.
     this.stage.classList.add("fresh");
@@ -133,7 +135,7 @@ export class QuestionView {
     this.remark = element("p", { class: "remark notice warn", hidden: true, "aria-hidden": "true" });
     this.stage = element(
       "section",
-      { class: "stage" },
+      { class: "stage", onpointermove: () => delete this.stage.dataset.still },
       this.heading,
       element("div", { class: "practice-slot" }, this.practice),
       prose(this.info.question_html, "prompt"),

@@ -74,13 +74,14 @@ export const texts = {
   },
 
   ending: {
-    completed: { heading: "Thank you, that was all", text: "All your answers have been saved." },
+    completed: { heading: "All done", text: "All your answers have been saved." },
     failed: {
       heading: "The study ends here for you",
       text: "Some of the answers did not match what was asked for, so we cannot go on. Thank you for your time.",
     },
     screened: { heading: "You are not taking part", text: "Nothing more is needed from you. You can close this page." },
     code: "Your completion code",
+    otherCode: "Your code",
     copy: "Copy",
     copied: "Copied",
     link: (host) => `Go on to ${host}`,
@@ -122,6 +123,11 @@ export const texts = {
     heading: "The study has not started yet",
     text: "Please come back later. This page looks again by itself.",
     check: "Look again now",
+  },
+
+  excluded: {
+    heading: "You cannot take part any more",
+    text: "The researchers have ended this participation. Nothing more is needed from you.",
   },
 
   closed: {

@@ -3,7 +3,6 @@
 import { element } from "./dom.js";
 import { texts } from "./texts.js";
 
-const LONG = 40;
 const KEYS = { left: ["←", "F"], right: ["→", "J"] };
 const SHORTCUTS = { left: "ArrowLeft F", right: "ArrowRight J" };
 
@@ -38,7 +37,7 @@ function contentOf(thing, media, names) {
   return [
     framed(pictureOf(media.image)),
     framed(media.film),
-    name ? element("span", { class: name.length > LONG ? "name long" : "name" }, name) : null,
+    name ? element("span", { class: "name", "data-length": lengthOf(name) }, name) : null,
     thing.text && thing.text !== name ? element("span", { class: "text" }, thing.text) : null,
   ];
 }
@@ -46,6 +45,11 @@ function contentOf(thing, media, names) {
 function nameOf(thing, names) {
   const alone = !(thing.image || thing.audio || thing.video || thing.text);
   return names || alone ? thing.name : "";
+}
+
+function lengthOf(name) {
+  if (name.length > 60) return "long";
+  return name.length > 20 ? "medium" : "short";
 }
 
 function pictureOf(image) {
