@@ -21,7 +21,7 @@ from erkle.service.uploads import CAPS, Caps, Files
 from erkle.service.yaml_lines import Lined, parse
 from erkle.store import Medium, Object
 
-__all__ = ["Draft", "read_study", "read_upload"]
+__all__ = ["Draft", "read_study", "read_upload", "read_values"]
 
 _TITLE = 500
 _KEYS = ("name", "text", *MEDIA)
@@ -57,7 +57,7 @@ def read_study(path: Pathlike) -> Draft:
     except UnicodeDecodeError:
         raise FileError(f"{place.name}: does not look like text (it is not UTF-8); save it as UTF-8.") from None
     with ExitStack() as opened:
-        return _draft(place.name, text, OnDisk(place.parent, opened), place.stem)
+        return _draft(place.name, _parsed(text, place.name), OnDisk(place.parent, opened), place.stem)
 
 
 def read_upload(text: str, files: Iterable[tuple[str, BinaryIO]], caps: Caps = CAPS) -> Draft:
@@ -74,11 +74,15 @@ def read_upload(text: str, files: Iterable[tuple[str, BinaryIO]], caps: Caps = C
     """
     sent = list(files)
     title = PurePosixPath(sent[0][0].replace("\\", "/")).stem if len(sent) == 1 else ""
-    return _draft("spec", text, Sent(Files.sent(sent, caps)), title[:_TITLE] or "Untitled study")
+    return _draft("spec", _parsed(text, "spec"), Sent(Files.sent(sent, caps)), title[:_TITLE] or "Untitled study")
 
 
-def _draft(name: str, text: str, shelf: Shelf, title: str) -> Draft:
-    lined = _parsed(text, name)
+def read_values(values: dict[str, Any]) -> Draft:
+    """The study of what a program sent as JSON: title, a list of objects, and settings; it names no files."""
+    return _draft("", _flattened(Lined(values, {})), Sent(Files()), "Untitled study")
+
+
+def _draft(name: str, lined: Lined, shelf: Shelf, title: str) -> Draft:
     values, faults = dict(lined.value), list[Complaint]()
     titled, things = values.pop("title", title), values.pop("objects", None)
     if not isinstance(titled, str) or not 0 < len(titled.strip()) <= _TITLE:
@@ -165,7 +169,7 @@ def _gathered(things: Any, shelf: Shelf, name: str, lined: Lined, faults: list[C
 def _entries(things: list[Any], name: str, lined: Lined, faults: list[Complaint]) -> Iterator[Entry]:
     for number, thing in enumerate(things):
         place: Place = ("objects", number)
-        where = f"{name}, line {lined.line(place)}" if lined.lines else f"{name}, {spelled(place)}"
+        where = f"{name}, line {lined.line(place)}" if lined.lines else spelled(place)
         if isinstance(thing, dict):
             wrong = _wrong_key(thing, place)
             if wrong is None:
@@ -193,4 +197,4 @@ def _wrong_key(thing: dict[str, Any], place: Place) -> Complaint | None:
 
 
 def _told(name: str, lined: Lined, fault: Complaint) -> str:
-    return f"{name}, line {lined.line(fault.place)}: {fault.sentence}" if lined.lines else f"{name}: {fault.sentence}"
+    return f"{name}, line {lined.line(fault.place)}: {fault.sentence}" if lined.lines else fault.sentence

@@ -1,0 +1,289 @@
+"""Studies through the real application: created, changed, opened, deleted, and nobody else's."""
+
+import io
+import json
+import zipfile
+
+import pytest
+from PIL import Image
+
+from erkle.store import Medium, State
+
+THINGS = ["Paris", "Lyon", "Madrid", "Rome"]
+EVIL = "<script>alert(1)</script>"
+
+
+def picture(colour, kind="PNG", size=(300, 200)):
+    file = io.BytesIO()
+    Image.new("RGB", size, colour).save(file, kind)
+    return file.getvalue()
+
+
+def create(client, **changes):
+    return client.post("/api/studies", json={"title": "Cities", "objects": THINGS, **changes})
+
+
+@pytest.fixture
+def draft(researcher):
+    return create(researcher).json()["id"]
+
+
+def test_a_study_is_created_shown_listed_and_deleted(researcher):
+    created = create(researcher, settings={"holdout": 0.2})
+    assert created.status_code == 201
+    study = created.json()
+    assert study["state"] == "draft"
+    assert study["n_objects"] == 4
+    assert study["link"] == f"/s/{study['id']}"
+    assert study["settings"]["holdout"] == 0.2
+    assert study["settings"]["limits"]["per_participant"] == 50
+    assert researcher.get(f"/api/studies/{study['id']}").json() == study
+    [listed] = researcher.get("/api/studies").json()
+    assert listed == {key: study[key] for key in ("id", "title", "state", "n_objects", "created_at", "link")} | {
+        "answers": 0,
+        "participants": 0,
+    }
+    assert researcher.delete(f"/api/studies/{study['id']}").status_code == 204
+    assert researcher.get(f"/api/studies/{study['id']}").status_code == 404
+    assert researcher.get("/api/studies").json() == []
+
+
+def test_objects_come_back_with_their_texts(researcher):
+    study = create(researcher, objects=["a", {"name": "b", "text": "the second"}, "c"]).json()["id"]
+    things = researcher.get(f"/api/studies/{study}/objects").json()
+    assert [(thing["id"], thing["name"], thing["text"]) for thing in things] == [
+        (0, "a", None),
+        (1, "b", "the second"),
+        (2, "c", None),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"settings": {"holdout": 1.5}}, "holdout is 1.5; pass a share from 0 to 1."),
+        ({"settings": {"hold_out": 0.5}}, "hold_out is no setting; did you mean holdout?"),
+        (
+            {"settings": {"checks": {"catch": [{"head": "Paris", "near": "Oslo", "far": "Rome"}]}}},
+            "checks.catch[0].near",
+        ),
+        ({"objects": ["a", "a", "b"]}, "'a' is there already"),
+        ({"objects": ["a", "  ", "b"]}, "the name is '  '"),
+        ({"objects": ["a", "b"]}, "objects"),
+        ({"title": ""}, "title"),
+        ({"colour": 1}, "colour"),
+    ],
+)
+def test_what_is_wrong_is_told_and_nothing_is_created(researcher, changes, words):
+    answer = create(researcher, **changes)
+    assert answer.status_code == 422
+    assert words in answer.json()["error"]["sentence"]
+    assert researcher.get("/api/studies").json() == []
+
+
+def test_others_studies_are_not_there(researcher, stranger, admin, draft):
+    for method, path, body in [
+        ("GET", "", None),
+        ("GET", "/objects", None),
+        ("GET", "/preview", None),
+        ("PATCH", "", {"title": "Mine"}),
+        ("POST", "/state", {"state": "open"}),
+        ("DELETE", "", None),
+    ]:
+        answer = stranger.request(method, f"/api/studies/{draft}{path}", json=body)
+        assert answer.status_code == 404, path
+    assert stranger.get("/api/studies").json() == []
+    assert [study["id"] for study in admin.get("/api/studies").json()] == [draft]
+    assert researcher.get(f"/api/studies/{draft}").json()["title"] == "Cities"
+
+
+def test_who_is_not_signed_in_or_has_no_csrf_token_changes_nothing(client, researcher, draft):
+    assert client.get("/api/studies").status_code == 401
+    assert create(client).status_code == 401
+    assert client.post("/api/studies/upload", files={"files": ("a.png", b"x")}).status_code == 401
+    del researcher.headers["X-CSRF-Token"]
+    assert create(researcher).status_code == 403
+    assert researcher.delete(f"/api/studies/{draft}").status_code == 403
+    assert researcher.patch(f"/api/studies/{draft}", json={"title": "x"}).status_code == 403
+    assert researcher.get(f"/api/studies/{draft}").json()["title"] == "Cities"
+
+
+def test_all_of_a_draft_can_change_and_only_what_is_given_does(researcher, draft):
+    changes = {"strategy": "random", "texts": {"consent": "Yes?"}}
+    answer = researcher.patch(f"/api/studies/{draft}", json={"title": "Towns", "settings": changes}).json()
+    assert answer["title"] == "Towns"
+    assert answer["settings"]["strategy"] == "random"
+    assert answer["settings"]["texts"]["consent"] == "Yes?"
+    assert answer["settings"]["texts"]["thanks"] == "Thank you."
+    whole = researcher.patch(f"/api/studies/{draft}", json={"settings": answer["settings"]})
+    assert whole.json() == answer
+
+
+def test_later_only_what_spoils_no_answers_can_change(researcher, draft):
+    assert researcher.post(f"/api/studies/{draft}/state", json={"state": "open"}).json()["state"] == "open"
+    refused = researcher.patch(f"/api/studies/{draft}", json={"settings": {"strategy": "random", "holdout": 0.5}})
+    assert refused.status_code == 409
+    assert "The study is open, so strategy and holdout cannot change any more" in refused.json()["error"]["sentence"]
+    same = {"strategy": "adaptive", "target_error": 0.2, "limits": {"answers": 100}}
+    changed = researcher.patch(f"/api/studies/{draft}", json={"settings": same}).json()["settings"]
+    assert (changed["target_error"], changed["limits"]["answers"]) == (0.2, 100)
+
+
+def test_a_change_that_is_wrong_changes_nothing(researcher, draft):
+    before = researcher.get(f"/api/studies/{draft}").json()
+    for settings in ({"holdout": 2}, {"texts": 5}, {"texts": {"consents": ""}}, {"checks": {"catch": [{}]}}):
+        assert researcher.patch(f"/api/studies/{draft}", json={"settings": settings}).status_code == 422
+    assert researcher.get(f"/api/studies/{draft}").json() == before
+
+
+def test_states_follow_each_other(researcher, draft):
+    path = f"/api/studies/{draft}/state"
+    assert researcher.post(path, json={"state": "paused"}).status_code == 409
+    assert [
+        researcher.post(path, json={"state": state}).json()["state"] for state in ("open", "paused", "open", "closed")
+    ]
+    assert researcher.post(path, json={"state": "open"}).status_code == 409
+    assert researcher.post(path, json={"state": "ajar"}).status_code == 422
+
+
+def test_a_study_whose_settings_do_not_hold_is_not_opened(researcher, store, draft):
+    store.edit_study(draft, settings={"checks": {"catch": [{"head": "Paris", "near": "Lyon", "far": "Oslo"}]}})
+    answer = researcher.post(f"/api/studies/{draft}/state", json={"state": "open"})
+    assert answer.status_code == 422
+    assert "checks.catch[0].far is 'Oslo', which no object is called" in answer.json()["error"]["sentence"]
+    assert store.study(draft).state == State.DRAFT
+
+
+def test_a_preview_asks_questions_and_records_nothing(researcher, store, draft):
+    questions = researcher.get(f"/api/studies/{draft}/preview").json()["questions"]
+    assert questions
+    assert all(question["token"] == "" for question in questions)
+    assert all(len({question[part]["id"] for part in ("head", "left", "right")}) == 3 for question in questions)
+    assert store.counts(draft).answers == 0
+    assert store.participants(draft) == []
+
+
+def test_a_study_of_pictures_is_uploaded_and_shown(researcher, client):
+    files = [("files", (f"{name}.png", picture(name))) for name in ("red", "green", "blue")]
+    spec = json.dumps({"title": "Colours", "holdout": 0.2})
+    created = researcher.post("/api/studies/upload", files=files, data={"spec": spec})
+    assert created.status_code == 201, created.text
+    study = created.json()
+    assert (study["title"], study["settings"]["holdout"]) == ("Colours", 0.2)
+    things = researcher.get(f"/api/studies/{study['id']}/objects").json()
+    assert [thing["name"] for thing in things] == ["blue", "green", "red"]
+    shown = client.get(things[2]["image"])
+    assert shown.status_code == 200
+    assert Image.open(io.BytesIO(shown.content)).convert("RGB").getpixel((5, 5)) == (255, 0, 0)
+    assert Image.open(io.BytesIO(client.get(things[0]["thumb"]).content)).size == (160, 107)
+
+
+def test_a_study_of_a_zip_with_a_table_is_uploaded(researcher):
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as archive:
+        archive.writestr("things/list.csv", "name,text,image\nFire,hot,red.png\nSea,wet,blue.png\nGrass,,green.png\n")
+        for name in ("red", "green", "blue"):
+            archive.writestr(f"things/pics/{name}.png", picture(name))
+    created = researcher.post("/api/studies/upload", files={"files": ("elements.zip", file.getvalue())})
+    assert created.status_code == 201, created.text
+    assert created.json()["title"] == "elements"
+    things = researcher.get(f"/api/studies/{created.json()['id']}/objects").json()
+    assert [(thing["name"], thing["text"], bool(thing["image"])) for thing in things] == [
+        ("Fire", "hot", True),
+        ("Sea", "wet", True),
+        ("Grass", None, True),
+    ]
+
+
+def test_a_study_of_a_list_of_names_is_uploaded(researcher):
+    spec = "title: Towns\nlimits:\n  per_participant: 20\n"
+    files = {"files": ("towns.txt", b"Paris\nLyon\nWien\n")}
+    study = researcher.post("/api/studies/upload", files=files, data={"spec": spec}).json()
+    assert (study["n_objects"], study["settings"]["limits"]["per_participant"]) == (3, 20)
+
+
+@pytest.mark.parametrize(
+    ("files", "spec", "words"),
+    [
+        ([("a.png", b"no picture"), ("b.svg", b"<svg/>")], "", "b.svg: is an SVG drawing"),
+        ([("a.png", b"no picture"), ("b.svg", b"<svg/>")], "", "a.png: cannot be read as a picture"),
+        ([("../a.png", b"")], "", "leads out of its folder"),
+        ([("list.csv", b"name,image\na,a.png\nb,\nc,\n")], "", "list.csv, line 2: a.png: is not among the files"),
+        ([("list.txt", b"a\nb\nc\n")], "title: x\nholdouts: 3\n", "spec, line 2: holdouts is no setting; did you mean"),
+        ([("list.txt", b"a\nb\n")], "", "there are 2 objects"),
+        ([], "title: x\nobjects: [a, b, *c]\n", "spec, line 2"),
+        ([], "title: x\nobjects: /etc/passwd\n", "there are 0 objects"),
+        ([], "title: x\nobjects: /etc/objects.csv\n", "is not among the files that were sent"),
+        ([], "title: x\nobjects: [{name: a, image: /etc/hostname}, b, c]\n", "is not among the files that were sent"),
+        ([], "!!python/object/apply:os.system [ls]", "spec, line 1: has the tag"),
+    ],
+)
+def test_an_upload_that_cannot_be_used_is_refused_in_a_sentence(researcher, files, spec, words):
+    sent = [("files", file) for file in files] or None
+    answer = researcher.post("/api/studies/upload", files=sent, data={"spec": spec})
+    assert answer.status_code == 422, answer.text
+    assert words in answer.json()["error"]["sentence"]
+    assert researcher.get("/api/studies").json() == []
+
+
+def test_names_that_are_programs_are_only_names(researcher):
+    study = create(researcher, title=EVIL, objects=[EVIL, "b", "c"]).json()["id"]
+    answer = researcher.get(f"/api/studies/{study}/objects")
+    assert answer.json()[0]["name"] == EVIL
+    assert answer.headers["content-type"] == "application/json"
+    assert answer.headers["x-content-type-options"] == "nosniff"
+
+
+@pytest.fixture
+def sound(store, draft):
+    data = bytes(range(256)) * 4
+    store.add_media(draft, {"ab.mp3": Medium("audio/mpeg", data), "evil.webp": Medium("text/html", EVIL.encode())})
+    return f"/media/{draft}/ab.mp3", data
+
+
+def test_media_cannot_become_pages_and_are_kept_by_browsers(client, sound, draft):
+    answer = client.get(sound[0])
+    assert answer.headers["content-type"] == "audio/mpeg"
+    assert answer.headers["content-security-policy"] == "default-src 'none'; sandbox"
+    assert answer.headers["x-content-type-options"] == "nosniff"
+    assert "immutable" in answer.headers["cache-control"]
+    assert client.get(f"/media/{draft}/evil.webp").headers["content-type"] == "application/octet-stream"
+    again = client.get(sound[0], headers={"If-None-Match": answer.headers["etag"]})
+    assert (again.status_code, again.content) == (304, b"")
+
+
+@pytest.mark.parametrize(
+    ("asked", "part"),
+    [
+        ("bytes=0-99", slice(0, 100)),
+        ("bytes=1000-", slice(1000, None)),
+        ("bytes=-24", slice(1000, None)),
+        ("bytes=0-9999", slice(None)),
+    ],
+)
+def test_a_part_of_a_sound_can_be_asked_for(client, sound, asked, part):
+    path, data = sound
+    answer = client.get(path, headers={"Range": asked})
+    assert (answer.status_code, answer.content) == (206, data[part])
+    start = part.start or 0
+    assert answer.headers["content-range"] == f"bytes {start}-{start + len(answer.content) - 1}/{len(data)}"
+
+
+@pytest.mark.parametrize("asked", ["bytes=2000-", "bytes=-0"])
+def test_a_part_that_is_not_there_is_refused(client, sound, asked):
+    answer = client.get(sound[0], headers={"Range": asked})
+    assert (answer.status_code, answer.headers["content-range"]) == (416, "bytes */1024")
+
+
+@pytest.mark.parametrize(
+    "asked", ["bytes=5-2", "lines=1-2", "bytes=0-1,5-6", "bytes=-", "bytes=x-", "bytes=" + "9" * 5000]
+)
+def test_a_part_that_cannot_be_understood_is_the_whole(client, sound, asked):
+    answer = client.get(sound[0], headers={"Range": asked})
+    assert (answer.status_code, len(answer.content)) == (200, 1024)
+
+
+def test_media_of_other_names_are_not_there(client, sound, draft):
+    for name in ("ac.mp3", "..%2f..%2fetc%2fpasswd", "%00", "x" * 300):
+        assert client.get(f"/media/{draft}/{name}").status_code == 404
+    assert client.get("/media/nowhere/ab.mp3").status_code == 404
