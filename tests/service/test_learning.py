@@ -1,0 +1,198 @@
+"""The kernel is a fold over the log, whoever folds it, in whatever pieces, and whatever happens in between."""
+
+import time
+
+import numpy as np
+import pytest
+
+from erkle import ERKLE, LowRank
+from erkle.files import FileError
+from erkle.service.learning import Engine, Fold, View
+from erkle.store import Imported, Kind, State, Store
+
+N = 12
+PLACES = np.random.default_rng(0).normal(size=(N, 2))
+
+
+def answers(n, participants=4, seed=0, kind=None):
+    """Answers of several participants, of all kinds if none is given."""
+    rng = np.random.default_rng(seed)
+    kinds = [Kind.CHOSEN, Kind.CHOSEN, Kind.HELD_OUT, Kind.REPEATED, Kind.CATCH, Kind.PRACTICE]
+    found = []
+    for i in range(n):
+        head, b, c = (int(x) for x in rng.choice(N, 3, replace=False))
+        if np.linalg.norm(PLACES[head] - PLACES[b]) > np.linalg.norm(PLACES[head] - PLACES[c]):
+            b, c = c, b
+        found.append(Imported(f"p{i % participants}", head, b, c, kind=kind or kinds[i % len(kinds)], response_ms=900))
+    return found
+
+
+@pytest.fixture
+def store(tmp_path):
+    with Store(tmp_path / "erkle.db") as store:
+        yield store
+
+
+@pytest.fixture
+def study(store):
+    study = store.create_study("Twelve", [f"thing {i}" for i in range(N)]).id
+    store.change_state(study, State.OPEN)
+    store.import_answers(study, answers(300))
+    return study
+
+
+def engine_of(store):
+    engine = Engine(store)
+    return engine
+
+
+def until(condition, seconds=30):
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "it did not happen in time"
+        time.sleep(0.01)
+
+
+def fresh(store, study):
+    fold = Fold(N)
+    fold.learn(list(store.log(study, include_excluded=True)))
+    return fold
+
+
+def test_a_fold_is_the_learner_of_the_answers_that_are_learned(store, study):
+    fold = fresh(store, study)
+    rows = [(a.head, a.near, a.far) for a in store.log(study) if a.kind not in (Kind.CATCH, Kind.PRACTICE)]
+    learner = ERKLE(N, kernel=LowRank(), random_state=0).partial_fit(rows)
+    assert fold.learner.n_triplets_seen_ == len(rows) == 200
+    np.testing.assert_array_equal(fold.learner.kernel_, learner.kernel_)
+
+
+@pytest.mark.parametrize("pieces", [1, 7, 100])
+def test_pieces_and_snapshots_in_between_give_the_same_fold_to_the_last_bit(store, study, pieces):
+    log = list(store.log(study))
+    fold = Fold(N)
+    for start in range(0, len(log), pieces * 10):
+        fold.learn(log[start : start + pieces * 10])
+        fold, _ = Fold.from_bytes(fold.to_bytes())
+    whole = fresh(store, study)
+    np.testing.assert_array_equal(fold.learner.kernel_, whole.learner.kernel_)
+    assert fold.sequence == whole.sequence
+    np.testing.assert_array_equal(fold.held_out.n_wrong, whole.held_out.n_wrong)
+
+
+def test_the_held_out_curve_counts_the_questions_drawn_at_random(store, study):
+    held = sum(answer.kind == Kind.HELD_OUT for answer in store.log(study))
+    assert fresh(store, study).held_out.n_answers.sum() == held == 50
+
+
+def test_a_view_decides_as_its_learner_does(store, study):
+    fold = fresh(store, study)
+    view = View.of(fold.learner, fold.sequence, fold.held_out)
+    rows = [(a.head, a.near, a.far) for a in store.log(study)]
+    np.testing.assert_allclose(view.decision_function(rows), fold.learner.decision_function(rows), atol=1e-9)
+
+
+def test_damaged_snapshots_are_refused():
+    data = Fold(N).to_bytes()
+    for damaged in (data[:-100], data[:4] + bytes(50)):
+        with pytest.raises(FileError):
+            Fold.from_bytes(damaged)
+
+
+def test_the_engine_learns_the_log_and_the_kernel_is_a_fresh_fold(store, study):
+    engine = engine_of(store)
+    learning = engine.learning(study)
+    until(lambda: learning.view is not None and learning.view.sequence == 300)
+    store.import_answers(study, answers(40, seed=1))
+    learning.heard()
+    until(lambda: learning.view.sequence == 340)
+    engine.close()
+    [newest, *_] = store.snapshots(study)
+    kept, _ = Fold.from_bytes(newest.data)
+    np.testing.assert_array_equal(kept.learner.kernel_, fresh(store, study).learner.kernel_)
+
+
+def test_an_engine_goes_on_from_the_snapshot_and_past_a_damaged_one(store, study):
+    for _ in range(2):
+        engine = engine_of(store)
+        learning = engine.learning(study)
+        until(lambda: learning.ready)  # noqa: B023
+        engine.close()
+    roster = store.study(study).roster
+    store.save_snapshot(study, 300, roster, b"PK\x03\x04 and nothing else")
+    store.import_answers(study, answers(10, seed=2))
+    engine = engine_of(store)
+    learning = engine.learning(study)
+    until(lambda: learning.view is not None and learning.view.sequence == 310)
+    np.testing.assert_array_equal(learning.view.places @ learning.view.places.T + np.diag(learning.view.shifts),
+                                  fresh(store, study).learner.kernel_)  # fmt: skip
+    engine.close()
+
+
+def test_to_exclude_somebody_learns_anew_without_them_and_to_include_them_brings_it_back(store, study):
+    engine = engine_of(store)
+    learning = engine.learning(study)
+    until(lambda: learning.ready)
+    n_learned = learning.view.n_learned
+    [ann, *_] = store.participants(study)
+    store.exclude(study, ann.id)
+    learning.heard()
+    until(
+        lambda: learning.view.n_learned == sum(a.kind in ("chosen", "held out", "repeated") for a in store.log(study))
+    )
+    assert learning.view.n_learned < n_learned
+    store.include(study, ann.id)
+    learning.heard()
+    until(lambda: learning.view.n_learned == n_learned)
+    assert len(learning.columns) == 300
+    engine.close()
+
+
+def test_one_engine_owns_the_learner_and_the_other_follows_and_takes_over(store, study, tmp_path):
+    first, second = engine_of(store), None
+    try:
+        until(lambda: first.learning(study).ready)
+        with Store(tmp_path / "erkle.db") as other:
+            second = Engine(other)
+            follower = second.learning(study)
+            until(lambda: len(follower.columns) == 300)
+            assert first.learning(study).owns
+            assert not follower.owns
+            # It keeps a snapshot as it ends, and gives up its lease.
+            first.close()
+            until(lambda: follower.owns and follower.view is not None and follower.view.sequence == 300)
+            np.testing.assert_array_equal(follower.view.n_heads_, fresh(store, study).learner.n_heads_)
+            second.close()
+    finally:
+        first.close()
+
+
+def test_the_kernel_as_a_file_has_the_names_and_loads(store, study, tmp_path):
+    engine = engine_of(store)
+    (tmp_path / "kernel.npz").write_bytes(engine.learning(study).kernel_npz())
+    loaded = ERKLE.load(tmp_path / "kernel.npz")
+    np.testing.assert_array_equal(loaded.kernel_, fresh(store, study).learner.kernel_)
+    assert np.load(tmp_path / "kernel.npz")["labels"][3] == "thing 3"
+    engine.close()
+
+
+def test_of_a_study_without_answers_there_is_no_kernel(store):
+    study = store.create_study("Three", ["a", "b", "c"]).id
+    engine = engine_of(store)
+    with pytest.raises(ValueError, match="Nothing has been learned"):
+        engine.learning(study).kernel_npz()
+    with pytest.raises(ValueError, match="Nothing has been learned"):
+        engine.learning(study).embedding()
+    engine.close()
+
+
+def test_the_learner_of_a_deleted_study_ends(store, study):
+    engine = engine_of(store)
+    learning = engine.learning(study)
+    until(lambda: learning.ready)
+    store.delete_study(study)
+    learning.heard()
+    until(lambda: not learning.alive)
+    with pytest.raises(LookupError):
+        engine.learning(study)
+    engine.close()
