@@ -2,9 +2,9 @@
 
 import secrets
 import unicodedata
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, RowMapping, delete, func, insert, select, text, update
+from sqlalchemy import Connection, RowMapping, Select, bindparam, delete, func, insert, select, text, update
 
 from erkle.store import schema
 from erkle.store.errors import NotAllowed, Unknown
@@ -13,6 +13,10 @@ from erkle.store.outside import bounded_text, is_id, strict_text
 __all__ = ["Account", "create", "get", "listed", "named", "remove", "set_password"]
 
 _NAME, _HASH = 200, 1000
+
+_FOUND = select(schema.accounts).where(schema.accounts.c.id == bindparam("account"))
+_KEPT = _FOUND.with_for_update(read=True, key_share=True)
+_ALONE = _FOUND.with_for_update()
 
 
 class Account(NamedTuple):
@@ -37,11 +41,12 @@ def create(connection: Connection, name: str, password_hash: str, admin: bool, a
 
 def get(connection: Connection, account: str) -> Account:
     """The account with this id."""
-    query = select(schema.accounts).where(schema.accounts.c.id == account)
-    row = connection.execute(query).mappings().one_or_none() if is_id(account) else None
-    if row is None:
-        raise Unknown(f"There is no account {bounded_text(account, 40)!r}; check its id.")
-    return account_of(row)
+    return _found(connection, account, _FOUND)
+
+
+def kept(connection: Connection, account: str) -> Account:
+    """The same, which nobody deletes until this transaction ends: rows may be added that refer to it."""
+    return _found(connection, account, _KEPT)
 
 
 def listed(connection: Connection) -> list[Account]:
@@ -61,16 +66,16 @@ def named(connection: Connection, name: object) -> tuple[Account, str] | None:
 
 def set_password(connection: Connection, account: str, password_hash: str) -> None:
     """Another password, which ends all sessions and links of the account."""
-    number = get(connection, account).id
+    found = _found(connection, account, _ALONE)
     values = {"password_hash": strict_text(password_hash, "The hash of the password", _HASH)}
-    connection.execute(update(schema.accounts).where(schema.accounts.c.id == number).values(values))
-    _shut(connection, number)
+    connection.execute(update(schema.accounts).where(schema.accounts.c.id == found.id).values(values))
+    _shut(connection, found.id)
 
 
 def remove(connection: Connection, account: str) -> None:
     """Delete an account; its studies stay, without an owner."""
     lock(connection)
-    found = get(connection, account)
+    found = _found(connection, account, _ALONE)
     if found.admin and sum(each.admin for each in listed(connection)) == 1:
         raise NotAllowed(f"{found.name!r} is the only admin; make another one first.")
     _shut(connection, found.id)
@@ -93,6 +98,13 @@ def lock(connection: Connection) -> None:
 def account_of(row: RowMapping) -> Account:
     """The account of a row."""
     return Account(row["id"], row["name"], row["admin"], row["created_at"])
+
+
+def _found(connection: Connection, account: str, query: Select[Any]) -> Account:
+    row = connection.execute(query, {"account": account}).mappings().one_or_none() if is_id(account) else None
+    if row is None:
+        raise Unknown(f"There is no account {bounded_text(account, 40)!r}; check its id.")
+    return account_of(row)
 
 
 def _folded(name: str) -> str:

@@ -40,6 +40,10 @@ _ASKED = (
 _LAST = select(func.coalesce(func.max(schema.answers.c.sequence), 0)).where(
     schema.answers.c.study_id == bindparam("study")
 )
+_LAST_OF = select(func.max(schema.answers.c.sequence)).where(
+    schema.answers.c.study_id
+    == select(schema.studies.c.id).where(schema.studies.c.public_id == bindparam("study")).scalar_subquery()
+)
 # No other transaction can come between: whoever adds an answer holds the lock on the study until it has committed.
 _INSERT = (
     insert(schema.answers)
@@ -113,7 +117,11 @@ def skip(connection: Connection, sent: Sent, at: int) -> Skipped | Refused:
 
 def last(connection: Connection, study: str) -> int:
     """The number of the study's last answer, which is how many there are."""
-    return int(connection.execute(_LAST, {"study": studies.find(connection, study)["id"]}).scalar_one())
+    number = connection.execute(_LAST_OF, {"study": study}).scalar_one() if is_id(study) else None
+    if number is None:
+        # There is no answer, or no study.
+        studies.find(connection, study)
+    return number or 0
 
 
 def _question(connection: Connection, sent: Sent) -> RowMapping | Reason:

@@ -37,7 +37,7 @@ def create(connection: Connection, purpose: Purpose, account: str | None, lifeti
     wanted = _purpose(purpose)
     if (wanted == Purpose.ENTER) != (account is not None):
         raise StoreError(f"The link is to {wanted}, and its account {account!r}; pass an account to enter as it, only.")
-    known = None if account is None else accounts.get(connection, account).id
+    known = None if account is None else accounts.kept(connection, account).id
     connection.execute(delete(schema.links).where(_T.expires_at <= at))
     token = new_token()
     values = {"digest": digest(token), "purpose": wanted, "account_id": known, "expires_at": at + seconds(lifetime)}

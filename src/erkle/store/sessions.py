@@ -29,7 +29,7 @@ class Session(NamedTuple):
 
 def start(connection: Connection, account: str, lifetime: float, at: int) -> Session:
     """A new session of an account; those that have ended are forgotten."""
-    found = accounts.get(connection, account)
+    found = accounts.kept(connection, account)
     connection.execute(delete(schema.sessions).where(_T.expires_at <= at))
     token, until = new_token(), at + seconds(lifetime)
     values = {"digest": digest(token), "account_id": found.id, "expires_at": until}

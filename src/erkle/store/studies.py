@@ -79,7 +79,7 @@ def create(
         "n_objects": len(rows),
         "roster": 0,
         "created_at": at,
-        "owner": None if owner is None else accounts.get(connection, owner).id,
+        "owner": None if owner is None else accounts.kept(connection, owner).id,
     }
     number = connection.execute(insert(schema.studies).returning(schema.studies.c.id), values).scalar_one()
     connection.execute(insert(schema.objects), [{"study_id": number, **row} for row in rows])
