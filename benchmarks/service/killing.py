@@ -1,0 +1,149 @@
+"""kill -9 at random moments, while participants answer: what was acknowledged is there, once, and is learned.
+
+A participant here is patient: it sends an answer again until it hears of it, as the browser's page does.
+"""
+
+import random
+import tempfile
+import threading
+import time
+from collections import Counter
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from benchmarks.service.serving import PASSWORD, Serving
+from erkle import ERKLE
+from erkle.client import Client, Refused, Turn, Unreachable
+from erkle.service.learning import Fold
+from erkle.store import Store
+
+__all__ = ["Survived", "kill_and_check"]
+
+
+class Survived(NamedTuple):
+    """What was seen."""
+
+    kills: int
+    clients: int
+    acknowledged: int
+    answers: int
+    lost: int
+    twice: int
+    altered: int
+    same_kernel: bool
+    seconds: float
+
+    @property
+    def kept_its_promise(self) -> bool:
+        """Nothing acknowledged is lost, doubled or altered, and the kernel is a fold of the log."""
+        return self.acknowledged > 0 and not (self.lost or self.twice or self.altered) and self.same_kernel
+
+
+class _Crowd:
+    """Participants in threads, and every acknowledgement that they have heard."""
+
+    def __init__(self, serving: Serving, n_clients: int) -> None:
+        self.serving = serving
+        self.heard: dict[int, tuple[str, str, int]] = {}
+        self.troubles: list[BaseException] = []
+        self._over, self._lock = threading.Event(), threading.Lock()
+        self._threads = [threading.Thread(target=self._answer, daemon=True) for _ in range(n_clients)]
+
+    def start(self) -> None:
+        for thread in self._threads:
+            thread.start()
+
+    def end(self) -> None:
+        self._over.set()
+        for thread in self._threads:
+            thread.join()
+
+    def _answer(self) -> None:
+        try:
+            with Client(self.serving.url, timeout=5.0, patience=60.0) as client:
+                while not self._over.is_set():
+                    self._take_part(client)
+        except BaseException as trouble:
+            self.troubles.append(trouble)
+
+    def _take_part(self, client: Client) -> None:
+        turn = self._joined(client)
+        while turn is not None and turn.questions and not self._over.is_set():
+            question = turn.questions[0]
+            choice = self.serving.nearer(question.head.id, question.left.id, question.right.id)
+            assert turn.participant is not None
+            turn = self._sent(client, turn.participant, question.token, choice)
+
+    def _joined(self, client: Client) -> Turn | None:
+        try:
+            return client.join(self.serving.study)
+        except Unreachable:
+            # It may or may not have joined: somebody else comes.
+            time.sleep(0.05)
+            return None
+
+    def _sent(self, client: Client, participant: str, token: str, choice: int) -> Turn:
+        try:
+            turn = client.answer(self.serving.study, participant, token, choice)
+        except Refused as refused:
+            raise AssertionError(f"An honest answer was refused: {refused}") from refused
+        assert turn.acknowledged is not None
+        with self._lock:
+            assert turn.acknowledged.sequence not in self.heard, "Two answers have the same number."
+            self.heard[turn.acknowledged.sequence] = participant, token, choice
+        return turn
+
+
+def kill_and_check(n_kills: int, n_clients: int = 16, n_objects: int = 30, longest: float = 1.0) -> Survived:
+    """Kill the server so many times, at most ``longest`` seconds after it has come up, and look at what is left."""
+    begun, rng = time.monotonic(), random.Random(0)
+    with tempfile.TemporaryDirectory() as folder:
+        serving = Serving(Path(folder), n_objects, per_participant=30)
+        serving.start()
+        crowd = _Crowd(serving, n_clients)
+        crowd.start()
+        for _ in range(n_kills):
+            time.sleep(rng.uniform(0.05, longest))
+            serving.kill()
+            serving.start()
+        time.sleep(longest)
+        crowd.end()
+        if crowd.troubles:
+            raise crowd.troubles[0]
+        same = _same_kernel(serving, Path(folder))
+        serving.stop()
+        return _compared(serving, crowd.heard, n_kills, n_clients, same, time.monotonic() - begun)
+
+
+def _same_kernel(serving: Serving, folder: Path) -> bool:
+    """Whether the kernel that the server gives is that of a fresh fold of the log, to the last bit."""
+    with Client(serving.url, timeout=90.0) as client:
+        client.login("ann", PASSWORD)
+        client.export(serving.study, "kernel.npz", folder / "kernel.npz")
+    fold = Fold(len(serving.places))
+    with Store(serving.database) as store:
+        fold.learn(list(store.log(serving.study)))
+    given = ERKLE.load(folder / "kernel.npz")
+    return bool(np.array_equal(given.kernel_, fold.learner.kernel_))
+
+
+def _compared(
+    serving: Serving, heard: dict[int, tuple[str, str, int]], n_kills: int, n_clients: int, same: bool, seconds: float
+) -> Survived:
+    with Store(serving.database) as store:
+        log = {answer.sequence: (answer.participant, answer.token, answer.near) for answer in store.log(serving.study)}
+    assert sorted(log) == list(range(1, len(log) + 1)), "The log has gaps."
+    tokens = Counter(token for _, token, _ in log.values())
+    return Survived(
+        kills=n_kills,
+        clients=n_clients,
+        acknowledged=len(heard),
+        answers=len(log),
+        lost=sum(sequence not in log for sequence in heard),
+        twice=sum(count - 1 for count in tokens.values()),
+        altered=sum(log.get(sequence, answer) != answer for sequence, answer in heard.items()),
+        same_kernel=same,
+        seconds=seconds,
+    )

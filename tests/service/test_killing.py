@@ -1,0 +1,9 @@
+"""The promise: what was acknowledged is there exactly once, however often the server is killed."""
+
+from benchmarks.service.killing import kill_and_check
+
+
+def test_nothing_acknowledged_is_lost_when_the_server_is_killed_twenty_times():
+    survived = kill_and_check(n_kills=20, n_clients=16, longest=0.5)
+    assert survived.kept_its_promise, survived
+    assert survived.acknowledged > 100
