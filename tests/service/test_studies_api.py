@@ -287,3 +287,42 @@ def test_media_of_other_names_are_not_there(client, sound, draft):
     for name in ("ac.mp3", "..%2f..%2fetc%2fpasswd", "%00", "x" * 300):
         assert client.get(f"/media/{draft}/{name}").status_code == 404
     assert client.get("/media/nowhere/ab.mp3").status_code == 404
+
+
+HALF = "\ud800"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"title": HALF, "objects": THINGS},
+        {"title": "x\0y", "objects": THINGS},
+        {"title": "x", "objects": [HALF, "b", "c"]},
+        {"title": "x", "objects": ["a\0", "b", "c"]},
+        {"title": "x", "objects": [{"name": "a", "text": HALF}, "b", "c"]},
+        {"title": "x", "objects": THINGS, "settings": {HALF: 1}},
+        {"title": "x", "objects": THINGS, "settings": {"a\0b\n": 1}},
+        {"title": "x", "objects": THINGS, "settings": {"texts": {"consent": HALF}}},
+        {"title": "x", "objects": THINGS, "settings": {"texts": {"consent": "\0"}}},
+        {"title": "x", "objects": THINGS, "settings": {"strategy": HALF}},
+        {"title": "x", "objects": THINGS, "settings": {"identify_by": ["\0"]}},
+        {"title": "x", "objects": THINGS, "settings": {"holdout": 1e999}},
+        {"title": "x", "objects": THINGS, "settings": {"limits": {"answers": 10**4000}}},
+        {"title": "x", "objects": THINGS, "settings": {"": 1, "title": "y"}},
+        {"title": "x", "objects": THINGS, HALF: 1},
+    ],
+)
+def test_what_is_no_text_and_no_number_is_refused_everywhere(researcher, body):
+    text = json.dumps(body)
+    kind = {"Content-Type": "application/json"}
+    assert researcher.post("/api/studies", content=text, headers=kind).status_code in (400, 422)
+    sent = researcher.post("/api/studies/upload", data={"spec": text})
+    assert sent.status_code in (400, 422)
+    assert sent.json()["error"]["sentence"]
+    assert researcher.get("/api/studies").json() == []
+
+
+def test_files_of_strange_names_and_kinds_are_refused(researcher):
+    for name in ("", " ", ".", "a\0b", "\ud7ff\U0010ffff", "x" * 3000, "a/b/../../../c"):
+        answer = researcher.post("/api/studies/upload", files={"files": (name, b"\xff\xd8\xff")})
+        assert answer.status_code in (400, 422), name

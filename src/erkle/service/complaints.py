@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from pydantic import BaseModel, ValidationError
 
-__all__ = ["Complaint", "Complaints", "Place", "complaints", "nearest", "shown", "spelled"]
+__all__ = ["Complaint", "Complaints", "Place", "complaints", "nearest", "printable", "shown", "spelled"]
 
 Place = tuple[str | int, ...]
 Schema = dict[str, Any]
@@ -46,7 +46,17 @@ def spelled(place: Place) -> str:
     >>> spelled(("checks", "catch", 0, "head"))
     'checks.catch[0].head'
     """
-    return "".join(f"[{step}]" if isinstance(step, int) else f".{step[:60]}" for step in place).removeprefix(".")
+    steps = (f"[{step}]" if isinstance(step, int) else f".{printable(step)}" for step in place)
+    return "".join(steps).removeprefix(".")
+
+
+def printable(text: str) -> str:
+    r"""A word of somebody else's within a sentence, cut and without signs that have no shape.
+
+    >>> printable("hold\ud800out")
+    'hold\\ud800out'
+    """
+    return text[:100] if text[:100].isprintable() else ascii(text[:100])[1:-1]
 
 
 def shown(value: object) -> str:

@@ -5,7 +5,7 @@ from pathlib import PurePosixPath
 
 from erkle.files import FileError
 from erkle.service import media
-from erkle.service.complaints import shown
+from erkle.service.complaints import printable, shown
 from erkle.service.listing import MEDIA, Entry
 from erkle.service.media import Prepared
 from erkle.service.shelves import Shelf
@@ -73,18 +73,18 @@ class Gathering:
 
     def _shown(self, path: str, shelf: Shelf, kind: str) -> dict[str, str]:
         if path not in self._prepared:
-            prepared = media.prepared(path, shelf.read(path))
+            prepared = media.prepared(printable(path), shelf.read(path))
             self._keep(path, prepared)
             self._prepared[path] = prepared
         payload = self._prepared[path].payload
         if kind not in payload:
-            raise FileError(f"{path[:100]}: is no {kind} but {next(iter(payload))}; name it under that.")
+            raise FileError(f"{printable(path)}: is no {kind} but {next(iter(payload))}; name it under that.")
         return payload
 
     def _keep(self, path: str, prepared: Prepared) -> None:
         self._kept += sum(len(medium.data) for name, medium in prepared.media.items() if name not in self.media)
         if self._kept > _KEPT:
-            raise FileError(f"{path[:100]}: with it the media take more than {_KEPT >> 20} MB; make them smaller.")
+            raise FileError(f"{printable(path)}: with it the media take more than {_KEPT >> 20} MB; make them smaller.")
         self.media |= prepared.media
 
     def _fault(self, sentence: str, where: str) -> None:

@@ -12,7 +12,7 @@ from typing import Any, BinaryIO, NamedTuple
 
 from erkle.files import FileError, Pathlike
 from erkle.service import spec
-from erkle.service.complaints import Complaint, Complaints, Place, nearest, shown, spelled
+from erkle.service.complaints import Complaint, Complaints, Place, nearest, printable, shown, spelled
 from erkle.service.gathering import Gathering
 from erkle.service.listing import MEDIA, Entry
 from erkle.service.shelves import OnDisk, Sent, Shelf, Table, from_disk
@@ -134,7 +134,7 @@ def _misspelt(fault: Complaint) -> Complaint | None:
     """A fault that is a misspelt ``title`` or ``objects``, which are no settings."""
     word = str(fault.place[0]) if len(fault.place) == 1 else ""
     close = nearest(word, ("title", "objects")) if "is no setting" in fault.sentence else None
-    return Complaint(fault.place, f"{word[:60]} is no setting; did you mean {close}?") if close else None
+    return Complaint(fault.place, f"{printable(word)} is no setting; did you mean {close}?") if close else None
 
 
 def _about_objects(settings: StudySettings, objects: list[Object]) -> list[Complaint]:

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import NamedTuple, Protocol
 
 from erkle.files import FileError
+from erkle.service.complaints import printable
 from erkle.service.listing import Entry, listed
 from erkle.service.uploads import Files
 
@@ -76,7 +77,7 @@ class Sent:
 
     def _found(self, named: str) -> str:
         if (found := self._files.find(named)) is None:
-            raise FileError(f"{named[:100]}: is not among the files that were sent; send it, too.")
+            raise FileError(f"{printable(named)}: is not among the files that were sent; send it, too.")
         return found
 
 
