@@ -20,6 +20,7 @@ export class QuestionView {
     this.token = null;
     this.kind = "words";
     this.root = this.#build();
+    window.addEventListener("resize", () => this.#forgetHeights());
     listen((side) => this.root.isConnected && this.#press(side, "key"));
   }
 
@@ -97,11 +98,19 @@ export class QuestionView {
     // The pointer rests where the last answer was; that must not look like a choice.
     this.stage.dataset.still = "";
     this.stage.classList.remove("fresh");
-    void this.stage.offsetWidth; // Lets the entrance begin again.
+    this.#settleHeights(); // Reads the layout, which lets the entrance begin again.
     this.stage.classList.add("fresh");
   }
 
-  // Boxes grow to what the study holds and never shrink again.
+  // Boxes grow to what the study holds and never shrink again, until the window changes.
+  #settleHeights() {
+    for (const box of [this.head, this.candidates]) box.style.minHeight = `${box.offsetHeight}px`;
+  }
+
+  #forgetHeights() {
+    for (const box of [this.head, this.candidates]) box.style.minHeight = "";
+  }
+
   #settleKind(things) {
     const order = ["words", "sounds", "pictures"];
     const kinds = things.map((thing) => (thing.image || thing.video ? "pictures" : thing.audio ? "sounds" : "words"));
