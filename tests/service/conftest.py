@@ -44,12 +44,18 @@ def store(client):
     return client.app.state.store
 
 
+@pytest.fixture(scope="session")
+def kept_password():
+    """What is kept of everybody's password; to make it takes a while."""
+    return passwords.hashed(PASSWORD)
+
+
 @pytest.fixture
-def sign_in(client):
+def sign_in(client, kept_password):
     """Make an account and give a client of its own that is signed in, with the CSRF header set."""
 
     def sign_in(name, admin=False):
-        client.app.state.store.create_account(name, passwords.hashed(PASSWORD), admin=admin)
+        client.app.state.store.create_account(name, kept_password, admin=admin)
         # Not entered as a context: the application runs already.
         other = TestClient(client.app)
         answer = other.post("/api/login", json={"name": name, "password": PASSWORD})

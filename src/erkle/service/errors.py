@@ -91,8 +91,10 @@ def install(app: FastAPI) -> None:
 # A coroutine, for Starlette sends a plain function to a thread.
 async def _answer(request: Request, error: Exception) -> JSONResponse:
     problem = _problem(error)
-    if problem.status == 503 or type(error) is ValueError:
-        _log.warning("refused", extra={**frames(error), "reason": problem.reason})
+    if isinstance(error, Unavailable):
+        _log.error("the database cannot be used", extra={"trouble": str(error)})
+    elif type(error) is ValueError:
+        _log.warning("a value was refused", extra=frames(error))
     request.scope["erkle.reason"] = problem.reason
     return problem.response()
 

@@ -10,7 +10,7 @@ import time
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
+from prometheus_client import CollectorRegistry, Counter, Histogram, disable_created_metrics, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.multiprocess import MultiProcessCollector
 
@@ -25,6 +25,8 @@ _BUCKETS = (0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10)
 # With several workers, the variable PROMETHEUS_MULTIPROC_DIR names the folder in which they add up.
 _SHARED = "PROMETHEUS_MULTIPROC_DIR" in os.environ
 
+# Half of all lines would say when this process first saw a label.
+disable_created_metrics()  # type: ignore[no-untyped-call]
 _here = CollectorRegistry()
 REQUESTS = Histogram(
     "erkle_request_seconds", "Time of requests.", ["method", "route", "status"], buckets=_BUCKETS, registry=_here
