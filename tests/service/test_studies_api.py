@@ -326,3 +326,15 @@ def test_files_of_strange_names_and_kinds_are_refused(researcher):
     for name in ("", " ", ".", "a\0b", "\ud7ff\U0010ffff", "x" * 3000, "a/b/../../../c"):
         answer = researcher.post("/api/studies/upload", files={"files": (name, b"\xff\xd8\xff")})
         assert answer.status_code in (400, 422), name
+
+
+def test_a_study_that_people_take_can_be_deleted(researcher, client, study):
+    turn = client.post(f"/api/take/{study}/join", json={"parameters": {}, "consent": True}).json()
+    asked = turn["questions"][0]
+    answer = {"participant": turn["participant"], "token": asked["token"], "choice": asked["left"]["id"]}
+    assert client.post(f"/api/take/{study}/answer", json=answer).status_code == 200
+    assert researcher.get(f"/api/studies/{study}/live").json()["state"] == "open"
+    assert researcher.delete(f"/api/studies/{study}").status_code == 204
+    assert researcher.get(f"/api/studies/{study}/live").status_code == 404
+    assert client.get(f"/api/take/{study}").status_code == 404
+    assert client.post(f"/api/take/{study}/answer", json=answer).status_code in (404, 409)

@@ -151,6 +151,8 @@ def delete(request: Request, study: StudyDep, store: StoreDep, engine: EngineDep
     engine.forget(study.id)
     store.delete_study(study.id)
     _reception(request).desks.forget(study.id)
+    # Somebody may have asked for its learner in between.
+    engine.forget(study.id)
 
 
 @router.post("/{study}/state")
