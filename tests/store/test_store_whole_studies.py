@@ -72,7 +72,7 @@ def test_no_mark_of_a_deletion_outlives_its_transaction(store):
 
 
 def test_who_answers_while_a_study_is_deleted_hears_that_there_is_none(opened):
-    asked, outcomes = opened.ask(100), []
+    asked, outcomes = opened.ask(40), []
 
     def answer():
         for one in asked:
@@ -87,7 +87,7 @@ def test_who_answers_while_a_study_is_deleted_hears_that_there_is_none(opened):
         pass
     opened.store.delete_study(opened.study)
     thread.join()
-    assert len(outcomes) == 100
+    assert len(outcomes) == 40
     assert opened.store.studies() == []
 
 
@@ -199,8 +199,8 @@ def test_a_closed_study_imports_nothing_and_a_draft_does(store):
 
 def test_a_large_import_keeps_its_order(opened):
     store, study, _ = opened
-    rows = [Imported(f"p{n % 7}", n % 5, (n + 1) % 5, (n + 2 + n % 2) % 5) for n in range(5000)]
-    assert store.import_answers(study, rows) == 5000
+    rows = [Imported(f"p{n % 7}", n % 5, (n + 1) % 5, (n + 2 + n % 2) % 5) for n in range(2500)]
+    assert store.import_answers(study, rows) == 2500
     assert [(a.head, a.near, a.far) for a in store.log(study)] == [row[1:4] for row in rows]
 
 

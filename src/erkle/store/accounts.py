@@ -66,6 +66,7 @@ def named(connection: Connection, name: object) -> tuple[Account, str] | None:
 
 def set_password(connection: Connection, account: str, password_hash: str) -> None:
     """Another password, which ends all sessions and links of the account."""
+    lock(connection)
     found = _found(connection, account, _ALONE)
     values = {"password_hash": strict_text(password_hash, "The hash of the password", _HASH)}
     connection.execute(update(schema.accounts).where(schema.accounts.c.id == found.id).values(values))
@@ -90,7 +91,7 @@ def number_of(connection: Connection) -> int:
 
 
 def lock(connection: Connection) -> None:
-    """Let nobody else add or remove an account until this transaction ends; SQLite has locked everything by now."""
+    """Let nobody else change an account until this transaction ends; SQLite has locked everything by now."""
     if connection.dialect.name == "postgresql":
         connection.execute(text("LOCK TABLE accounts IN SHARE ROW EXCLUSIVE MODE"))
 

@@ -8,7 +8,7 @@ import secrets
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, insert, select
+from sqlalchemy import Connection, func, insert, select
 
 from erkle import triplets
 from erkle.store import answering, schema, studies
@@ -51,8 +51,7 @@ def import_answers(connection: Connection, study: str, rows: Iterable[Imported],
         triplets.check([row[1:4] for row in given], owner["n_objects"])
         people = _people(connection, owner["id"], given, at)
         questions = [_question(row, owner["id"], people[row.participant]) for row in given]
-        asked = insert(schema.questions).returning(schema.questions.c.id, sort_by_parameter_order=True)
-        ids = connection.execute(asked, questions).scalars().all()
+        ids = _ask(connection, questions)
         numbered = enumerate(zip(given, ids, strict=True), answering.last(connection, study) + 1)
         answers = [_answer(row, owner["id"], question, sequence) for sequence, (row, question) in numbered]
         connection.execute(insert(schema.answers), answers)
@@ -85,8 +84,9 @@ def _people(connection: Connection, study: int, rows: Sequence[Imported], at: in
     new: dict[str, dict[str, Any]] = {}
     for row in rows:
         if (identity := identities[row.participant]) not in known:
-            values = new.setdefault(identity, _participant(row, study, identity, at))
-            values["excluded"] = values["excluded"] or bool(row.excluded)
+            if identity not in new:
+                new[identity] = _participant(row, study, identity, at)
+            new[identity]["excluded"] |= bool(row.excluded)
     if new:
         added = insert(t).returning(t.c.id, sort_by_parameter_order=True)
         known |= dict(zip(new, connection.execute(added, [*new.values()]).scalars(), strict=True))
@@ -104,6 +104,16 @@ def _participant(row: Imported, study: int, identity: str, at: int) -> dict[str,
         "identity": identity,
         "flagged": False,
     }
+
+
+def _ask(connection: Connection, questions: Sequence[dict[str, Any]]) -> list[int]:
+    """Add questions; the numbers of their rows, which databases tell for one at a time only."""
+    t = schema.questions.c
+    before = connection.execute(select(func.coalesce(func.max(t.id), 0))).scalar_one()
+    connection.execute(insert(schema.questions), questions)
+    added = select(t.token, t.id).where(t.id > before, t.study_id == questions[0]["study_id"])
+    numbers = {token: number for [token, number] in connection.execute(added)}
+    return [numbers[question["token"]] for question in questions]
 
 
 def _question(row: Imported, study: int, participant: int) -> dict[str, Any]:
