@@ -1,7 +1,7 @@
 """Answers from files of other tools: Salmon's responses, our own exports, or any table of (anchor, near, far).
 
 Every row is checked before the first one is imported, and what is wrong is told with its line. Objects are matched by
-the names of their pictures, by their names, or by their ids, in this order: the first of these that all rows have.
+the names of their pictures, by their names, or by their ids, whichever knows most of them; in doubt in this order.
 """
 
 import csv
@@ -109,10 +109,8 @@ class Given(NamedTuple):
         ways: list[tuple[list[list[str]], Resolve]] = [(self.cells, known.get), (self.cells, by_id.get)]
         if pictures:
             ways = [(pictures, known.get), (pictures, lambda cell: stems.get(PurePath(cell).stem)), *ways]
-        for cells, resolve in ways:
-            if all(resolve(cell) is not None for cell in set().union(*cells)):
-                return cells, resolve
-        return ways[-2]
+        # The way that knows most; where it does not know all, the first row that it does not is told.
+        return max(ways, key=lambda way: sum(way[1](cell) is not None for cell in set().union(*way[0])))
 
     def _pictures(self) -> list[list[str]]:
         """Names of pictures, of which Salmon has columns beside those of ids."""
@@ -152,7 +150,7 @@ def read_answers(data: bytes, name: str) -> Given:
         table, headers = _table(data, first, name)
     if not has_triples(table.columns):
         raise ReadError(
-            f"{name}: has the columns {', '.join(table.columns)[:100]}; "
+            f"{name}: has the columns {' '.join(', '.join(table.columns)[:100].split())}; "
             "name three of them head, winner, loser, or anchor, near, far."
         )
     cells, _ = triples_of(table)
@@ -177,9 +175,10 @@ def study_of(store: Store, given: Given, title: str, owner: str | None = None) -
 
 def _table(data: bytes, first: str, name: str) -> tuple[Table, dict[str, str]]:
     separator = next((mark for mark in ",;\t" if mark in first), None)
-    words = (
-        next(csv.reader([first.strip()], delimiter=separator, skipinitialspace=True)) if separator else first.split()
-    )
+    try:
+        words = next(csv.reader([first], delimiter=separator, skipinitialspace=True)) if separator else first.split()
+    except csv.Error as error:
+        raise ReadError(f"{name}, line 1: is no header of a table ({error}).") from None
     words = [word.strip() for word in words]
     if not has_triples([word.lower() for word in words]) and len(words) == 3:
         return read_table(data, name, ("anchor", "near", "far"), separator=separator), {}

@@ -1,0 +1,70 @@
+"""What tests of exports and imports share: a study with everything in it, what a log says, and the kernel of a log."""
+
+import io
+
+import numpy as np
+from PIL import Image
+
+from erkle.service.learning import Fold
+from erkle.service.media import prepared
+from erkle.service.spec import StudySettings
+from erkle.store import Kind, Object, Query, State
+
+# Formulas, markup, quotes, separators, line ends, other scripts: all of them names.
+NAMES = ["=1+1", "<script>alert(1)</script>", "'tis", 'a, "b"; c', "@here", "Chișinău", "two\nlines", "-5"]
+
+
+def picture(colour):
+    """The bytes of a small picture."""
+    file = io.BytesIO()
+    Image.new("RGB", (20, 20), colour).save(file, "PNG")
+    return file.getvalue()
+
+
+def filled(store, owner=None, people=3, each=12, seed=0, names=NAMES):
+    """A study with media, answers of all kinds by several people, skips, and somebody who is excluded."""
+    rng = np.random.default_rng(seed)
+    shown = prepared("red.png", picture("red"))
+    objects = [Object(names[0], {**shown.payload, "text": "more"}), *names[1:]]
+    settings = StudySettings(holdout=0.2).model_dump(mode="json")
+    study = store.create_study("Odd = names", objects, settings, owner=owner, media=shown.media).id
+    store.change_state(study, State.OPEN)
+    places = rng.standard_normal((len(names), 2))
+
+    def take_part(transaction):
+        for person in range(people):
+            link = {"PROLIFIC_PID": f"p{person}", "note": "=HYPERLINK(1)", "CamelCase": "1"}
+            who = transaction.join(study, link, identity=f"PROLIFIC_PID=p{person}").id
+            kinds = [Kind.PRACTICE, Kind.CATCH, *rng.choice([Kind.CHOSEN, Kind.HELD_OUT, Kind.REPEATED], each - 2)]
+            for asked in transaction.issue(study, who, [_query(rng, len(names), Kind(kind)) for kind in kinds]):
+                a, b, c = places[[asked.head, asked.o1, asked.o2]]
+                near = asked.o1 if np.linalg.norm(a - b) < np.linalg.norm(a - c) else asked.o2
+                transaction.answer(asked.token, study, who, near, int(rng.integers(200, 9000)), {"width": 1280})
+            [given_up] = transaction.issue(study, who, [Query(0, 1, 2)])
+            transaction.skip(given_up.token, study, who, "=I cannot decide")
+        return who
+
+    who = store.together(take_part)
+    store.exclude(study, who)
+    return store.study(study)
+
+
+def _query(rng, n, kind):
+    head, o1, o2 = (int(each) for each in rng.choice(n, 3, replace=False))
+    return Query(head, o1, o2, int(rng.choice([o1, o2])), kind, "adaptive, 12 looked at")
+
+
+def log(store, study):
+    """What the log says, without ids that each server gives anew; participants by their order of appearance."""
+    order = {}
+    return [
+        answer._replace(participant=order.setdefault(answer.participant, len(order)), token="")
+        for answer in store.log(study, include_excluded=True)
+    ]
+
+
+def kernel(store, study):
+    """The bytes of what is learned of a study's log."""
+    fold = Fold(store.study(study).n_objects)
+    fold.learn(list(store.log(study, include_excluded=True)))
+    return fold.to_bytes()
