@@ -1,0 +1,116 @@
+"""Laws of `erkle serve`, a process: it says where it is, lets the first researcher in, and ends when it is told."""
+
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+from contextlib import contextmanager
+
+import pytest
+
+from erkle.client import Client
+
+PASSWORD = "correct horse battery"
+
+
+@contextmanager
+def serving(tmp_path, *options):
+    """A server on a free port: the process, its address and what it has said."""
+    log = tmp_path / "serve.log"
+    command = [sys.executable, "-m", "erkle", "serve", "--port", "0", *map(str, options)]
+    with log.open("wb") as file:
+        variables = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}
+        process = subprocess.Popen(command, stdout=file, stderr=file, env=variables, cwd=tmp_path)
+    try:
+        yield process, *_started(process, log)
+    finally:
+        process.kill()
+        process.wait()
+
+
+def _started(process, log):
+    for _ in range(600):
+        said = log.read_text()
+        if "Press Ctrl-C" in said:
+            return re.search(r"erkle serves (\S+),", said)[1], said
+        if process.poll() is not None:
+            break
+        time.sleep(0.1)
+    raise AssertionError(log.read_text())
+
+
+@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGINT])
+def test_the_first_start_lets_somebody_in_and_a_signal_ends_it(tmp_path, how):
+    with serving(tmp_path, "--data", tmp_path / "data") as (process, url, said), Client(url) as client:
+        token = re.search(r"/setup#(\S+)", said)[1]
+        assert client.set_up(token, "ann", PASSWORD)["admin"]
+        study = client.create_study("Towns", ["Paris", "Lyon", "Madrid"])["id"]
+        process.send_signal(how)
+        assert process.wait(30) == 0
+    with serving(tmp_path, "--data", tmp_path / "data") as (_, url, said), Client(url) as client:
+        assert "/setup#" not in said
+        client.login("ann", PASSWORD)
+        assert [each["id"] for each in client.studies()] == [study]
+
+
+def test_several_workers_serve_one_address(tmp_path):
+    with serving(tmp_path, "--data", tmp_path / "data", "--workers", 2) as (process, url, said), Client(url) as client:
+        assert client.health()
+        assert client.set_up(re.search(r"/setup#(\S+)", said)[1], "ann", PASSWORD)["admin"]
+        for _ in range(5):
+            with Client(url) as other:
+                assert other.login("ann", PASSWORD)["name"] == "ann"
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(30) == 0
+
+
+def test_the_demonstration_shows_a_study_that_is_answered(tmp_path):
+    with serving(tmp_path, "--demo") as (process, url, said), Client(url) as client:
+        study = re.search(r"/s/(\S+)", said)[1]
+        assert client.enter(re.search(r"/enter#(\S+)", said)[1])["name"] == "demo"
+        for _ in range(300):
+            [listed] = client.studies()
+            if listed["answers"] >= 16:
+                break
+            time.sleep(0.1)
+        assert listed["answers"] >= 16
+        assert listed["participants"] == 8
+        assert (listed["id"], listed["n_objects"], listed["state"]) == (study, 65, "open")
+        [folder] = re.findall(r"data in (\S+)\.", said)
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(30) == 0
+    assert not os.path.exists(folder)  # noqa: PTH110
+
+
+WRONG = {
+    ("--host", "300.1.1.1"): "--host is '300.1.1.1'",
+    ("--port", "99999"): "--port is 99999",
+    ("--workers", "0"): "--workers is 0",
+    ("--public-url", "study.example.org"): "--public-url: ",
+    ("--trusted-proxy", "nobody"): "--trusted-proxy: ",
+    ("--database", "mysql://somewhere"): "The database is of the kind mysql",
+}
+
+
+@pytest.mark.parametrize("options", WRONG)
+def test_wrong_options_are_one_sentence(erkle, tmp_path, options):
+    result = erkle("serve", "--data", tmp_path / "data", *options)
+    assert result.returncode == 2
+    assert WRONG[options] in result.stderr.splitlines()[-1]
+    assert result.stderr.splitlines()[-1].startswith("erkle: ")
+
+
+def test_a_port_that_is_taken_is_told(erkle, tmp_path):
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        port = other.getsockname()[1]
+        result = erkle("serve", "--data", tmp_path / "data", "--port", port)
+    assert result.returncode == 2
+    assert (
+        result.stderr
+        == f"erkle: Port {port} of 127.0.0.1 is taken by another program; end it, or pass another --port.\n"
+    )

@@ -1,0 +1,159 @@
+"""Laws of the commands for studies, accounts and backups: what they write can be read back, troubles are told."""
+
+import csv
+import sqlite3
+
+import pytest
+from exchanged import filled, kernel, log
+
+from erkle.store import Purpose, State, Store
+
+YAML = "title: Towns\nobjects: [Paris, Lyon, Madrid, Rome]\nholdout: 0.2\n"
+
+
+@pytest.fixture
+def data(tmp_path):
+    return tmp_path / "data"
+
+
+@pytest.fixture
+def run(erkle, data):
+    """Run a command on the data, and see it succeed."""
+
+    def run(*arguments):
+        result = erkle(*arguments, "--data", data)
+        assert result.returncode == 0, result.stderr
+        return result
+
+    return run
+
+
+@pytest.fixture
+def refused(erkle, data):
+    """Run a command on the data that must fail, with one sentence."""
+
+    def refused(*arguments, where=None):
+        result = erkle(*arguments, "--data", where or data)
+        assert result.returncode == 2, result.stdout + result.stderr
+        assert result.stderr.startswith("erkle: ")
+        assert "Traceback" not in result.stderr
+        return result.stderr.removeprefix("erkle: ").strip()
+
+    return refused
+
+
+@pytest.fixture
+def store(data):
+    data.mkdir()
+    with Store(data / "erkle.db") as store:
+        yield store
+
+
+def test_a_study_from_its_yaml_file_to_its_end(run, data, tmp_path):
+    (tmp_path / "study.yaml").write_text(YAML)
+    study = run("study", "create", tmp_path / "study.yaml").stdout.strip()
+    assert study in (listed := run("study", "list").stdout)
+    assert "Towns" in listed
+    assert "draft" in listed
+    for command, state in (("open", "open"), ("pause", "paused"), ("close", "closed")):
+        assert f"Towns is {state}." in run("study", command, study).stderr
+    with Store(data / "erkle.db") as store:
+        assert store.study(study).settings["holdout"] == 0.2
+    run("study", "delete", study, "--yes")
+    assert study not in run("study", "list").stdout
+
+
+def test_a_bundle_goes_through_a_file_to_the_same_kernel(run, store, tmp_path):
+    study = filled(store)
+    out = tmp_path / "bundle.zip"
+    run("study", "export", study.id, "--out", out)
+    copy = run("study", "import", out).stdout.strip()
+    assert log(store, copy) == log(store, study.id)
+    assert kernel(store, copy) == kernel(store, study.id)
+
+
+@pytest.mark.parametrize("form", ["csv", "jsonl"])
+def test_answers_go_through_a_file_to_the_same_kernel(run, store, tmp_path, form):
+    study = filled(store)
+    out = tmp_path / f"answers.{form}"
+    run("study", "export", study.id, "--out", out, "--format", form)
+    empty = store.create_study("Empty", store.objects(study.id), study.settings).id
+    assert "36 answers added to Empty" in run("study", "import", out, "--into", empty).stderr
+    assert kernel(store, empty) == kernel(store, study.id)
+    new = run("study", "import", out, "--title", "New").stdout.strip()
+    assert store.study(new).title == "New"
+
+
+def test_a_csv_file_has_a_row_for_each_answer(run, store, tmp_path):
+    study = filled(store)
+    run("study", "export", study.id, "--out", tmp_path / "a.csv", "--format", "csv")
+    with (tmp_path / "a.csv").open(newline="", encoding="utf-8") as file:
+        assert len(list(csv.DictReader(file))) == store.last(study.id)
+
+
+def test_a_backup_is_the_data_at_one_moment(run, store, tmp_path):
+    study = filled(store)
+    (tmp_path / "elsewhere").mkdir()
+    run("backup", tmp_path / "elsewhere" / "erkle.db")
+    store.delete_study(study.id)
+    with Store(tmp_path / "elsewhere" / "erkle.db") as copy:
+        assert len(log(copy, study.id)) == 36
+    with sqlite3.connect(tmp_path / "elsewhere" / "erkle.db") as copy:
+        assert copy.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+
+
+def test_accounts_are_made_and_entered_by_links_that_work_once(run, refused, data):
+    first = run("account", "add", "ann", "--public-url", "https://study.example.org/").stdout.strip()
+    assert first.startswith("https://study.example.org/setup#")
+    with Store(data / "erkle.db") as store:
+        ann = store.use_link_for_account(first.partition("#")[2], Purpose.SETUP, "ann", "hash")
+        second = run("account", "add", "bob").stdout.strip()
+        assert second.startswith("http://127.0.0.1:8000/invited#")
+        assert not store.use_link_for_account(second.partition("#")[2], Purpose.INVITE, "bob", "hash").admin
+        token = run("account", "link", "ann").stdout.strip().partition("/enter#")[2]
+        assert store.use_link(token, Purpose.ENTER).account == ann.id
+        assert store.use_link(token, Purpose.ENTER) is None
+    shown = run("account", "list").stdout
+    assert all(word in shown for word in ("ann", "administrator", "bob", "researcher"))
+    assert refused("account", "add", "ANN").startswith("There is an account")
+    assert refused("account", "link", "carl") == "There is no account 'carl'; there are ann, bob."
+
+
+def test_a_study_belongs_to_the_account_that_is_named(run, refused, store, tmp_path):
+    first, second = (store.create_account(name, "hash") for name in ("ann", "bob"))
+    (tmp_path / "study.yaml").write_text(YAML)
+    assert store.study(run("study", "create", tmp_path / "study.yaml").stdout.strip()).owner == first.id
+    named = run("study", "create", tmp_path / "study.yaml", "--owner", "bob").stdout.strip()
+    assert store.study(named).owner == second.id
+    assert "no account 'carl'" in refused("study", "create", tmp_path / "study.yaml", "--owner", "carl")
+
+
+def test_what_is_wrong_with_a_file_is_told_with_its_line(refused, tmp_path):
+    (tmp_path / "study.yaml").write_text(YAML.replace("0.2", "7"))
+    assert "line 3" in refused("study", "create", tmp_path / "study.yaml")
+    (tmp_path / "answers.csv").write_text("anchor,near,far\na,b,c\na,b\n")
+    assert "answers.csv, line 3" in refused("study", "import", tmp_path / "answers.csv")
+    (tmp_path / "bundle.zip").write_bytes(b"PK\x03\x04...")
+    assert refused("study", "import", tmp_path / "bundle.zip").startswith("bundle.zip: is ")
+
+
+def test_foreseen_troubles_are_one_sentence(refused, store, tmp_path):
+    assert "start one there with erkle serve" in refused("study", "list", where=tmp_path / "nowhere")
+    assert "no study 'nope'" in refused("study", "open", "nope")
+    assert "no study 'nope'" in refused("study", "export", "nope", "--out", tmp_path / "a.zip")
+    assert not (tmp_path / "a.zip").exists()
+    assert "nofile.yaml" in refused("study", "create", tmp_path / "nofile.yaml")
+    assert "nofile.zip" in refused("study", "import", tmp_path / "nofile.zip")
+    study = filled(store)
+    store.change_state(study.id, State.CLOSED)
+    assert "cannot become open" in refused("study", "open", study.id)
+    assert "create the folder first" in refused("study", "export", study.id, "--out", tmp_path / "no" / "a.zip")
+    (tmp_path / "answers.csv").write_text("head,winner,loser\n0,1,2\n")
+    assert "is closed" in refused("study", "import", tmp_path / "answers.csv", "--into", study.id)
+
+
+def test_nothing_is_deleted_unless_that_is_meant(refused, store, monkeypatch):
+    study = filled(store)
+    monkeypatch.setattr("typer.confirm", lambda question: False)
+    assert refused("study", "delete", study.id) == "Nothing was deleted."
+    assert store.last(study.id) == 36
