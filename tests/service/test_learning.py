@@ -167,6 +167,34 @@ def test_one_engine_owns_the_learner_and_the_other_follows_and_takes_over(store,
         first.close()
 
 
+def test_who_does_not_own_the_learner_gives_the_same_kernel(store, study, tmp_path):
+    first = engine_of(store)
+    until(lambda: first.learning(study).ready)
+    with Store(tmp_path / "erkle.db") as other:
+        second = Engine(other)
+        store.import_answers(study, answers(25, seed=4))
+        first.learning(study).heard()
+        assert second.learning(study).kernel_npz() == first.learning(study).kernel_npz()
+        assert not second.learning(study).owns
+        second.close()
+    first.close()
+
+
+def test_one_bad_row_does_not_end_all_learning(store, study):
+    log = list(store.log(study))
+    bad = [
+        log[0]._replace(far=N),
+        log[1]._replace(head=-1),
+        log[2]._replace(near=log[2].far),
+        log[3]._replace(head=10**9),
+    ]
+    fold = Fold(N)
+    fold.learn([*bad, *log[4:]])
+    whole = Fold(N)
+    whole.learn(log[4:])
+    np.testing.assert_array_equal(fold.learner.kernel_, whole.learner.kernel_)
+
+
 def test_the_kernel_as_a_file_has_the_names_and_loads(store, study, tmp_path):
     engine = engine_of(store)
     (tmp_path / "kernel.npz").write_bytes(engine.learning(study).kernel_npz())

@@ -35,7 +35,7 @@ class Fold:
 
     def learn(self, answers: Sequence[Answer]) -> None:
         """Read on in the log; answers of excluded participants are none."""
-        learned = [answer for answer in answers if answer.kind in LEARNED and not answer.excluded]
+        learned = [answer for answer in answers if self._is_learned(answer)]
         before = self.learner.n_triplets_seen_
         if learned:
             decisions = self.learner.prequential([(answer.head, answer.near, answer.far) for answer in learned])
@@ -45,6 +45,12 @@ class Fold:
                     self._held_wrong.append(bool(decisions[place] <= 0.0))
         if answers:
             self.sequence = answers[-1].sequence
+
+    def _is_learned(self, answer: Answer) -> bool:
+        ids = answer.head, answer.near, answer.far
+        # The store takes no others; but one bad row, however it came there, must not end all learning.
+        sound = len(set(ids)) == 3 and 0 <= min(ids) <= max(ids) < self.learner.n_objects_
+        return answer.kind in LEARNED and not answer.excluded and sound
 
     @property
     def held_out(self) -> Curve:

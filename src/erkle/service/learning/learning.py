@@ -5,13 +5,15 @@ snapshots. An answer is never passed from process to process: it is in the log, 
 """
 
 import logging
+import math
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import numpy as np
 from numpy.typing import NDArray
 
-from erkle.embedding import principal
 from erkle.files import FileError
 from erkle.online import saving
 from erkle.service.learning.columns import Columns
@@ -63,7 +65,7 @@ class Learning:
         self._fold: Fold | None = None
         self._fence: int | None = None
         self._heard, self._stopping = threading.Event(), threading.Event()
-        self._saved_at, self._save_takes, self._saved = time.monotonic(), 0.0, 0
+        self._saved_at, self._save_takes, self._saved = -math.inf, 0.0, 0
         self._lease_due = self._look_due = self._watch_due = 0.0
         self._quiet = 0
         self._thread = threading.Thread(target=self._run, name=f"erkle-learner-{study.id}", daemon=True)
@@ -93,27 +95,42 @@ class Learning:
 
     def kernel_npz(self) -> bytes:
         """The kernel as a file, of all answers that were in the log when it was asked for."""
-        self._wait_for(self._store.last(self.study))
-        with self._folding:
-            fold = self._fold if self.owns else self._restored()
-            if fold is None or fold.learner.n_triplets_seen_ == 0:
-                raise NotAllowed("Nothing has been learned of this study yet; wait for answers.")
-            return saving.to_bytes(fold.learner, [each.name for each in self._store.objects(self.study)])
+        names = [each.name for each in self._store.objects(self.study)]
+        with self._whole() as fold:
+            return saving.to_bytes(fold.learner, names)
 
     def embedding(self) -> NDArray[np.float64]:
-        """A map, (n, 2), by falling variance."""
-        self._wait_for(self._store.last(self.study))
-        if self.view is None or self.view.n_learned == 0:
-            raise NotAllowed("Nothing has been learned of this study yet; wait for answers.")
-        X = principal(self.view.places)[:, :2]
-        return np.pad(X, ((0, 0), (0, 2 - X.shape[1])))
+        """A map, (n, 2), by falling variance, of all answers that were in the log when it was asked for."""
+        with self._whole() as fold:
+            return fold.learner.embedding(2)
 
-    def _wait_for(self, sequence: int) -> None:
-        """Until so much has been learned; not for long, where another process learns."""
-        until = time.monotonic() + (_PATIENCE if self.owns or not self.ready else 0.0)
-        while (self.view is None or self.view.sequence < sequence) and time.monotonic() < until and self.alive:
+    @contextmanager
+    def _whole(self) -> Iterator[Fold]:
+        """A fold of the whole log: the learner's own, when it has come so far, or, where another process learns, one
+        made for this from the last snapshot; both are the same to the last bit."""
+        last = self._store.last(self.study)
+        until = time.monotonic() + _PATIENCE
+        while self.alive and not self._has_learned(last) and time.monotonic() < until:
             self.heard()
             time.sleep(0.02)
+        with self._folding:
+            own = self._fold if self.owns else None
+            fold = own if own is not None and own.sequence >= last else self._made(last)
+            if fold.learner.n_triplets_seen_ == 0:
+                raise NotAllowed("Nothing has been learned of this study yet; wait for answers.")
+            yield fold
+
+    def _has_learned(self, sequence: int) -> bool:
+        """Whether there is nothing to wait for."""
+        if not self.owns:
+            return self._lease_due > 0.0
+        return self._fold is not None and self._fold.sequence >= sequence
+
+    def _made(self, last: int) -> Fold:
+        fold = self._restored() or Fold(self.n_objects)
+        while fold.sequence < last and (page := self._page(fold.sequence)):
+            fold.learn(page)
+        return fold
 
     def stop(self) -> None:
         """End soon."""
