@@ -96,11 +96,13 @@ class _Crowd:
         return turn
 
 
-def kill_and_check(n_kills: int, n_clients: int = 16, n_objects: int = 30, longest: float = 1.0) -> Survived:
+def kill_and_check(
+    n_kills: int, n_clients: int = 16, n_objects: int = 30, longest: float = 1.0, workers: int = 1
+) -> Survived:
     """Kill the server so many times, at most ``longest`` seconds after it has come up, and look at what is left."""
     begun, rng = time.monotonic(), random.Random(0)
     with tempfile.TemporaryDirectory() as folder:
-        serving = Serving(Path(folder), n_objects, per_participant=30)
+        serving = Serving(Path(folder), n_objects, per_participant=30, workers=workers)
         serving.start()
         crowd = _Crowd(serving, n_clients)
         crowd.start()
