@@ -77,7 +77,7 @@ def test_the_demonstration_shows_a_study_that_is_answered(tmp_path):
                 break
             time.sleep(0.1)
         assert listed["answers"] >= 16
-        assert listed["participants"] == 8
+        assert listed["participants"] == 20
         assert (listed["id"], listed["n_objects"], listed["state"]) == (study, 65, "open")
         [folder] = re.findall(r"data in (\S+)\.", said)
         process.send_signal(signal.SIGTERM)

@@ -1,5 +1,6 @@
 """`erkle serve`: the collection service, until somebody stops it."""
 
+import logging
 import os
 import socket
 import tempfile
@@ -49,7 +50,7 @@ def serve(configuration: Configuration, host: str, port: int, workers: int, demo
                 console.print(f"{words} {link}", soft_wrap=True)
         console.print("Press Ctrl-C to stop.", style="dim")
         with suppress(KeyboardInterrupt):
-            _run(configuration, listener, workers)
+            _run(configuration, listener, workers, quiet=demo)
         console.print("Stopped.", style="dim")
 
 
@@ -65,11 +66,15 @@ def folder_of(data: Path | None, demo: bool) -> Iterator[Path]:
     yield folder
 
 
-def _run(configuration: Configuration, listener: socket.socket, workers: int) -> None:
+def _run(configuration: Configuration, listener: socket.socket, workers: int, quiet: bool) -> None:
     import uvicorn
 
     if workers == 1:
         log_as_json()
+        if quiet:
+            # So that the links above stay on the screen.
+            for name in ("erkle", "uvicorn", "uvicorn.error"):
+                logging.getLogger(name).setLevel(logging.WARNING)
         uvicorn.Server(uvicorn.Config(create_app(configuration), log_config=None, **SERVER)).run([listener])
         return
     # Each worker makes the application by itself, and one process listens for all of them.

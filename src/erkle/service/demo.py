@@ -25,6 +25,8 @@ _SETTINGS = {
         "instructions": "Go by the map of Europe in your head. There is no need to be exact.",
     },
     "limits": {"per_participant": 60},
+    # A tenth of the answers is wrong whatever one learns.
+    "target_error": 0.15,
     "checks": {"practice": 0, "catch": [{"head": "Lisbon", "near": "Porto", "far": "Moscow"}], "catch_every": 20},
 }
 
@@ -62,7 +64,7 @@ class Crowd:
         Share of answers that are given the wrong way round.
     """
 
-    def __init__(self, base_url: str, study: str, people: int = 8, rate: float = 8.0, wrong: float = 0.1) -> None:
+    def __init__(self, base_url: str, study: str, people: int = 20, rate: float = 20.0, wrong: float = 0.1) -> None:
         self._client = Client(base_url, patience=60.0)
         self._study = study
         self._pause = people / rate
