@@ -40,7 +40,9 @@ export class QuestionView {
       delete this.stage.dataset.loading;
     }
     await painted();
-    if (this.token === question.token) this.presses.shown();
+    if (this.token !== question.token) return;
+    this.presses.shown();
+    this.stage.dataset.ready = "";
   }
 
   // There is no question to show now; say why, but not before it takes a moment.
@@ -76,6 +78,7 @@ export class QuestionView {
     this.waiting.hidden = true;
     delete this.stage.dataset.waiting;
     delete this.stage.dataset.loading;
+    delete this.stage.dataset.ready;
   }
 
   #fill(question, prepared) {
