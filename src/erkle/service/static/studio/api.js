@@ -1,7 +1,7 @@
 /** The OpenAPI document, readable: every path with its parameters, bodies and replies. */
 
 import { el } from "./elements.js";
-import { operation } from "./api/operation.js";
+import { coded, operation } from "./api/operation.js";
 import { get } from "./server.js";
 import { brand } from "./top.js";
 
@@ -16,10 +16,14 @@ const groups = Map.groupBy(all, ({ tags, path }) => tags?.[0] ?? area(path));
 
 main.append(
   el("h1", {}, `${spec.info.title} ${spec.info.version}`),
-  el("p", { class: "soft prose" }, spec.info.description ?? "Everything the pages do can be done with these requests."),
-  el("nav", { class: "row api-groups", "aria-label": "Parts" }, [...groups.keys()].map((name) => el("a", { href: `#${name}` }, name))),
-  ...[...groups].map(([name, operations]) => el("section", { class: "stack api-group", id: name }, el("h2", {}, name), operations.map((each) => operation(each, spec)))),
+  el("p", { class: "soft prose" }, ...coded(spec.info.description ?? "Everything the pages do can be done with these requests.")),
+  el("nav", { class: "row api-groups", "aria-label": "Parts" }, [...groups.keys()].map((name) => el("a", { href: `#${anchor(name)}` }, name))),
+  ...[...groups].map(([name, operations]) => el("section", { class: "stack api-group", id: anchor(name) }, el("h2", {}, name), operations.map((each) => operation(each, spec)))),
 );
+
+function anchor(name) {
+  return name.replaceAll(/\W+/g, "-");
+}
 
 /** The part of the API a path belongs to, where nobody has said. */
 function area(path) {

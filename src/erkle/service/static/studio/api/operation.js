@@ -3,20 +3,29 @@
 import { el } from "../elements.js";
 import { shape } from "./shape.js";
 
-export function operation({ path, method, summary, description, parameters = [], requestBody, responses }, spec) {
+export function operation({ path, method, description = "", parameters = [], requestBody, responses }, spec) {
   return el(
     "details",
     { class: "card tight operation" },
-    el("summary", {}, el("span", { class: `method ${method}` }, method.toUpperCase()), el("code", {}, path), el("span", { class: "soft small" }, summary ?? "")),
+    el("summary", {}, el("span", { class: `method ${method}` }, method.toUpperCase()), el("code", {}, path), el("span", { class: "soft small" }, ...coded(first(description)))),
     el(
       "div",
       { class: "stack operation-body" },
-      description && el("p", { class: "prose operation-text" }, description),
+      rest(description) && el("p", { class: "prose operation-text" }, ...coded(rest(description))),
       parameters.length > 0 && part("Parameters", el("ul", { class: "plain" }, parameters.map((each) => parameter(each, spec)))),
       requestBody && part("Body", ...contents(requestBody.content, spec)),
       part("Replies", ...Object.entries(responses).map(([status, reply]) => answer(status, reply, spec))),
     ),
   );
+}
+
+/** The first sentence, and what comes after it. */
+const first = (text) => text.match(/^.*?[.](?=\s|$)/s)?.[0] ?? text;
+const rest = (text) => text.slice(first(text).length).trim();
+
+/** Text with what stands between backticks as code. */
+export function coded(text) {
+  return text.split(/`+/).map((piece, index) => (index % 2 ? el("code", {}, piece) : piece));
 }
 
 function part(title, ...content) {

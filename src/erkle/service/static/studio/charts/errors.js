@@ -1,6 +1,6 @@
 /**
  * The error curve: answers predicted before they were learned, and answers held out at random, with their bands.
- * The height goes from 0 to guessing (50 %) and the width is logarithmic, so that a curve grows without jumping.
+ * The height goes from 0 to just above guessing, and the width is logarithmic, so that a curve grows without jumping.
  */
 
 import { el, svg } from "../elements.js";
@@ -39,7 +39,7 @@ export class ErrorChart {
     this.drawing.setAttribute("width", width);
     const last = Math.max(100, d3.max(all, ({ n }) => n) ?? 0);
     this.x = d3.scaleLog([10, last * 1.05], [EDGE.left, width - EDGE.right]).clamp(true);
-    this.y = d3.scaleLinear([0, 0.5], [HEIGHT - EDGE.bottom, EDGE.top]).clamp(true);
+    this.y = d3.scaleLinear([0, 0.55], [HEIGHT - EDGE.bottom, EDGE.top]).clamp(true);
     this.cursor = svg("line", { class: "chart-cursor", y1: EDGE.top, y2: HEIGHT - EDGE.bottom, visibility: "hidden" });
     this.drawing.replaceChildren(...this.axes(width), ...this.goal(width), ...this.series.flatMap((each) => this.line(each)), this.cursor);
     this.rest();

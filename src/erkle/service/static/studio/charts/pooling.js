@@ -1,21 +1,29 @@
 /** Errors in bins: bins with few answers are joined with the next, and each has the interval its number of answers allows. */
 
-const LEAST = 24;
+// A bin has so many answers, and such a share of all up to it: on a logarithmic axis all are about as wide.
+const LEAST = 30;
+const SHARE = 0.2;
 const SURE = 1.2816;
 
 /** Points {n, error, low, high, answers} of a curve [{n, error, answers}]; intervals (Wilson) hold the truth with 80 %. */
-export function pooled(curve, least = LEAST) {
-  const points = [];
-  let bin = { answers: 0, wrong: 0, at: 0 };
+export function pooled(curve) {
+  const bins = [];
+  let [bin, all] = [empty(), 0];
   for (const { n, error, answers } of curve) {
-    bin = { answers: bin.answers + answers, wrong: bin.wrong + error * answers, at: bin.at + n * answers };
-    if (bin.answers < least) continue;
-    points.push(point(bin));
-    bin = { answers: 0, wrong: 0, at: 0 };
+    all += answers;
+    bin = joined(bin, { answers, wrong: error * answers, at: n * answers });
+    if (bin.answers < Math.max(LEAST, SHARE * all)) continue;
+    bins.push(bin);
+    bin = empty();
   }
-  if (bin.answers && points.length === 0) points.push(point(bin));
-  return points;
+  const last = bins.pop() ?? empty();
+  if (bin.answers < LEAST / 2 || bin.answers < last.answers / 2) bins.push(joined(last, bin));
+  else bins.push(last, bin);
+  return bins.filter(({ answers }) => answers >= LEAST / 2).map(point);
 }
+
+const empty = () => ({ answers: 0, wrong: 0, at: 0 });
+const joined = (a, b) => ({ answers: a.answers + b.answers, wrong: a.wrong + b.wrong, at: a.at + b.at });
 
 function point({ answers, wrong, at }) {
   const error = wrong / answers;

@@ -30,7 +30,7 @@ export const SECTIONS = {
     title: "How questions are chosen",
     fields: [
       { path: "strategy", label: "Strategy", type: "select", options: STRATEGIES },
-      { path: "holdout", label: "Held out at random, %", ...PER_CENT, hint: "These answers are never learned from: they show how good the map really is." },
+      { path: "holdout", label: "Held out at random, %", ...PER_CENT, hint: "Drawn at random and predicted before they are learned: they show how good the map really is." },
     ],
   },
   limits: {

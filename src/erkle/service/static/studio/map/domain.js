@@ -4,7 +4,7 @@
  */
 
 const ROOM = 0.08;
-const FILLED = 0.45;
+const FILLED = 0.6;
 
 /** A box {x, y, width, height} around points [[x, y], ...], with room at the sides. */
 export function around(points) {

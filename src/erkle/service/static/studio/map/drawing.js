@@ -7,9 +7,10 @@ export class Drawing {
   constructor(objects, labels) {
     this.node = svg("svg", { class: "map-surface" });
     const mark = (object, index) => {
-      const image = object.thumb && svg("image", { width: FACE, height: FACE, x: -FACE / 2, y: -FACE / 2, preserveAspectRatio: "xMidYMid slice" });
-      const parts = { dot: svg("circle", { r: DOT }), image, text: svg("text", { dy: "0.32em" }, labels[index]) };
-      parts.group = svg("g", { class: "mark", "data-object": object.id }, parts.dot, parts.image, parts.text);
+      const square = { width: FACE, height: FACE, x: -FACE / 2, y: -FACE / 2 };
+      const image = object.thumb && svg("image", { ...square, preserveAspectRatio: "xMidYMid slice" });
+      const parts = { dot: svg("circle", { r: DOT }), image, edge: image && svg("rect", { ...square, rx: 7 }), text: svg("text", { dy: "0.32em" }, labels[index]) };
+      parts.group = svg("g", { class: "mark", "data-object": object.id }, parts.dot, parts.image, parts.edge, parts.text);
       return { ...parts, href: object.thumb };
     };
     this.marks = objects.map(mark);
@@ -25,13 +26,13 @@ export class Drawing {
   /** One frame: `places`, `colours`, `faces` and `spots` by object, `chosen` the one under pointer or focus. */
   draw({ places, colours, faces, spots, chosen }) {
     places.forEach(([x, y], index) => {
-      const { group, dot, image, text, href } = this.marks[index];
+      const { group, dot, image, edge, text, href } = this.marks[index];
       const spot = spots[index];
       group.setAttribute("transform", `translate(${x.toFixed(2)},${y.toFixed(2)})`);
       dot.style.fill = colours[index];
       if (image) {
         if (faces[index] && !image.hasAttribute("href")) image.setAttribute("href", href);
-        image.style.outlineColor = colours[index];
+        edge.style.stroke = colours[index];
         group.classList.toggle("faced", faces[index]);
       }
       group.classList.toggle("named", Boolean(spot));

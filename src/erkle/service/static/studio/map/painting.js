@@ -40,11 +40,20 @@ export class Painting {
 
   mark([x, y], colour, index, radius) {
     const picture = index === null ? null : this.picture(index);
-    if (picture) return this.pen.drawImage(picture, x - FACE / 2, y - FACE / 2, FACE, FACE);
+    if (picture) return this.face(picture, [x - FACE / 2, y - FACE / 2, FACE, FACE], colour);
     this.pen.beginPath();
     this.pen.arc(x, y, radius, 0, 2 * Math.PI);
     this.pen.fillStyle = colour;
     this.pen.fill();
+  }
+
+  face(picture, square, colour) {
+    const side = Math.min(picture.naturalWidth, picture.naturalHeight);
+    const from = [(picture.naturalWidth - side) / 2, (picture.naturalHeight - side) / 2, side, side];
+    this.pen.drawImage(picture, ...from, ...square);
+    this.pen.lineWidth = 1.5;
+    this.pen.strokeStyle = colour;
+    this.pen.strokeRect(...square);
   }
 
   /** The picture if it is there already; else it is fetched and drawn when it comes. */

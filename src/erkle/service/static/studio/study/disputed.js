@@ -33,7 +33,7 @@ export class Disputed {
       el("p", { class: "dispute-head" }, this.name(head), el("span", { class: "soft" }, " is more like")),
       el("div", { class: "dispute-sides" }, el("span", {}, this.name(o1), el("b", { class: "number" }, ` ${for_o1}`)), el("span", {}, el("b", { class: "number" }, `${for_o2} `), this.name(o2))),
       bar,
-      model && el("p", { class: "small soft" }, "The model says ", this.name(model[0]), ` with ${roundPerCent(model[1])}`),
+      model && el("p", { class: "small soft" }, `The model says ${this.objects.get(model[0])?.name ?? "the other"}, with ${roundPerCent(model[1])}`),
     );
   }
 

@@ -6,15 +6,21 @@ import { count, some } from "../wording.js";
 const FIGURES = [
   ["answers", "Answers", (live) => count(live.answers), (live, study) => study.settings.limits?.answers && `of at most ${count(study.settings.limits.answers)}`],
   ["participants", "Participants", (live) => count(live.participants), (live) => live.active_participants > 0 && `${count(live.active_participants)} active now`],
-  ["pace", "Answers a minute", (live) => count(live.per_minute?.at(-2) ?? 0), () => "in the last full minute"],
+  ["pace", "Answers a minute", (live) => count(pace(live)[0]), (live) => pace(live)[1]],
   ["skips", "Skips", (live) => count(live.skips), (live) => live.answers > 0 && `${((100 * live.skips) / (live.answers + live.skips)).toFixed(1)} % of questions`],
   ["refusals", "Refused", (live) => count(live.refusals), () => "late, repeated or forged"],
   ["learned", "Learned", (live) => count(live.learned), (live) => learner(live)],
 ];
 
-function learner({ answers, learned, learner: state }) {
-  if (!state?.ready) return answers ? "the learner is starting" : "the learner waits";
-  const behind = answers - learned;
+/** The last full minute, or the one that runs where nothing was before it. */
+function pace({ per_minute: minutes }) {
+  return minutes.at(-2) ? [minutes.at(-2), "in the last full minute"] : [minutes.at(-1) ?? 0, "in this minute"];
+}
+
+/** How far the learner has come in the log; of what it has read, catch and practice answers are not learned. */
+function learner({ answers, learner: state }) {
+  if (!state.ready) return answers ? "the learner is starting" : "the learner waits";
+  const behind = answers - state.sequence;
   return behind > 0 ? `${some(behind, "answer")} behind` : "up to date";
 }
 

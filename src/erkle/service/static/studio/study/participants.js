@@ -104,11 +104,16 @@ function parameters({ parameters: given }) {
   const entries = Object.entries(given ?? {});
   if (!entries.length) return null;
   const id = fresh("parameters");
+  const place = ({ target }) => {
+    const { left, bottom } = target.previousElementSibling.getBoundingClientRect();
+    target.style.left = `${Math.round(Math.max(8, Math.min(left, innerWidth - target.offsetWidth - 8)))}px`;
+    target.style.top = `${Math.round(Math.min(bottom + 4, innerHeight - target.offsetHeight - 8))}px`;
+  };
   return [
     el("button", { type: "button", class: "button quiet small", popovertarget: id, "aria-label": `${some(entries.length, "URL parameter")}` }, "URL"),
     el(
       "div",
-      { id, popover: "auto", class: "popover" },
+      { id, popover: "auto", class: "popover", ontoggle: place },
       el("h3", {}, "URL parameters"),
       el("dl", {}, entries.map(([name, value]) => [el("dt", {}, name), el("dd", {}, el("code", {}, typeof value === "string" ? value : JSON.stringify(value)))])),
     ),

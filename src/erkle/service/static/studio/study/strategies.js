@@ -33,7 +33,7 @@ function line({ strategy, kind, asked, answered }, all) {
   return el(
     "tr",
     {},
-    el("th", { scope: "row" }, el("span", {}, name), fell && el("span", { class: "tag warn" }, "fall-back"), why && el("span", { class: "small soft why" }, why)),
+    el("th", { scope: "row" }, el("div", { class: "who" }, name, fell && el("span", { class: "tag warn" }, "fall-back")), why && el("span", { class: "small soft why" }, why)),
     el("td", {}, kind),
     [count(asked), count(answered), roundPerCent(asked / all)].map((text) => el("td", { class: "number" }, text)),
   );

@@ -1,0 +1,220 @@
+"""Researchers in a real browser: set up, create, open, watch, exclude, leave and come back. No page ever complains."""
+
+import re
+import shutil
+
+import pytest
+from PIL import Image
+
+from erkle.client import Client
+from erkle.service.sessions import setup_link
+from erkle.store import Store
+from people import PASSWORD, THINGS
+
+playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+expect = playwright.expect
+CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no chromium on this machine")
+
+SHADES = ["black", "dim grey", "grey", "silver", "white"]
+HOSTILE = "<img src=x onerror=document.title='broken'>"
+
+
+@pytest.fixture(scope="module")
+def chromium():
+    """A real browser."""
+    with playwright.sync_playwright() as started:
+        browser = started.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def page(chromium, server):
+    """A new visitor's page; in the end nothing may have gone wrong in it."""
+    context = chromium.new_context(base_url=server.url, viewport={"width": 1280, "height": 900})
+    page, complaints = context.new_page(), []
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    page.on("console", lambda told: complaints.append(told.text) if "Content Security Policy" in told.text else None)
+    page.set_default_timeout(15_000)
+    yield page
+    assert not complaints
+    context.close()
+
+
+@pytest.fixture
+def link(server):
+    """The link of the first start."""
+    with Store(server.data / "erkle.db") as store:
+        return setup_link(store, server.url)
+
+
+@pytest.fixture
+def signed_in(page, link):
+    """The page of the first account, at the list of studies."""
+    page.goto(link)
+    page.get_by_label("Name").fill("ann")
+    page.get_by_label("Password").fill(PASSWORD)
+    page.get_by_role("button", name="Create the account").click()
+    page.wait_for_url("**/studies")
+    return page
+
+
+@pytest.fixture
+def client(server, link):
+    """The same researcher, by the API."""
+    with Client(server.url) as client:
+        yield client
+
+
+@pytest.fixture
+def pictures(tmp_path):
+    """A grey square of each shade."""
+    paths = []
+    for number, shade in enumerate(SHADES):
+        paths.append(tmp_path / f"{shade}.png")
+        Image.new("L", (40, 40), 63 * number).save(paths[-1])
+    return paths
+
+
+def answer(client, study, n_answers, name="somebody"):
+    """Somebody who takes part, and finds those alike that are near each other in the list."""
+    turn = client.join(study, {"PROLIFIC_PID": name})
+    for _ in range(n_answers):
+        question = turn.questions[0]
+        choice = min((question.left.id, question.right.id), key=lambda thing: abs(thing - question.head.id))
+        turn = client.answer(study, turn.participant, question.token, choice, 900)
+    return turn.participant
+
+
+def sign_in(page, password=PASSWORD):
+    """Fill in the form of /login."""
+    page.get_by_label("Name").fill("ann")
+    page.get_by_label("Password").fill(password)
+    page.get_by_role("button", name="Sign in").click()
+
+
+def places(page):
+    """Where the points of the map are."""
+    return page.locator(".mark").evaluate_all("marks => marks.map(mark => mark.getAttribute('transform'))")
+
+
+def study_of(page):
+    """The study that the page shows."""
+    return page.url.rpartition("/")[2]
+
+
+def test_a_study_with_pictures_is_created_and_opened_and_its_map_moves_while_people_answer(signed_in, client, pictures):
+    page = signed_in
+    page.get_by_role("link", name="New study", exact=True).click()
+    page.get_by_label("Title").fill("Shades")
+    page.get_by_role("button", name="Files").click()
+    page.locator("input[type=file]").set_input_files(pictures)
+    expect(page.locator(".thumbnails img")).to_have_count(len(SHADES))
+    page.get_by_text("Checks of attention").click()
+    page.get_by_role("button", name="Add a catch question").click()
+    for role, shade in [("Thing", "white"), ("Right answer", "silver"), ("Wrong answer", "black")]:
+        page.get_by_label(role).select_option(shade)
+    page.get_by_role("button", name="Create the study").click()
+
+    expect(page.get_by_role("heading", name="Shades")).to_be_visible()
+    expect(page.get_by_text("The map appears with the first answers.")).to_be_visible()
+    page.get_by_role("button", name="Open the study").click()
+    expect(page.locator(".study-title .tag").first).to_have_text("open")
+
+    somebody = answer(client, study_of(page), 8)
+    expect(page.locator("[data-figure=answers] .figure")).to_have_text("8")
+    page.wait_for_function("document.querySelector('.mark')?.hasAttribute('transform')")
+    before = places(page)
+    answer(client, study_of(page), 12, "somebody else")
+    moved = "before => before !== document.querySelector('.mark').getAttribute('transform')"
+    page.wait_for_function(moved, arg=before[0])
+    assert len(places(page)) == len(SHADES)
+    assert places(page) != before
+    expect(page.locator(".mark.faced image").first).to_have_attribute("href", re.compile(f"^/media/{study_of(page)}/"))
+
+    page.locator(f"[data-participant='{somebody}']").get_by_role("button", name="Exclude").click()
+    expect(page.get_by_text("The map is learned again without their answers.")).to_be_visible()
+    expect(page.locator(f"[data-participant='{somebody}']").get_by_role("button", name="Include")).to_be_visible()
+
+
+def test_whoever_signs_out_is_out_and_comes_back_to_the_same_page_but_to_no_other_server_by_signing_in(signed_in):
+    page = signed_in
+    page.get_by_text("ann", exact=True).click()
+    page.get_by_role("button", name="Sign out").click()
+    page.wait_for_url("**/login")
+    page.goto("/studies/new")
+    page.wait_for_url("**/login?next=*")
+    sign_in(page, "something else")
+    expect(page.get_by_role("alert")).to_be_visible()
+    sign_in(page)
+    page.wait_for_url("**/studies/new")
+    for elsewhere in ["//example.org", "https://example.org", "/\\example.org", "javascript:alert(1)"]:
+        page.goto(f"/login?next={elsewhere}")
+        sign_in(page)
+        page.wait_for_url("**/studies")
+
+
+def test_markup_in_titles_and_names_stays_text(signed_in, client):
+    page = signed_in
+    page.goto("/studies/new")
+    page.get_by_label("Title").fill(HOSTILE)
+    page.get_by_label("Objects, one per line").fill("\n".join([HOSTILE, *THINGS]))
+    page.get_by_role("button", name="Create the study").click()
+    expect(page.get_by_role("heading", name=HOSTILE)).to_be_visible()
+    page.get_by_role("button", name="Open the study").click()
+    expect(page.locator(".study-title .tag").first).to_have_text("open")
+    answer(client, study_of(page), 10)
+    expect(page.locator(".mark[transform] text", has_text=HOSTILE[:20])).to_have_count(1)
+    page.locator(".map-surface").focus()
+    page.keyboard.press("ArrowLeft")
+    expect(page.locator(".map-card strong")).to_be_visible()
+    page.goto("/studies")
+    expect(page.get_by_role("link", name=HOSTILE)).to_be_visible()
+    assert page.locator("img[src=x]").count() == 0
+    assert page.title() != "broken"
+
+
+def test_what_is_wrong_with_a_new_study_stands_at_the_field_that_is_wrong(signed_in):
+    page = signed_in
+    page.goto("/studies/new")
+    page.get_by_label("Title").fill("Cities")
+    page.get_by_label("Objects, one per line").fill("Paris\nLyon")
+    page.get_by_role("button", name="Create the study").click()
+    expect(page.get_by_text("a study needs at least three")).to_be_visible()
+    page.get_by_label("Objects, one per line").fill("\n".join(THINGS))
+    page.get_by_text("After the last question").click()
+    page.get_by_label("Goes on to").first.fill("ftp://example.org")
+    page.get_by_text("After the last question").click()
+    page.get_by_role("button", name="Create the study").click()
+    told = page.locator(".field", has=page.locator("[aria-invalid]")).locator(".error")
+    expect(told).to_contain_text("endings.completed.url")
+    expect(told).to_contain_text("http")
+
+
+def test_settings_are_changed_and_a_study_is_deleted_only_by_typing_its_title(signed_in, client):
+    page = signed_in
+    page.goto("/studies/new")
+    page.get_by_label("Title").fill("Cities")
+    page.get_by_label("Objects, one per line").fill("\n".join(THINGS))
+    page.get_by_role("button", name="Create the study").click()
+    page.locator(".actions summary").click()
+    page.get_by_role("button", name="Settings").click()
+    page.get_by_label("Title").fill("Towns")
+    page.get_by_role("button", name="Save").click()
+    expect(page.get_by_role("heading", name="Towns")).to_be_visible()
+    page.locator(".actions summary").click()
+    page.get_by_role("button", name="Delete the study").click()
+    delete = page.get_by_role("button", name="Delete for ever")
+    expect(delete).to_be_disabled()
+    page.get_by_label("The study's title").fill("Towns")
+    delete.click()
+    page.wait_for_url("**/studies")
+    expect(page.get_by_text("No studies yet")).to_be_visible()
+
+
+def test_the_page_of_the_api_tells_of_every_address(signed_in, server):
+    signed_in.goto("/api")
+    expect(signed_in.locator(".operation").first).to_be_visible()
+    shown = signed_in.locator(".operation summary code").all_text_contents()
+    assert set(shown) >= set(server.get("/openapi.json")["paths"])
