@@ -70,7 +70,7 @@ def test_several_workers_serve_one_address(tmp_path):
 def test_the_demonstration_shows_a_study_that_is_answered(tmp_path):
     with serving(tmp_path, "--demo") as (process, url, said), Client(url) as client:
         study = re.search(r"/s/(\S+)", said)[1]
-        assert client.enter(re.search(r"/enter#(\S+)", said)[1])["name"] == "demo"
+        assert client.enter(re.search(rf"/enter\?next=/studies/{study}#(\S+)", said)[1])["name"] == "demo"
         for _ in range(300):
             [listed] = client.studies()
             if listed["answers"] >= 16:

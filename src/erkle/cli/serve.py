@@ -117,7 +117,8 @@ def _demonstrated(store: Store, place: str, local: str) -> Iterator[None]:
     from erkle.service.demo import Crowd, prepare
 
     prepared = prepare(store)
-    console.print(f"Watch the map form (the link works once): {place}/enter#{prepared.token}", soft_wrap=True)
+    link = f"{place}/enter?next=/studies/{prepared.study}#{prepared.token}"
+    console.print(f"Watch the map form (the link works once): {link}", soft_wrap=True)
     console.print(f"Take part yourself: {place}/s/{prepared.study}", soft_wrap=True)
     crowd = Crowd(local, prepared.study)
     crowd.start()
