@@ -485,6 +485,15 @@ def test_another_person_in_the_same_browser_joins_anew_and_the_first_can_come_ba
     assert site.store.counts(study).participants == 2
 
 
+def test_the_study_says_which_parameters_tell_people_apart(site, page):
+    study = site.study(identify_by=["seat"])
+    begin(page, study, "?seat=1&PROLIFIC_PID=same")
+    begin(page, study, "?seat=2&PROLIFIC_PID=same")
+    page.goto(f"/s/{study}?seat=2&PROLIFIC_PID=other")
+    shown(page)
+    assert site.store.counts(study).participants == 2
+
+
 def test_a_question_can_be_skipped_with_a_reason(site, page):
     study = site.study(skipping={"reasons": ["Too hard", "Too easy"]})
     first = begin(page, study)

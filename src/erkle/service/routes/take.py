@@ -47,6 +47,7 @@ class StudyToTake(BaseModel):
     skipping: SkippingOut
     too_fast_ms: int
     show_names: bool
+    identify_by: list[str]
 
 
 class _Body(BaseModel):
@@ -109,6 +110,7 @@ def read(study: str, reception: ReceptionDep) -> StudyToTake:
         skipping=SkippingOut(allowed=settings.skipping.allowed, reasons=settings.skipping.reasons),
         too_fast_ms=settings.checks.too_fast_ms,
         show_names=settings.show_names,
+        identify_by=settings.identify_by,
     )
 
 
