@@ -5,20 +5,47 @@ import { coded, operation } from "./api/operation.js";
 import { get } from "./server.js";
 import { brand } from "./top.js";
 
-document.getElementById("top").replaceWith(el("header", { class: "topbar" }, brand("/studies"), el("span", { class: "grow" }), el("a", { class: "button quiet small", href: "/openapi.json" }, "openapi.json")));
+document
+  .getElementById("top")
+  .replaceWith(
+    el(
+      "header",
+      { class: "topbar" },
+      brand("/studies"),
+      el("span", { class: "grow" }),
+      el("a", { class: "button quiet small", href: "/openapi.json" }, "openapi.json"),
+    ),
+  );
 
 const main = document.getElementById("main");
 const spec = await get("/openapi.json");
 const METHODS = ["get", "post", "put", "patch", "delete"];
 
-const all = Object.entries(spec.paths).flatMap(([path, item]) => METHODS.filter((method) => item[method]).map((method) => ({ path, method, ...item[method] })));
+const all = Object.entries(spec.paths).flatMap(([path, item]) =>
+  METHODS.filter((method) => item[method]).map((method) => ({ path, method, ...item[method] })),
+);
 const groups = Map.groupBy(all, ({ tags, path }) => tags?.[0] ?? area(path));
 
 main.append(
   el("h1", {}, `${spec.info.title} ${spec.info.version}`),
-  el("p", { class: "soft prose" }, ...coded(spec.info.description ?? "Everything the pages do can be done with these requests.")),
-  el("nav", { class: "row api-groups", "aria-label": "Parts" }, [...groups.keys()].map((name) => el("a", { href: `#${anchor(name)}` }, name))),
-  ...[...groups].map(([name, operations]) => el("section", { class: "stack api-group", id: anchor(name) }, el("h2", {}, name), operations.map((each) => operation(each, spec)))),
+  el(
+    "p",
+    { class: "soft prose" },
+    ...coded(spec.info.description ?? "Everything the pages do can be done with these requests."),
+  ),
+  el(
+    "nav",
+    { class: "row api-groups", "aria-label": "Parts" },
+    [...groups.keys()].map((name) => el("a", { href: `#${anchor(name)}` }, name)),
+  ),
+  ...[...groups].map(([name, operations]) =>
+    el(
+      "section",
+      { class: "stack api-group", id: anchor(name) },
+      el("h2", {}, name),
+      operations.map((each) => operation(each, spec)),
+    ),
+  ),
 );
 
 function anchor(name) {

@@ -19,7 +19,12 @@ export function dialog({ title, body, confirm, kind = "primary", wide = false, r
       el("h2", { id: heading }, title),
       body,
       trouble,
-      el("div", { class: "row dialog-end" }, button("Cancel", "quiet", () => box.close()), yes),
+      el(
+        "div",
+        { class: "row dialog-end" },
+        button("Cancel", "quiet", () => box.close()),
+        yes,
+      ),
     );
     form.addEventListener("submit", async (event) => {
       event.preventDefault();

@@ -15,7 +15,11 @@ const WAYS = {
     said: "You create the first account. It may see all studies and invite colleagues.",
     button: "Create the account",
   },
-  invited: { title: "You are invited", said: "Choose a name and a password, and your account is ready.", button: "Join" },
+  invited: {
+    title: "You are invited",
+    said: "Choose a name and a password, and your account is ready.",
+    button: "Join",
+  },
 };
 
 const way = location.pathname.slice(1);
@@ -28,7 +32,13 @@ else form(WAYS[way] ?? WAYS.login);
 
 function form({ title, said, button }) {
   const isNew = way !== "login";
-  const name = field({ label: "Name", required: true, autocomplete: "username", autocapitalize: "none", spellcheck: "false" });
+  const name = field({
+    label: "Name",
+    required: true,
+    autocomplete: "username",
+    autocapitalize: "none",
+    spellcheck: "false",
+  });
   const password = field({
     label: "Password",
     type: "password",
@@ -69,7 +79,11 @@ async function enterAtOnce() {
     await signIn("enter", { token });
     leave();
   } catch (error) {
-    show("This link does not work", el("p", { class: "notice bad", role: "alert" }, error.message), el("a", { class: "button", href: "/login" }, "Sign in"));
+    show(
+      "This link does not work",
+      el("p", { class: "notice bad", role: "alert" }, error.message),
+      el("a", { class: "button", href: "/login" }, "Sign in"),
+    );
   }
 }
 

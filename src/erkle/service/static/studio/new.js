@@ -11,7 +11,13 @@ import { roundPerCent } from "./wording.js";
 
 await top();
 
-const title = field({ label: "Title", required: true, maxlength: 200, hint: "Participants see it too.", autocomplete: "off" });
+const title = field({
+  label: "Title",
+  required: true,
+  maxlength: 200,
+  hint: "Participants see it too.",
+  autocomplete: "off",
+});
 const things = objects();
 const form = new SettingsForm(DEFAULTS, things.names);
 things.node.addEventListener("change", () => form.catch.refresh());
@@ -27,17 +33,33 @@ const page = el(
   "form",
   { class: "stack new-study", novalidate: true },
   el("section", { class: "card stack" }, el("h2", {}, "The study"), title.node),
-  el("section", { class: "card stack" }, el("h2", {}, "Objects"), el("p", { class: "soft" }, "What will be compared: words, pictures, sounds or videos."), things.node),
+  el(
+    "section",
+    { class: "card stack" },
+    el("h2", {}, "Objects"),
+    el("p", { class: "soft" }, "What will be compared: words, pictures, sounds or videos."),
+    things.node,
+  ),
   el("section", { class: "card stack" }, form.section("texts", false)),
   el(
     "section",
     { class: "card stack" },
     el("h2", {}, "Details"),
     el("p", { class: "soft" }, "All of these have sensible values already."),
-    el("div", { class: "folds" }, ["choosing", "limits", "checks", "skipping", "endings", "people"].map((name) => form.section(name))),
+    el(
+      "div",
+      { class: "folds" },
+      ["choosing", "limits", "checks", "skipping", "endings", "people"].map((name) => form.section(name)),
+    ),
   ),
   trouble,
-  el("div", { class: "row form-end" }, create, el("a", { class: "button quiet", href: "/studies" }, "Cancel"), progress),
+  el(
+    "div",
+    { class: "row form-end" },
+    create,
+    el("a", { class: "button quiet", href: "/studies" }, "Cancel"),
+    progress,
+  ),
 );
 
 page.addEventListener("submit", async (event) => {
@@ -70,4 +92,14 @@ async function make(title, settings) {
   });
 }
 
-document.getElementById("main").append(el("div", { class: "page-head" }, el("a", { class: "small", href: "/studies" }, "← Studies"), el("h1", {}, "New study")), page);
+document
+  .getElementById("main")
+  .append(
+    el(
+      "div",
+      { class: "page-head" },
+      el("a", { class: "small", href: "/studies" }, "← Studies"),
+      el("h1", {}, "New study"),
+    ),
+    page,
+  );

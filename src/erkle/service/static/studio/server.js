@@ -65,7 +65,10 @@ async function reach(path, request) {
 }
 
 function unreachable() {
-  return new Refused(0, { reason: "unreachable", sentence: "The server cannot be reached; check the connection and try again." });
+  return new Refused(0, {
+    reason: "unreachable",
+    sentence: "The server cannot be reached; check the connection and try again.",
+  });
 }
 
 async function read(response, leave = true) {

@@ -18,7 +18,9 @@ main.append(
     importing(),
     el("a", { class: "button primary", href: "/studies/new" }, "New study"),
   ),
-  studies?.length ? el("ul", { class: "studies" }, studies.toSorted((a, b) => b.created_at - a.created_at).map(card)) : nothing(),
+  studies?.length
+    ? el("ul", { class: "studies" }, studies.toSorted((a, b) => b.created_at - a.created_at).map(card))
+    : nothing(),
 );
 
 function card(study) {
@@ -52,7 +54,11 @@ function nothing() {
     "div",
     { class: "card empty" },
     el("h2", {}, "No studies yet"),
-    el("p", { class: "soft" }, "A study is a list of things. People say which are alike, and a map of them forms while they answer."),
+    el(
+      "p",
+      { class: "soft" },
+      "A study is a list of things. People say which are alike, and a map of them forms while they answer.",
+    ),
     el("a", { class: "button primary", href: "/studies/new" }, "Create the first study"),
   );
 }

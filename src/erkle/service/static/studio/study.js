@@ -24,7 +24,15 @@ try {
   const [, study, objects] = await Promise.all([top(), get(path), get(`${path}/objects`)]);
   open(study, objects);
 } catch (error) {
-  main.append(el("div", { class: "card empty" }, el("h1", {}, "Not found"), el("p", { class: "soft" }, error.message), el("a", { class: "button", href: "/studies" }, "To the studies")));
+  main.append(
+    el(
+      "div",
+      { class: "card empty" },
+      el("h1", {}, "Not found"),
+      el("p", { class: "soft" }, error.message),
+      el("a", { class: "button", href: "/studies" }, "To the studies"),
+    ),
+  );
 }
 
 function open(study, objects) {
@@ -47,7 +55,17 @@ function open(study, objects) {
     el(
       "div",
       { class: "dashboard-first" },
-      el("section", { class: "card map-section", "aria-label": "Map" }, el("div", { class: "card-head" }, el("h2", {}, "Map"), el("p", { class: "hint for-mouse" }, "Ctrl and wheel zoom, dragging moves")), map.node),
+      el(
+        "section",
+        { class: "card map-section", "aria-label": "Map" },
+        el(
+          "div",
+          { class: "card-head" },
+          el("h2", {}, "Map"),
+          el("p", { class: "hint for-mouse" }, "Ctrl and wheel zoom, dragging moves"),
+        ),
+        map.node,
+      ),
       el(
         "div",
         { class: "dashboard-side" },
@@ -56,7 +74,12 @@ function open(study, objects) {
       ),
     ),
     participants.node,
-    el("div", { class: "dashboard-last" }, disputed.node, el("div", { class: "dashboard-side" }, strategies.node, exchange(path, tables))),
+    el(
+      "div",
+      { class: "dashboard-last" },
+      disputed.node,
+      el("div", { class: "dashboard-side" }, strategies.node, exchange(path, tables)),
+    ),
   );
 
   let answers = null;

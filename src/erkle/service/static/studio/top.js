@@ -8,14 +8,19 @@ import { me, send } from "./server.js";
 /** Fills the bar; resolves to the account once it is known. */
 export async function top() {
   const { account } = await me();
-  document.getElementById("top").replaceWith(
-    el("header", { class: "topbar" }, brand("/studies"), el("span", { class: "grow" }), menu(account)),
-  );
+  document
+    .getElementById("top")
+    .replaceWith(el("header", { class: "topbar" }, brand("/studies"), el("span", { class: "grow" }), menu(account)));
   return account;
 }
 
 export function brand(href) {
-  return el("a", { class: "brand", href }, el("img", { src: "/static/studio/icon.svg", alt: "", width: 24, height: 24 }), "erkle");
+  return el(
+    "a",
+    { class: "brand", href },
+    el("img", { src: "/static/studio/icon.svg", alt: "", width: 24, height: 24 }),
+    "erkle",
+  );
 }
 
 function menu(account) {
@@ -27,7 +32,9 @@ function menu(account) {
     el("a", { class: "button quiet", href: "/api" }, "API"),
     button("Sign out", "quiet", signOut),
   );
-  return dropDown(el("details", { class: "menu" }, el("summary", { class: "button quiet small" }, account.name), items));
+  return dropDown(
+    el("details", { class: "menu" }, el("summary", { class: "button quiet small" }, account.name), items),
+  );
 }
 
 /** A <details> that behaves as a menu: it closes on Escape, on a click elsewhere and after a choice. */
@@ -46,7 +53,8 @@ export function dropDown(details) {
 
 async function invite() {
   const reply = await attempt(() => send("POST", "/api/invitations"));
-  if (reply) await copy(new URL(reply.link, location.origin).href, "The invitation link is on the clipboard. It works once.");
+  if (reply)
+    await copy(new URL(reply.link, location.origin).href, "The invitation link is on the clipboard. It works once.");
 }
 
 async function changePassword() {

@@ -35,7 +35,8 @@ export function age(at, now = Date.now()) {
 }
 
 /** The moment in full, for titles of ages. */
-export const moment = (at) => (at ? new Date(milliseconds(at)).toLocaleString("en", { dateStyle: "medium", timeStyle: "short" }) : "");
+export const moment = (at) =>
+  at ? new Date(milliseconds(at)).toLocaleString("en", { dateStyle: "medium", timeStyle: "short" }) : "";
 
 /** The kind of tag that a study's state has. */
 export const STATE_TAGS = { draft: "", open: "good", paused: "warn", closed: "accent" };

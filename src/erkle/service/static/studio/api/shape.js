@@ -14,7 +14,8 @@ export function shape(schema, spec, indent = "", depth = 0, above = []) {
   const either = schema.anyOf ?? schema.oneOf ?? (schema.allOf?.length > 1 ? schema.allOf : null);
   if (either) return either.map((part) => inner(part)).join(" | ");
   if (schema.allOf) return inner(schema.allOf[0]);
-  if (schema.type === "array") return `[${schema.prefixItems ? schema.prefixItems.map((part) => inner(part)).join(", ") : inner(schema.items ?? {})}]`;
+  if (schema.type === "array")
+    return `[${schema.prefixItems ? schema.prefixItems.map((part) => inner(part)).join(", ") : inner(schema.items ?? {})}]`;
   if (schema.properties) return object(schema, inner, indent);
   if (schema.type === "object") return "{…}";
   return `${schema.format === "binary" || schema.contentMediaType ? "file" : (schema.type ?? "anything")}${bounds(schema)}`;
@@ -27,6 +28,11 @@ function object({ properties, required = [] }, inner, indent) {
 }
 
 function bounds({ minimum, maximum, maxLength, default: usual }) {
-  const told = [minimum !== undefined && `from ${minimum}`, maximum !== undefined && `to ${maximum}`, maxLength !== undefined && `at most ${maxLength} characters`, usual !== undefined && `else ${JSON.stringify(usual)}`].filter(Boolean);
+  const told = [
+    minimum !== undefined && `from ${minimum}`,
+    maximum !== undefined && `to ${maximum}`,
+    maxLength !== undefined && `at most ${maxLength} characters`,
+    usual !== undefined && `else ${JSON.stringify(usual)}`,
+  ].filter(Boolean);
   return told.length ? ` (${told.join(", ")})` : "";
 }

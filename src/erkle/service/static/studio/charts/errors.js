@@ -19,7 +19,13 @@ export class ErrorChart {
     this.drawing = svg("svg", { class: "chart", role: "img", height: HEIGHT });
     this.readout = el("p", { class: "hint chart-readout" });
     const key = SERIES.map(([, label, kind]) => el("span", { class: `key ${kind}` }, label));
-    this.node = el("figure", { class: "chart-figure" }, el("figcaption", { class: "keys" }, key), this.drawing, this.readout);
+    this.node = el(
+      "figure",
+      { class: "chart-figure" },
+      el("figcaption", { class: "keys" }, key),
+      this.drawing,
+      this.readout,
+    );
     new ResizeObserver(() => this.draw()).observe(this.node);
     this.drawing.addEventListener("pointermove", (event) => this.point(event));
     this.drawing.addEventListener("pointerleave", () => this.rest());
@@ -41,19 +47,38 @@ export class ErrorChart {
     this.x = d3.scaleLog([10, last * 1.05], [EDGE.left, width - EDGE.right]).clamp(true);
     this.y = d3.scaleLinear([0, 0.55], [HEIGHT - EDGE.bottom, EDGE.top]).clamp(true);
     this.cursor = svg("line", { class: "chart-cursor", y1: EDGE.top, y2: HEIGHT - EDGE.bottom, visibility: "hidden" });
-    this.drawing.replaceChildren(...this.axes(width), ...this.goal(width), ...this.series.flatMap((each) => this.line(each)), this.cursor);
+    this.drawing.replaceChildren(
+      ...this.axes(width),
+      ...this.goal(width),
+      ...this.series.flatMap((each) => this.line(each)),
+      this.cursor,
+    );
     this.rest();
   }
 
   axes(width) {
     const rows = [0, 0.1, 0.2, 0.3, 0.4, 0.5].map((error) => [
       svg("line", { class: "chart-grid", x1: EDGE.left, x2: width - EDGE.right, y1: this.y(error), y2: this.y(error) }),
-      svg("text", { class: "chart-tick", x: EDGE.left - 8, y: this.y(error), dy: "0.32em", "text-anchor": "end" }, `${100 * error} %`),
+      svg(
+        "text",
+        { class: "chart-tick", x: EDGE.left - 8, y: this.y(error), dy: "0.32em", "text-anchor": "end" },
+        `${100 * error} %`,
+      ),
     ]);
     const decades = [10, 30, 100, 300, 1e3, 3e3, 1e4, 3e4, 1e5, 3e5, 1e6].filter((n) => n <= this.x.domain()[1]);
     const shown = decades.filter((n, index) => decades.length < 8 || index % 2 === 0);
-    const columns = shown.map((n) => svg("text", { class: "chart-tick", x: this.x(n), y: HEIGHT - EDGE.bottom + 16, "text-anchor": "middle" }, count(n)));
-    const name = svg("text", { class: "chart-tick", x: width - EDGE.right, y: HEIGHT - 3, "text-anchor": "end" }, "answers learned");
+    const columns = shown.map((n) =>
+      svg(
+        "text",
+        { class: "chart-tick", x: this.x(n), y: HEIGHT - EDGE.bottom + 16, "text-anchor": "middle" },
+        count(n),
+      ),
+    );
+    const name = svg(
+      "text",
+      { class: "chart-tick", x: width - EDGE.right, y: HEIGHT - 3, "text-anchor": "end" },
+      "answers learned",
+    );
     return [...rows.flat(), ...columns, name];
   }
 
@@ -67,8 +92,19 @@ export class ErrorChart {
   }
 
   line({ points, kind }) {
-    const area = d3.area((p) => this.x(p.n), (p) => this.y(p.low), (p) => this.y(p.high)).curve(d3.curveMonotoneX);
-    const line = d3.line((p) => this.x(p.n), (p) => this.y(p.error)).curve(d3.curveMonotoneX);
+    const area = d3
+      .area(
+        (p) => this.x(p.n),
+        (p) => this.y(p.low),
+        (p) => this.y(p.high),
+      )
+      .curve(d3.curveMonotoneX);
+    const line = d3
+      .line(
+        (p) => this.x(p.n),
+        (p) => this.y(p.error),
+      )
+      .curve(d3.curveMonotoneX);
     const end = points.at(-1);
     return [
       svg("path", { class: `chart-band ${kind}`, d: area(points) ?? "" }),
@@ -81,7 +117,9 @@ export class ErrorChart {
   point(event) {
     if (!this.x) return;
     const n = this.x.invert(d3.pointer(event, this.drawing)[0]);
-    const found = this.series.map(({ label, points }) => [label, d3.least(points, (p) => Math.abs(Math.log(p.n / n)))]).filter(([, p]) => p);
+    const found = this.series
+      .map(({ label, points }) => [label, d3.least(points, (p) => Math.abs(Math.log(p.n / n)))])
+      .filter(([, p]) => p);
     if (!found.length) return;
     const at = found[0][1];
     this.cursor.setAttribute("x1", this.x(at.n));

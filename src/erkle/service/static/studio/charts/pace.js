@@ -27,12 +27,22 @@ export class PaceChart {
     const bar = (n, index) =>
       svg(
         "rect",
-        { class: index === this.bars.length - 1 ? "pace now" : "pace", x: x(index), width: x.bandwidth(), y: HEIGHT - FLOOR - Math.max(1, y(n)), height: Math.max(1, y(n)), rx: 1.5 },
+        {
+          class: index === this.bars.length - 1 ? "pace now" : "pace",
+          x: x(index),
+          width: x.bandwidth(),
+          y: HEIGHT - FLOOR - Math.max(1, y(n)),
+          height: Math.max(1, y(n)),
+          rx: 1.5,
+        },
         svg("title", {}, `${count(n)} answers, ${this.bars.length - 1 - index || "less than 1"} min ago`),
       );
     this.drawing.setAttribute("viewBox", `0 0 ${width} ${HEIGHT}`);
     this.drawing.setAttribute("width", width);
-    this.drawing.setAttribute("aria-label", `Answers a minute: ${count(this.bars.at(-2) ?? 0)} in the last full minute, at most ${count(Math.max(0, ...this.bars))}.`);
+    this.drawing.setAttribute(
+      "aria-label",
+      `Answers a minute: ${count(this.bars.at(-2) ?? 0)} in the last full minute, at most ${count(Math.max(0, ...this.bars))}.`,
+    );
     this.drawing.replaceChildren(
       svg("text", { class: "chart-tick", x: 0, y: 10 }, `${count(most)} a minute`),
       ...this.bars.map(bar),

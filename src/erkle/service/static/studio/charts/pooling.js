@@ -1,11 +1,11 @@
-/** Errors in bins: bins with few answers are joined with the next, and each has the interval its number of answers allows. */
+/** Errors in bins: those with few answers are joined with the next; each has the interval its answers allow. */
 
 // A bin has so many answers, and such a share of all up to it: on a logarithmic axis all are about as wide.
 const LEAST = 30;
 const SHARE = 0.2;
 const SURE = 1.2816;
 
-/** Points {n, error, low, high, answers} of a curve [{n, error, answers}]; intervals (Wilson) hold the truth with 80 %. */
+/** Points {n, error, low, high, answers} of a curve [{n, error, answers}]; Wilson intervals, of 80 %. */
 export function pooled(curve) {
   const bins = [];
   let [bin, all] = [empty(), 0];
@@ -30,5 +30,11 @@ function point({ answers, wrong, at }) {
   const z2 = SURE * SURE;
   const middle = (error + z2 / (2 * answers)) / (1 + z2 / answers);
   const half = (SURE * Math.sqrt((error * (1 - error)) / answers + z2 / (4 * answers * answers))) / (1 + z2 / answers);
-  return { n: Math.max(1, at / answers), error, low: Math.max(0, middle - half), high: Math.min(1, middle + half), answers };
+  return {
+    n: Math.max(1, at / answers),
+    error,
+    low: Math.max(0, middle - half),
+    high: Math.min(1, middle + half),
+    answers,
+  };
 }

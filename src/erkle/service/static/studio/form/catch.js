@@ -19,13 +19,24 @@ export function catchQuestions(given, names) {
     "div",
     { class: "field", role: "group", "aria-labelledby": heading },
     el("span", { class: "label", id: heading }, "Catch questions"),
-    el("p", { class: "hint" }, "Questions with an obvious answer. Who gets too many wrong has failed and sees the ending for it."),
+    el(
+      "p",
+      { class: "hint" },
+      "Questions with an obvious answer. Who gets too many wrong has failed and sees the ending for it.",
+    ),
     rows,
     trouble,
-    el("div", {}, button("Add a catch question", "small", () => add({ head: "", near: "", far: "" }))),
+    el(
+      "div",
+      {},
+      button("Add a catch question", "small", () => add({ head: "", near: "", far: "" })),
+    ),
   );
   given.forEach(add);
-  const read = () => [...rows.children].map((each) => Object.fromEntries([...each.querySelectorAll("[name]")].map((input) => [input.name, input.value])));
+  const read = () =>
+    [...rows.children].map((each) =>
+      Object.fromEntries([...each.querySelectorAll("[name]")].map((input) => [input.name, input.value])),
+    );
   const check = () => {
     const broken = read().find(({ head, near, far }) => !head || !near || !far || new Set([head, near, far]).size < 3);
     complain(broken ? "A catch question needs three different objects." : null);
@@ -46,7 +57,8 @@ const ROLES = [
 
 function row(question, names) {
   const line = el("div", { class: "catch-row" });
-  for (const [name, label] of ROLES) line.append(el("label", {}, el("span", { class: "label" }, label), choice(name, question[name], names)));
+  for (const [name, label] of ROLES)
+    line.append(el("label", {}, el("span", { class: "label" }, label), choice(name, question[name], names)));
   line.append(button("Remove", "quiet small", () => line.remove()));
   return line;
 }
@@ -54,6 +66,8 @@ function row(question, names) {
 function choice(name, value, names) {
   if (!names) return el("input", { class: "input", name, value, placeholder: "name of an object" });
   const known = value && !names.includes(value) ? [value, ...names] : names;
-  const options = ["", ...known].map((each) => el("option", { value: each, selected: each === value }, each || "choose"));
+  const options = ["", ...known].map((each) =>
+    el("option", { value: each, selected: each === value }, each || "choose"),
+  );
   return el("select", { class: "input", name }, options);
 }

@@ -19,13 +19,20 @@ export function endings(given) {
   const fields = new Map();
   const blocks = KINDS.map(([kind, title]) => {
     const code = field({ label: "Code", value: given[kind]?.code, maxlength: 200, autocomplete: "off" });
-    const url = field({ label: "Goes on to", type: "url", value: given[kind]?.url, maxlength: 2000, placeholder: "https://" });
+    const url = field({
+      label: "Goes on to",
+      type: "url",
+      value: given[kind]?.url,
+      maxlength: 2000,
+      placeholder: "https://",
+    });
     fields.set(`endings.${kind}.code`, code).set(`endings.${kind}.url`, url);
     return el("fieldset", { class: "ending" }, el("legend", { class: "label" }, title), code.node, url.node);
   });
   const hints = HINTS.map(([who, how]) => el("li", {}, el("strong", {}, `${who}: `), el("code", {}, how)));
   const node = el("div", { class: "stack" }, blocks, el("ul", { class: "hint plain" }, hints));
   const value = (kind, part) => fields.get(`endings.${kind}.${part}`).input.value.trim();
-  const read = () => Object.fromEntries(KINDS.map(([kind]) => [kind, { code: value(kind, "code"), url: value(kind, "url") }]));
+  const read = () =>
+    Object.fromEntries(KINDS.map(([kind]) => [kind, { code: value(kind, "code"), url: value(kind, "url") }]));
   return { node, fields, read };
 }

@@ -49,7 +49,8 @@ function fault(input) {
   if (validity.badInput) return "This is not a number.";
   if (validity.rangeUnderflow) return `This is less than ${min}.`;
   if (validity.rangeOverflow) return `This is more than ${max}.`;
-  if (validity.stepMismatch) return input.step === "1" || !input.step ? "This must be a whole number." : "This has too many decimals.";
+  if (validity.stepMismatch)
+    return input.step === "1" || !input.step ? "This must be a whole number." : "This has too many decimals.";
   if (validity.tooShort) return `This is shorter than ${input.minLength} characters.`;
   if (input.type === "url") return "This is not a whole address such as https://example.org/done.";
   return input.validationMessage;

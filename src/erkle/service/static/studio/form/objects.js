@@ -1,7 +1,8 @@
 /**
  * The things of a new study: typed, one per line, or dropped as files.
  *
- * The node tells of changes by a "change" event. Gives {node, names() -> the names or null where only the server can tell, objects(), files(), check(), complain()}.
+ * The node tells of changes by a "change" event. Gives {node, names() -> the names, or null where only the server can
+ * tell, objects(), files(), check(), complain()}.
  */
 
 import { button, el, fresh } from "../elements.js";
@@ -14,18 +15,33 @@ const TAKEN = "image/png,image/jpeg,image/gif,image/webp,audio/*,video/*,.zip,.c
 export function objects() {
   const id = fresh("objects");
   const node = el("div", { class: "stack" });
-  const typed = el("textarea", { class: "input objects-text", id, rows: 10, placeholder: "Amsterdam\nAthens\nBarcelona\n…", "aria-describedby": `${id}-note` });
+  const typed = el("textarea", {
+    class: "input objects-text",
+    id,
+    rows: 10,
+    placeholder: "Amsterdam\nAthens\nBarcelona\n…",
+    "aria-describedby": `${id}-note`,
+  });
   const note = el("p", { class: "hint", id: `${id}-note`, "aria-live": "polite" });
   const trouble = el("p", { class: "error", role: "alert", hidden: true });
   const pictures = thumbnails(() => changed());
   const zone = dropZone((files) => pictures.add(files));
   const panels = {
-    text: el("div", { class: "stack" }, el("label", { class: "visually-hidden", for: id }, "Objects, one per line"), typed),
+    text: el(
+      "div",
+      { class: "stack" },
+      el("label", { class: "visually-hidden", for: id }, "Objects, one per line"),
+      typed,
+    ),
     files: el("div", { class: "stack" }, zone, pictures.node),
   };
   let mode = "text";
 
-  const lines = () => typed.value.split("\n").map((line) => line.trim()).filter(Boolean);
+  const lines = () =>
+    typed.value
+      .split("\n")
+      .map((line) => line.trim())
+      .filter(Boolean);
   const complain = (sentence) => {
     trouble.textContent = sentence ?? "";
     trouble.hidden = !sentence;
@@ -59,7 +75,8 @@ export function objects() {
     objects: () => (mode === "text" ? lines() : null),
     names: () => (mode === "text" ? lines() : stems(pictures.files())),
     check: () => {
-      const fault = mode === "text" ? faultOf(lines()) : pictures.files().length ? null : "Drop or choose at least one file.";
+      const fault =
+        mode === "text" ? faultOf(lines()) : pictures.files().length ? null : "Drop or choose at least one file.";
       complain(fault);
       return !fault;
     },
@@ -80,19 +97,32 @@ function faultOf(names) {
 
 /** Names of objects by their files, if every file is one object. */
 function stems(files) {
-  return files.length && files.every((file) => IMAGE.test(file.name)) ? files.map((file) => file.name.replace(/\.[^.]*$/, "")) : null;
+  return files.length && files.every((file) => IMAGE.test(file.name))
+    ? files.map((file) => file.name.replace(/\.[^.]*$/, ""))
+    : null;
 }
 
 function dropZone(take) {
-  const input = el("input", { type: "file", multiple: true, accept: TAKEN, class: "visually-hidden", onchange: () => (take([...input.files]), (input.value = "")) });
+  const input = el("input", {
+    type: "file",
+    multiple: true,
+    accept: TAKEN,
+    class: "visually-hidden",
+    onchange: () => (take([...input.files]), (input.value = "")),
+  });
   const zone = el(
     "label",
     { class: "drop-zone" },
     input,
     el("strong", {}, "Drop files here, or choose them"),
-    el("span", { class: "hint" }, "Pictures, sounds or videos (one object each), a ZIP of them, or a CSV or TXT of names."),
+    el(
+      "span",
+      { class: "hint" },
+      "Pictures, sounds or videos (one object each), a ZIP of them, or a CSV or TXT of names.",
+    ),
   );
-  for (const kind of ["dragenter", "dragover"]) zone.addEventListener(kind, (event) => (event.preventDefault(), zone.classList.add("over")));
+  for (const kind of ["dragenter", "dragover"])
+    zone.addEventListener(kind, (event) => (event.preventDefault(), zone.classList.add("over")));
   for (const kind of ["dragleave", "drop"]) zone.addEventListener(kind, () => zone.classList.remove("over"));
   zone.addEventListener("drop", (event) => {
     event.preventDefault();

@@ -26,7 +26,11 @@ export class SettingsForm {
     const { title, said, fields } = SECTIONS[name];
     const parts = [
       said && el("p", { class: "hint" }, said),
-      el("div", { class: ["texts", "people", "skipping"].includes(name) ? "stack" : "field-grid" }, fields.map((spec) => this.field(spec))),
+      el(
+        "div",
+        { class: ["texts", "people", "skipping"].includes(name) ? "stack" : "field-grid" },
+        fields.map((spec) => this.field(spec)),
+      ),
       name === "checks" && this.catch.node,
       name === "endings" && this.endings.node,
     ];

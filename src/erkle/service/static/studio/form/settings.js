@@ -20,8 +20,19 @@ export const SECTIONS = {
     title: "Texts",
     said: "Texts may use Markdown: **bold**, lists, links.",
     fields: [
-      { path: "texts.question", label: "Question", hint: "Stands above the thing and its two candidates.", maxlength: 20000, required: true },
-      { path: "texts.consent", label: "Consent", type: "textarea", hint: "People must agree to this before they begin. Leave it empty for no consent page." },
+      {
+        path: "texts.question",
+        label: "Question",
+        hint: "Stands above the thing and its two candidates.",
+        maxlength: 20000,
+        required: true,
+      },
+      {
+        path: "texts.consent",
+        label: "Consent",
+        type: "textarea",
+        hint: "People must agree to this before they begin. Leave it empty for no consent page.",
+      },
       { path: "texts.instructions", label: "Instructions", type: "textarea", hint: "Shown before the first question." },
       { path: "texts.thanks", label: "Thanks", type: "textarea", hint: "Shown at the end, with the completion code." },
     ],
@@ -30,27 +41,106 @@ export const SECTIONS = {
     title: "How questions are chosen",
     fields: [
       { path: "strategy", label: "Strategy", type: "select", options: STRATEGIES },
-      { path: "holdout", label: "Held out at random, %", ...PER_CENT, hint: "Drawn at random and predicted before they are learned: they show how good the map really is." },
+      {
+        path: "holdout",
+        label: "Held out at random, %",
+        ...PER_CENT,
+        hint: "Drawn at random and predicted before they are learned: they show how good the map really is.",
+      },
     ],
   },
   limits: {
     title: "Limits",
     fields: [
-      { path: "limits.per_participant", label: "Questions for each participant", type: "number", min: 1, max: 10000, required: true, hint: "Skipped ones count." },
-      { path: "limits.participants", label: "Participants, at most", type: "number", min: 1, empty: null, placeholder: "no limit" },
-      { path: "limits.answers", label: "Answers in all, at most", type: "number", min: 1, empty: null, placeholder: "no limit" },
-      { path: "limits.lifetime_s", label: "A question waits for its answer, minutes", type: "number", min: 0.2, max: 43200, step: "any", unit: 60, required: true },
-      { path: "target_error", label: "Wanted error, %", ...PER_CENT, min: 0.1, max: 99, required: true, hint: "The dashboard estimates how many more answers this takes." },
+      {
+        path: "limits.per_participant",
+        label: "Questions for each participant",
+        type: "number",
+        min: 1,
+        max: 10000,
+        required: true,
+        hint: "Skipped ones count.",
+      },
+      {
+        path: "limits.participants",
+        label: "Participants, at most",
+        type: "number",
+        min: 1,
+        empty: null,
+        placeholder: "no limit",
+      },
+      {
+        path: "limits.answers",
+        label: "Answers in all, at most",
+        type: "number",
+        min: 1,
+        empty: null,
+        placeholder: "no limit",
+      },
+      {
+        path: "limits.lifetime_s",
+        label: "A question waits for its answer, minutes",
+        type: "number",
+        min: 0.2,
+        max: 43200,
+        step: "any",
+        unit: 60,
+        required: true,
+      },
+      {
+        path: "target_error",
+        label: "Wanted error, %",
+        ...PER_CENT,
+        min: 0.1,
+        max: 99,
+        required: true,
+        hint: "The dashboard estimates how many more answers this takes.",
+      },
     ],
   },
   checks: {
     title: "Checks of attention",
     fields: [
-      { path: "checks.practice", label: "Practice questions", type: "number", min: 0, max: 10, required: true, hint: "They come first and do not count." },
-      { path: "checks.repeat_share", label: "Asked again later, %", ...PER_CENT, hint: "Repeated questions show how consistent somebody is." },
-      { path: "checks.too_fast_ms", label: "Warn when faster than, milliseconds", type: "number", min: 0, max: 60000, required: true, hint: "0 is off; 500 is a good start." },
-      { path: "checks.catch_every", label: "A catch question every … questions", type: "number", min: 1, max: 1000, required: true },
-      { path: "checks.fail_after", label: "Failed after … wrong catch answers", type: "number", min: 1, max: 100, required: true },
+      {
+        path: "checks.practice",
+        label: "Practice questions",
+        type: "number",
+        min: 0,
+        max: 10,
+        required: true,
+        hint: "They come first and do not count.",
+      },
+      {
+        path: "checks.repeat_share",
+        label: "Asked again later, %",
+        ...PER_CENT,
+        hint: "Repeated questions show how consistent somebody is.",
+      },
+      {
+        path: "checks.too_fast_ms",
+        label: "Warn when faster than, milliseconds",
+        type: "number",
+        min: 0,
+        max: 60000,
+        required: true,
+        hint: "0 is off; 500 is a good start.",
+      },
+      {
+        path: "checks.catch_every",
+        label: "A catch question every … questions",
+        type: "number",
+        min: 1,
+        max: 1000,
+        required: true,
+      },
+      {
+        path: "checks.fail_after",
+        label: "Failed after … wrong catch answers",
+        type: "number",
+        min: 1,
+        max: 100,
+        required: true,
+      },
     ],
   },
   skipping: {
@@ -68,7 +158,12 @@ export const SECTIONS = {
   people: {
     title: "Participants and display",
     fields: [
-      { path: "identify_by", label: "URL parameters that tell who somebody is", list: ",", hint: "Who comes back with the same value goes on where they were. All parameters are kept." },
+      {
+        path: "identify_by",
+        label: "URL parameters that tell who somebody is",
+        list: ",",
+        hint: "Who comes back with the same value goes on where they were. All parameters are kept.",
+      },
       { path: "show_names", label: "Show the names of objects that have pictures or sounds", type: "check" },
     ],
   },
@@ -95,7 +190,11 @@ export function shown(spec, value) {
 export function meant(spec, input) {
   if (spec.type === "check") return input.checked;
   const text = input.value;
-  if (spec.list) return text.split(spec.list).map((entry) => entry.trim()).filter(Boolean);
+  if (spec.list)
+    return text
+      .split(spec.list)
+      .map((entry) => entry.trim())
+      .filter(Boolean);
   if (spec.type !== "number") return text;
   if (text.trim() === "") return spec.empty ?? null;
   return spec.unit ? Number((Number(text) * spec.unit).toPrecision(10)) : Number(text);

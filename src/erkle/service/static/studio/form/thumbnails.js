@@ -42,8 +42,15 @@ export function thumbnails(onchange) {
 }
 
 function tile(file, onremove) {
-  const face = file.type.startsWith("image/") && file.type !== "image/svg+xml" ? picture(file) : el("span", { class: "file-kind" }, ending(file.name));
-  const remove = el("button", { type: "button", class: "tile-remove", "aria-label": `Remove ${file.name}`, onclick: onremove }, "×");
+  const face =
+    file.type.startsWith("image/") && file.type !== "image/svg+xml"
+      ? picture(file)
+      : el("span", { class: "file-kind" }, ending(file.name));
+  const remove = el(
+    "button",
+    { type: "button", class: "tile-remove", "aria-label": `Remove ${file.name}`, onclick: onremove },
+    "×",
+  );
   return el("li", { title: file.name }, face, el("span", { class: "tile-name" }, file.name), remove);
 }
 

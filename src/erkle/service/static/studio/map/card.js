@@ -8,7 +8,12 @@ export class Card {
     this.name = el("strong");
     this.text = el("p", { class: "small soft" });
     this.near = el("p", { class: "small soft" });
-    this.node = el("div", { class: "map-card", hidden: true }, this.image, el("div", {}, this.name, this.text, this.near));
+    this.node = el(
+      "div",
+      { class: "map-card", hidden: true },
+      this.image,
+      el("div", {}, this.name, this.text, this.near),
+    );
   }
 
   show(object, near, [x, y], [width, height]) {

@@ -26,7 +26,9 @@ export function around(points) {
 export function kept(box, points) {
   const wanted = around(points);
   if (!box) return wanted;
-  const inside = points.every(([x, y]) => x >= box.x && x <= box.x + box.width && y >= box.y && y <= box.y + box.height);
+  const inside = points.every(
+    ([x, y]) => x >= box.x && x <= box.x + box.width && y >= box.y && y <= box.y + box.height,
+  );
   const filled = Math.max(wanted.width / box.width, wanted.height / box.height) > FILLED;
   return inside && filled ? box : wanted;
 }

@@ -9,8 +9,20 @@ export class Drawing {
     const mark = (object, index) => {
       const square = { width: FACE, height: FACE, x: -FACE / 2, y: -FACE / 2 };
       const image = object.thumb && svg("image", { ...square, preserveAspectRatio: "xMidYMid slice" });
-      const parts = { dot: svg("circle", { r: DOT }), image, edge: image && svg("rect", { ...square, rx: 7 }), text: svg("text", { dy: "0.32em" }, labels[index]) };
-      parts.group = svg("g", { class: "mark", "data-object": object.id }, parts.dot, parts.image, parts.edge, parts.text);
+      const parts = {
+        dot: svg("circle", { r: DOT }),
+        image,
+        edge: image && svg("rect", { ...square, rx: 7 }),
+        text: svg("text", { dy: "0.32em" }, labels[index]),
+      };
+      parts.group = svg(
+        "g",
+        { class: "mark", "data-object": object.id },
+        parts.dot,
+        parts.image,
+        parts.edge,
+        parts.text,
+      );
       return { ...parts, href: object.thumb };
     };
     this.marks = objects.map(mark);

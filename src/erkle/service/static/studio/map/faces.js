@@ -1,4 +1,4 @@
-/** Which points show their picture: greedy as for labels, so that pictures do not hide each other; the others are dots. */
+/** Which points show their picture: greedy as for labels, so that none hides another; the others are dots. */
 
 export const FACE = 34;
 export const DOT = 5;

@@ -16,13 +16,21 @@ const HEIGHT = 15;
  */
 export function placed(places, radii, widths, before, size) {
   const taken = new Grid();
-  places.forEach(([x, y], index) => taken.add(box(x - radii[index], y - radii[index], 2 * radii[index], 2 * radii[index], index)));
+  places.forEach(([x, y], index) =>
+    taken.add(box(x - radii[index], y - radii[index], 2 * radii[index], 2 * radii[index], index)),
+  );
   const result = places.map(() => null);
   for (const index of order(places, before, size)) {
     const [x, y] = places[index];
     const spots = spotsAround(radii[index], widths[index]);
     const old = before[index];
-    if (old) spots.unshift(...spots.splice(spots.findIndex((spot) => spot.anchor === old.anchor && Math.sign(spot.dy) === Math.sign(old.dy)), 1));
+    if (old)
+      spots.unshift(
+        ...spots.splice(
+          spots.findIndex((spot) => spot.anchor === old.anchor && Math.sign(spot.dy) === Math.sign(old.dy)),
+          1,
+        ),
+      );
     const spot = spots.find((each) => free(taken, label(x, y, each, widths[index], index), size));
     if (!spot) continue;
     result[index] = spot;
@@ -32,7 +40,11 @@ export function placed(places, radii, widths, before, size) {
 }
 
 function order(places, before, [width, height]) {
-  const tree = d3.quadtree(places.map(([x, y], index) => ({ x, y, index })), (p) => p.x, (p) => p.y);
+  const tree = d3.quadtree(
+    places.map(([x, y], index) => ({ x, y, index })),
+    (p) => p.x,
+    (p) => p.y,
+  );
   const seen = places.map((_, index) => index).filter((index) => within(places[index], width, height));
   const loneliness = new Map(seen.map((index) => [index, (before[index] ? 1e6 : 0) + nearest(tree, places[index])]));
   return seen.sort((a, b) => loneliness.get(b) - loneliness.get(a) || a - b);
@@ -88,7 +100,8 @@ class Grid {
   }
 
   hit(box) {
-    for (const key of this.near(box)) if (this.cells.get(key)?.some((other) => other.index !== box.index && crosses(box, other))) return true;
+    for (const key of this.near(box))
+      if (this.cells.get(key)?.some((other) => other.index !== box.index && crosses(box, other))) return true;
     return false;
   }
 }

@@ -41,7 +41,10 @@ export class StudyMap {
     this.nothing = el("p", { class: "map-empty soft" }, "The map appears with the first answers.");
     node.setAttribute("tabindex", "0");
     node.setAttribute("role", "application");
-    node.setAttribute("aria-label", "Map of the objects. Arrow keys go from one to the next, plus and minus zoom, 0 shows all.");
+    node.setAttribute(
+      "aria-label",
+      "Map of the objects. Arrow keys go from one to the next, plus and minus zoom, 0 shows all.",
+    );
     this.frame = el("div", { class: "map-frame" }, node, this.card.node, this.nothing, this.spoken);
     this.node = el("div", { class: "map" }, this.frame, this.tools());
     this.zooming = new Zooming(node, () => this.arrange());
@@ -106,7 +109,9 @@ export class StudyMap {
   arrange() {
     if (!this.size || !this.motion.goal) return;
     const places = this.places(this.motion.goal, this.motion.goalBox);
-    this.faces = this.withFaces ? shownFaces(places, this.faces, this.size).map((shown, index) => shown && Boolean(this.objects[index].thumb)) : places.map(() => false);
+    this.faces = this.withFaces
+      ? shownFaces(places, this.faces, this.size).map((shown, index) => shown && Boolean(this.objects[index].thumb))
+      : places.map(() => false);
     const radii = this.faces.map((shown) => (shown ? FACE / 2 : DOT));
     this.widths ??= this.measure();
     this.spots = placed(places, radii, this.widths, this.spots, this.size);
@@ -125,21 +130,28 @@ export class StudyMap {
     this.at = this.places(points, box);
     const colours = points.map((point) => colour(point, box));
     this.surface.draw({ places: this.at, colours, faces: this.faces, spots: this.spots, chosen: this.chosen });
-    if (this.chosen !== null) this.card.show(this.objects[this.chosen], this.neighbours(this.chosen), this.at[this.chosen], this.size);
+    if (this.chosen !== null)
+      this.card.show(this.objects[this.chosen], this.neighbours(this.chosen), this.at[this.chosen], this.size);
   }
 
   neighbours(index) {
     const { points } = this.motion;
     const far = (other) => Math.hypot(points[other][0] - points[index][0], points[other][1] - points[index][1]);
     const others = points.map((_, other) => other).filter((other) => other !== index);
-    return others.sort((a, b) => far(a) - far(b)).slice(0, 3).map((other) => this.objects[other]);
+    return others
+      .sort((a, b) => far(a) - far(b))
+      .slice(0, 3)
+      .map((other) => this.objects[other]);
   }
 
   choose(index, aloud = false) {
     if (index === this.chosen) return;
     this.chosen = index;
     if (index === null) this.card.hide();
-    else if (aloud) this.spoken.textContent = `${this.objects[index].name}, near ${this.neighbours(index).map(({ name }) => name).join(", ")}`;
+    else if (aloud)
+      this.spoken.textContent = `${this.objects[index].name}, near ${this.neighbours(index)
+        .map(({ name }) => name)
+        .join(", ")}`;
     this.draw();
   }
 

@@ -11,7 +11,13 @@ export class Disputed {
     this.objects = new Map(objects.map((object) => [object.id, object]));
     this.list = el("ol", { class: "disputes plain" });
     this.nothing = el("p", { class: "soft" }, "Nothing yet: no question has been answered in two ways.");
-    this.node = el("section", { class: "card stack", "aria-label": "Most disputed questions" }, el("h2", {}, "Most disputed"), this.nothing, this.list);
+    this.node = el(
+      "section",
+      { class: "card stack", "aria-label": "Most disputed questions" },
+      el("h2", {}, "Most disputed"),
+      this.nothing,
+      this.list,
+    );
   }
 
   async refresh() {
@@ -23,22 +29,47 @@ export class Disputed {
 
   row({ head, o1, o2, for_o1, for_o2, probability }) {
     const share = for_o1 / Math.max(1, for_o1 + for_o2);
-    const bar = el("div", { class: "votes", role: "img", "aria-label": `${for_o1} to ${for_o2} votes` }, el("span"), el("span"));
+    const bar = el(
+      "div",
+      { class: "votes", role: "img", "aria-label": `${for_o1} to ${for_o2} votes` },
+      el("span"),
+      el("span"),
+    );
     bar.children[0].style.width = `${100 * share}%`;
     bar.children[1].style.width = `${100 * (1 - share)}%`;
-    const model = probability === null || probability === undefined ? null : probability >= 0.5 ? [o1, probability] : [o2, 1 - probability];
+    const model =
+      probability === null || probability === undefined
+        ? null
+        : probability >= 0.5
+          ? [o1, probability]
+          : [o2, 1 - probability];
     return el(
       "li",
       {},
       el("p", { class: "dispute-head" }, this.name(head), el("span", { class: "soft" }, " is more like")),
-      el("div", { class: "dispute-sides" }, el("span", {}, this.name(o1), el("b", { class: "number" }, ` ${for_o1}`)), el("span", {}, el("b", { class: "number" }, `${for_o2} `), this.name(o2))),
+      el(
+        "div",
+        { class: "dispute-sides" },
+        el("span", {}, this.name(o1), el("b", { class: "number" }, ` ${for_o1}`)),
+        el("span", {}, el("b", { class: "number" }, `${for_o2} `), this.name(o2)),
+      ),
       bar,
-      model && el("p", { class: "small soft" }, `The model says ${this.objects.get(model[0])?.name ?? "the other"}, with ${roundPerCent(model[1])}`),
+      model &&
+        el(
+          "p",
+          { class: "small soft" },
+          `The model says ${this.objects.get(model[0])?.name ?? "the other"}, with ${roundPerCent(model[1])}`,
+        ),
     );
   }
 
   name(id) {
     const object = this.objects.get(id);
-    return el("span", { class: "thing" }, object?.thumb && el("img", { src: object.thumb, alt: "", loading: "lazy" }), object?.name ?? `object ${id}`);
+    return el(
+      "span",
+      { class: "thing" },
+      object?.thumb && el("img", { src: object.thumb, alt: "", loading: "lazy" }),
+      object?.name ?? `object ${id}`,
+    );
   }
 }

@@ -28,7 +28,12 @@ export async function editSettings(study) {
     body: el(
       "div",
       { class: "stack" },
-      !draft && el("p", { class: "soft" }, "People have been asked already, so how questions are chosen and checked stays as it is."),
+      !draft &&
+        el(
+          "p",
+          { class: "soft" },
+          "People have been asked already, so how questions are chosen and checked stays as it is.",
+        ),
       title.node,
       el("div", { class: "folds" }, sections),
     ),

@@ -15,18 +15,33 @@ const FILES = [
 ];
 
 export function exchange(path, onimported) {
-  const link = ([name, said]) => el("li", {}, el("a", { href: `${path}/export/${name}`, download: "" }, name), el("span", { class: "small soft" }, said));
+  const link = ([name, said]) =>
+    el(
+      "li",
+      {},
+      el("a", { href: `${path}/export/${name}`, download: "" }, name),
+      el("span", { class: "small soft" }, said),
+    );
   return el(
     "section",
     { class: "card stack", "aria-label": "Data" },
     el("h2", {}, "Data"),
     el("ul", { class: "exports plain" }, FILES.map(link)),
-    el("div", {}, button("Import answers", "small", () => bring(path, onimported))),
+    el(
+      "div",
+      {},
+      button("Import answers", "small", () => bring(path, onimported)),
+    ),
   );
 }
 
 async function bring(path, onimported) {
-  const file = field({ label: "File", type: "file", accept: ".csv,.txt,.tsv", hint: "Responses of Salmon, or a CSV with columns head, winner, loser. The names must be objects of this study." });
+  const file = field({
+    label: "File",
+    type: "file",
+    accept: ".csv,.txt,.tsv",
+    hint: "Responses of Salmon, or a CSV with columns head, winner, loser. The names must be objects of this study.",
+  });
   const reply = await dialog({
     title: "Import answers",
     body: file.node,

@@ -9,7 +9,10 @@ import { editSettings } from "./editing.js";
 
 /** What each state is called, and the ways out of it: [text, kind of button, next state]. */
 const STATES = {
-  draft: { said: "This study is a draft. Look at the preview, then open it.", ways: [["Open the study", "primary", "open"]] },
+  draft: {
+    said: "This study is a draft. Look at the preview, then open it.",
+    ways: [["Open the study", "primary", "open"]],
+  },
   open: { said: null, ways: [["Pause", "", "paused"]] },
   paused: { said: "This study is paused: nobody gets questions.", ways: [["Open again", "primary", "open"]] },
   closed: { said: "This study is closed. Its answers stay, no new ones come in.", ways: [] },
@@ -33,7 +36,12 @@ export class Head {
       el(
         "div",
         { class: "row study-title" },
-        el("div", { class: "grow" }, this.title, el("div", { class: "row tags", "aria-live": "polite" }, this.tag, this.link)),
+        el(
+          "div",
+          { class: "grow" },
+          this.title,
+          el("div", { class: "row tags", "aria-live": "polite" }, this.tag, this.link),
+        ),
         this.actions,
       ),
       this.notice,
@@ -101,8 +109,18 @@ export class Head {
   }
 
   async close() {
-    const body = el("p", {}, "Nobody can answer any more, and a closed study cannot be opened again. Answers, map and exports stay.");
-    const done = await dialog({ title: "Close this study?", body, confirm: "Close it", kind: "danger", act: () => send("POST", `${this.path}/state`, { state: "closed" }) });
+    const body = el(
+      "p",
+      {},
+      "Nobody can answer any more, and a closed study cannot be opened again. Answers, map and exports stay.",
+    );
+    const done = await dialog({
+      title: "Close this study?",
+      body,
+      confirm: "Close it",
+      kind: "danger",
+      act: () => send("POST", `${this.path}/state`, { state: "closed" }),
+    });
     if (done) this.heard("closed");
   }
 
@@ -119,7 +137,11 @@ export class Head {
     const body = el(
       "div",
       { class: "stack" },
-      el("p", {}, "All its answers, participants and files are deleted for ever. Export them first if you may need them."),
+      el(
+        "p",
+        {},
+        "All its answers, participants and files are deleted for ever. Export them first if you may need them.",
+      ),
       el("p", {}, "Type the title to confirm: ", el("strong", {}, this.study.title)),
       typed,
     );

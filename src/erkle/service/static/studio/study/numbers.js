@@ -4,10 +4,25 @@ import { el } from "../elements.js";
 import { count, some } from "../wording.js";
 
 const FIGURES = [
-  ["answers", "Answers", (live) => count(live.answers), (live, study) => study.settings.limits?.answers && `of at most ${count(study.settings.limits.answers)}`],
-  ["participants", "Participants", (live) => count(live.participants), (live) => live.active_participants > 0 && `${count(live.active_participants)} active now`],
+  [
+    "answers",
+    "Answers",
+    (live) => count(live.answers),
+    (live, study) => study.settings.limits?.answers && `of at most ${count(study.settings.limits.answers)}`,
+  ],
+  [
+    "participants",
+    "Participants",
+    (live) => count(live.participants),
+    (live) => live.active_participants > 0 && `${count(live.active_participants)} active now`,
+  ],
   ["pace", "Answers a minute", (live) => count(pace(live)[0]), (live) => pace(live)[1]],
-  ["skips", "Skips", (live) => count(live.skips), (live) => live.answers > 0 && `${((100 * live.skips) / (live.answers + live.skips)).toFixed(1)} % of questions`],
+  [
+    "skips",
+    "Skips",
+    (live) => count(live.skips),
+    (live) => live.answers > 0 && `${((100 * live.skips) / (live.answers + live.skips)).toFixed(1)} % of questions`,
+  ],
   ["refusals", "Refused", (live) => count(live.refusals), () => "late, repeated or forged"],
   ["learned", "Learned", (live) => count(live.learned), (live) => learner(live)],
 ];

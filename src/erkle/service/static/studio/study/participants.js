@@ -10,10 +10,31 @@ const COLUMNS = [
   { key: "answers", label: "Answers", number: true, cell: (p) => count(p.answers) },
   { key: "skips", label: "Skips", number: true, cell: (p) => count(p.skips) },
   { key: "median_ms", label: "Median time", number: true, cell: (p) => seconds(p.median_ms) },
-  { key: "catch_wrong", label: "Catch wrong", number: true, cell: (p) => (p.catch_asked ? `${p.catch_wrong} of ${p.catch_asked}` : "–") },
-  { key: "agreement", label: "Agreement", number: true, title: "How often the model agrees with their answers", cell: (p) => roundPerCent(p.agreement) },
-  { key: "consistency", label: "Consistency", number: true, title: "How often they answer a repeated question as before", cell: (p) => roundPerCent(p.consistency) },
-  { key: "last_at", label: "Last seen", cell: (p) => el("span", { title: moment(p.last_at ?? p.joined_at) }, age(p.last_at ?? p.joined_at)) },
+  {
+    key: "catch_wrong",
+    label: "Catch wrong",
+    number: true,
+    cell: (p) => (p.catch_asked ? `${p.catch_wrong} of ${p.catch_asked}` : "–"),
+  },
+  {
+    key: "agreement",
+    label: "Agreement",
+    number: true,
+    title: "How often the model agrees with their answers",
+    cell: (p) => roundPerCent(p.agreement),
+  },
+  {
+    key: "consistency",
+    label: "Consistency",
+    number: true,
+    title: "How often they answer a repeated question as before",
+    cell: (p) => roundPerCent(p.consistency),
+  },
+  {
+    key: "last_at",
+    label: "Last seen",
+    cell: (p) => el("span", { title: moment(p.last_at ?? p.joined_at) }, age(p.last_at ?? p.joined_at)),
+  },
 ];
 const PAGE = 50;
 
@@ -29,11 +50,22 @@ export class Participants {
     this.table = el(
       "table",
       { class: "table participants" },
-      el("thead", {}, el("tr", {}, this.heads, el("th", { scope: "col" }, el("span", { class: "visually-hidden" }, "What to do")))),
+      el(
+        "thead",
+        {},
+        el("tr", {}, this.heads, el("th", { scope: "col" }, el("span", { class: "visually-hidden" }, "What to do"))),
+      ),
       this.body,
     );
     this.more = button("Show more", "small", () => ((this.limit += 200), this.draw()), { hidden: true });
-    this.node = el("section", { class: "card stack", "aria-label": "Participants" }, el("h2", {}, "Participants"), this.summary, el("div", { class: "table-wrap" }, this.table), this.more);
+    this.node = el(
+      "section",
+      { class: "card stack", "aria-label": "Participants" },
+      el("h2", {}, "Participants"),
+      this.summary,
+      el("div", { class: "table-wrap" }, this.table),
+      this.more,
+    );
   }
 
   head({ key, label, number, title }) {
@@ -41,7 +73,11 @@ export class Participants {
       this.sort = { key, down: this.sort.key === key ? !this.sort.down : true };
       this.draw();
     };
-    return el("th", { scope: "col", class: number ? "number" : "", "data-key": key, title }, el("button", { type: "button", class: "sort", onclick: order }, label));
+    return el(
+      "th",
+      { scope: "col", class: number ? "number" : "", "data-key": key, title },
+      el("button", { type: "button", class: "sort", onclick: order }, label),
+    );
   }
 
   async refresh() {
@@ -54,10 +90,15 @@ export class Participants {
   draw() {
     const { key, down } = this.sort;
     const value = (row) => row[key] ?? (key === "last_at" ? row.joined_at : null) ?? -Infinity;
-    const sorted = this.rows.toSorted((a, b) => (value(a) < value(b) ? -1 : value(a) > value(b) ? 1 : 0) * (down ? -1 : 1));
-    for (const cell of this.heads) cell.setAttribute("aria-sort", cell.dataset.key !== key ? "none" : down ? "descending" : "ascending");
+    const sorted = this.rows.toSorted(
+      (a, b) => (value(a) < value(b) ? -1 : value(a) > value(b) ? 1 : 0) * (down ? -1 : 1),
+    );
+    for (const cell of this.heads)
+      cell.setAttribute("aria-sort", cell.dataset.key !== key ? "none" : down ? "descending" : "ascending");
     const excluded = this.rows.filter(isExcluded).length;
-    this.summary.textContent = this.rows.length ? `${some(this.rows.length, "participant")}${excluded ? `, ${count(excluded)} of them excluded: the map is learned without them` : ""}.` : "Nobody has taken part yet.";
+    this.summary.textContent = this.rows.length
+      ? `${some(this.rows.length, "participant")}${excluded ? `, ${count(excluded)} of them excluded: the map is learned without them` : ""}.`
+      : "Nobody has taken part yet.";
     this.table.hidden = !this.rows.length;
     this.more.hidden = sorted.length <= this.limit;
     // What a click or the focus is on must not be rebuilt under it.
@@ -68,11 +109,32 @@ export class Participants {
   }
 
   row(person) {
-    const cells = COLUMNS.map(({ cell, number, key }) => el(key === "id" ? "th" : "td", { class: number ? "number" : "", scope: key === "id" ? "row" : null }, cell(person)));
+    const cells = COLUMNS.map(({ cell, number, key }) =>
+      el(
+        key === "id" ? "th" : "td",
+        { class: number ? "number" : "", scope: key === "id" ? "row" : null },
+        cell(person),
+      ),
+    );
     const excluded = isExcluded(person);
-    const flag = button(person.flagged ? "Unflag" : "Flag", "quiet small", () => this.change(person, { flagged: !person.flagged }), { "data-focus": `flag-${person.id}` });
-    const out = button(excluded ? "Include" : "Exclude", "quiet small", () => this.change(person, { excluded: !excluded }), { "data-focus": `out-${person.id}` });
-    return el("tr", { class: excluded ? "excluded" : "", "data-participant": person.id }, cells, el("td", { class: "row-actions" }, flag, out));
+    const flag = button(
+      person.flagged ? "Unflag" : "Flag",
+      "quiet small",
+      () => this.change(person, { flagged: !person.flagged }),
+      { "data-focus": `flag-${person.id}` },
+    );
+    const out = button(
+      excluded ? "Include" : "Exclude",
+      "quiet small",
+      () => this.change(person, { excluded: !excluded }),
+      { "data-focus": `out-${person.id}` },
+    );
+    return el(
+      "tr",
+      { class: excluded ? "excluded" : "", "data-participant": person.id },
+      cells,
+      el("td", { class: "row-actions" }, flag, out),
+    );
   }
 
   async change(person, what) {
@@ -81,7 +143,12 @@ export class Participants {
       return true;
     });
     if (!done) return;
-    if ("excluded" in what) note(what.excluded ? "Excluded. The map is learned again without their answers." : "Included. The map is learned again with their answers.");
+    if ("excluded" in what)
+      note(
+        what.excluded
+          ? "Excluded. The map is learned again without their answers."
+          : "Included. The map is learned again with their answers.",
+      );
     await this.refresh();
   }
 }
@@ -94,7 +161,12 @@ function who(person) {
     person.standing !== "active" && el("span", { class: `tag ${STANDINGS[person.standing] ?? ""}` }, person.standing),
     person.warnings.map((warning) => el("span", { class: "tag warn" }, warning)),
   ];
-  return el("div", { class: "who" }, el("div", { class: "who-name" }, el("code", {}, person.id.slice(0, 8)), parameters(person)), el("div", { class: "tags" }, tags));
+  return el(
+    "div",
+    { class: "who" },
+    el("div", { class: "who-name" }, el("code", {}, person.id.slice(0, 8)), parameters(person)),
+    el("div", { class: "tags" }, tags),
+  );
 }
 
 const STANDINGS = { completed: "good", excluded: "bad", failed: "bad", screened: "" };
@@ -110,12 +182,28 @@ function parameters({ parameters: given }) {
     target.style.top = `${Math.round(Math.min(bottom + 4, innerHeight - target.offsetHeight - 8))}px`;
   };
   return [
-    el("button", { type: "button", class: "button quiet small", popovertarget: id, "aria-label": `${some(entries.length, "URL parameter")}` }, "URL"),
+    el(
+      "button",
+      {
+        type: "button",
+        class: "button quiet small",
+        popovertarget: id,
+        "aria-label": `${some(entries.length, "URL parameter")}`,
+      },
+      "URL",
+    ),
     el(
       "div",
       { id, popover: "auto", class: "popover", ontoggle: place },
       el("h3", {}, "URL parameters"),
-      el("dl", {}, entries.map(([name, value]) => [el("dt", {}, name), el("dd", {}, el("code", {}, typeof value === "string" ? value : JSON.stringify(value)))])),
+      el(
+        "dl",
+        {},
+        entries.map(([name, value]) => [
+          el("dt", {}, name),
+          el("dd", {}, el("code", {}, typeof value === "string" ? value : JSON.stringify(value))),
+        ]),
+      ),
     ),
   ];
 }

@@ -10,10 +10,25 @@ export class Strategies {
     this.table = el(
       "table",
       { class: "table" },
-      el("thead", {}, el("tr", {}, ["Chosen by", "Kind"].map((text) => el("th", { scope: "col" }, text)), ["Asked", "Answered", "Share"].map((text) => el("th", { scope: "col", class: "number" }, text)))),
+      el(
+        "thead",
+        {},
+        el(
+          "tr",
+          {},
+          ["Chosen by", "Kind"].map((text) => el("th", { scope: "col" }, text)),
+          ["Asked", "Answered", "Share"].map((text) => el("th", { scope: "col", class: "number" }, text)),
+        ),
+      ),
       this.body,
     );
-    this.node = el("section", { class: "card stack", "aria-label": "What chose the questions" }, el("h2", {}, "What chose the questions"), this.nothing, el("div", { class: "table-wrap" }, this.table));
+    this.node = el(
+      "section",
+      { class: "card stack", "aria-label": "What chose the questions" },
+      el("h2", {}, "What chose the questions"),
+      this.nothing,
+      el("div", { class: "table-wrap" }, this.table),
+    );
   }
 
   update(rows) {
@@ -33,7 +48,12 @@ function line({ strategy, kind, asked, answered }, all) {
   return el(
     "tr",
     {},
-    el("th", { scope: "row" }, el("div", { class: "who" }, name, fell && el("span", { class: "tag warn" }, "fall-back")), why && el("span", { class: "small soft why" }, why)),
+    el(
+      "th",
+      { scope: "row" },
+      el("div", { class: "who" }, name, fell && el("span", { class: "tag warn" }, "fall-back")),
+      why && el("span", { class: "small soft why" }, why),
+    ),
     el("td", {}, kind),
     [count(asked), count(answered), roundPerCent(asked / all)].map((text) => el("td", { class: "number" }, text)),
   );
