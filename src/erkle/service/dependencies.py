@@ -23,8 +23,10 @@ __all__ = ["AccountDep", "AdminDep", "ConfigurationDep", "EngineDep", "OwnPage",
 
 _SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 
-_cookie = APIKeyCookie(name=COOKIE, auto_error=False, description="Given by /api/login.")
-_header = APIKeyHeader(name="X-CSRF-Token", auto_error=False, description="For changes: the `csrf` of /api/me.")
+_cookie = APIKeyCookie(name=COOKIE, scheme_name="session", auto_error=False, description="Given by /api/login.")
+_header = APIKeyHeader(
+    name="X-CSRF-Token", scheme_name="csrf", auto_error=False, description="With changes: the `csrf` of /api/me."
+)
 
 
 # Coroutines, for a plain function would wait for a thread.

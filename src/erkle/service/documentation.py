@@ -77,11 +77,12 @@ def _complete(path: str, method: str, operation: dict[str, Any]) -> None:
     may |= _OF_CHANGED_ONE if changes else {}
     responses = operation["responses"]
     for status, description in may.items():
-        told = responses.setdefault(status, {"description": description})
-        told["content"] = {"application/json": {"schema": _ERROR}} | (
-            told.get("content", {}) if status != "422" else {}
-        )
+        responses.setdefault(status, {"description": description})
+    for status, response in responses.items():
+        # The framework lists an error under the type of what the route returns otherwise.
+        if status >= "400":
+            response["content"] = {"application/json": {"schema": _ERROR}}
     if signed_in:
         # Both at once, where the framework lists them as alternatives.
         names = [name for entry in operation["security"] for name in entry]
-        operation["security"] = [{name: [] for name in names if changes or "Cookie" in name}]
+        operation["security"] = [{name: [] for name in names if changes or name != "csrf"}]

@@ -12,8 +12,4 @@ __all__ = ["routers"]
 def routers() -> Iterator[APIRouter]:
     """The router of each file in this folder."""
     for module in sorted(iter_modules(__path__), key=lambda module: module.name):
-        try:
-            yield import_module(f"{__name__}.{module.name}").router
-        except ModuleNotFoundError as error:  # until all parts are there
-            if not (error.name or "").startswith("erkle.service"):
-                raise
+        yield import_module(f"{__name__}.{module.name}").router

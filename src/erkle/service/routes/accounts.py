@@ -10,7 +10,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from erkle.service import passwords, sessions
 from erkle.service.addressing import base_url
 from erkle.service.dependencies import AdminDep, ConfigurationDep, OwnPage, SessionDep, StoreDep
-from erkle.service.errors import Problem
+from erkle.service.errors import Problem, problems
 from erkle.service.limits import LimitsDep
 from erkle.service.sessions import AccountOut, Me, account_out
 from erkle.store import Account, Purpose, Store
@@ -31,6 +31,10 @@ def _is_name(name: str) -> str:
 
 Name = Annotated[str, Field(min_length=1, max_length=100), AfterValidator(_is_name)]
 Password = Annotated[str, Field(max_length=passwords.MOST, json_schema_extra={"format": "password"})]
+# The least length is only told here: `passwords.welcome` has better words for it.
+Fresh = Annotated[
+    str, Field(max_length=passwords.MOST, json_schema_extra={"format": "password", "minLength": passwords.LEAST})
+]
 Token = Annotated[str, Field(min_length=1, max_length=64)]
 
 
@@ -50,7 +54,7 @@ class Newcomer(_Body):
 
     token: Token
     name: Name
-    password: Password
+    password: Fresh
 
 
 class Entering(_Body):
@@ -63,7 +67,7 @@ class NewPassword(_Body):
     """The password until now, and from now on."""
 
     old: Password
-    new: Password
+    new: Fresh
 
 
 class Invitation(BaseModel):
@@ -78,7 +82,7 @@ async def read_me(session: SessionDep) -> Me:
     return sessions.me(session)
 
 
-@router.post("/login", dependencies=[OwnPage])
+@router.post("/login", dependencies=[OwnPage], responses=problems(401, 403))
 async def login(body: Credentials, request: Request, response: Response, store: StoreDep, limits: LimitsDep) -> Me:
     """Sign in."""
     limits.login(body.name.strip().casefold())
@@ -94,19 +98,19 @@ def logout(session: SessionDep, request: Request, response: Response, store: Sto
     sessions.end(store, request, response)
 
 
-@router.post("/setup", dependencies=[OwnPage])
+@router.post("/setup", dependencies=[OwnPage], responses=problems(403))
 async def set_up(body: Newcomer, request: Request, response: Response, store: StoreDep, limits: LimitsDep) -> Me:
     """Make the first account, an administrator's, by the link that the server printed when it was first started."""
     return await _make_account(Purpose.SETUP, body, request, response, store, limits)
 
 
-@router.post("/invited", dependencies=[OwnPage])
+@router.post("/invited", dependencies=[OwnPage], responses=problems(403))
 async def accept(body: Newcomer, request: Request, response: Response, store: StoreDep, limits: LimitsDep) -> Me:
     """Make an account by an invitation."""
     return await _make_account(Purpose.INVITE, body, request, response, store, limits)
 
 
-@router.post("/enter", dependencies=[OwnPage])
+@router.post("/enter", dependencies=[OwnPage], responses=problems(403))
 def enter(body: Entering, request: Request, response: Response, store: StoreDep, limits: LimitsDep) -> Me:
     """Sign in by a link that somebody got from the machine of the server."""
     limits.link()

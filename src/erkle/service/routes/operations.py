@@ -1,6 +1,7 @@
 """What operators look at: whether the service works, and how much it does."""
 
 from fastapi import APIRouter, Request, Response
+from fastapi.responses import PlainTextResponse
 from pydantic import BaseModel
 
 from erkle.service import sessions
@@ -31,7 +32,7 @@ def health(store: StoreDep) -> Health:
     return Health()
 
 
-@router.get("/metrics", responses=problems(403))
+@router.get("/metrics", response_class=PlainTextResponse, responses=problems(403))
 def metrics(request: Request, store: StoreDep, configuration: ConfigurationDep) -> Response:
     """Numbers for Prometheus; for this machine and for administrators, unless the operator says for everybody."""
     session = sessions.found(store, request.cookies.get(sessions.COOKIE, ""))
