@@ -28,7 +28,7 @@ _PARTS = ("head", "winner", "loser")
 _JSON = (".jsonl", ".ndjson", ".json")
 _LONGEST_MS = 86_400_000
 _MOST_SECONDS = 1e11
-_MOST_BYTES = 100 << 20
+_MOST_BYTES = 64 << 20
 
 Resolve = Callable[[str], int | None]
 

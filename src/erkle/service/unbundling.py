@@ -21,7 +21,7 @@ __all__ = ["import_bundle"]
 
 T = TypeVar("T")
 
-_CAPS = Caps(entries=50_000, file=1 << 30, total=4 << 30)
+_CAPS = Caps(entries=50_000, file=512 << 20, total=1 << 30)
 _LONGEST_LINE = 100_000
 # Nobody is asked anything before somebody here has opened the study.
 _WAYS: dict[State, tuple[State, ...]] = {
