@@ -200,7 +200,7 @@ class Learning:
         page = self._page(self._fold.sequence)
         with self._folding:
             self._fold.learn(page)
-        self._note(page)
+        self._note(page, self._fold.sequence)
         if page or self.view is None:
             self._publish(self._fold)
         self.ready = self.ready or len(page) < _PAGE
@@ -210,7 +210,7 @@ class Learning:
     def _watch(self) -> bool:
         """Another process learns: read the log for the tables, and its snapshots for the map."""
         page = self._page(self.columns.sequence)
-        self._note(page)
+        self._note(page, self.columns.sequence)
         if time.monotonic() >= self._watch_due:
             begun = time.monotonic()
             fold = self._restored()
@@ -223,18 +223,13 @@ class Learning:
     def _page(self, after: int) -> list[Answer]:
         return list(self._store.log(self.study, after, _PAGE, include_excluded=True))
 
-    def _note(self, page: list[Answer]) -> None:
-        """Columns know every answer once, even where the fold begins again or begins late."""
+    def _note(self, page: list[Answer], last: int) -> None:
+        """Columns know every answer up to the last once, even where the fold has come from a snapshot or anew."""
         with self.reading:
-            known = self.columns.sequence
-            if page and page[0].sequence > known + 1:
-                for missing in self._missing(known, page[0].sequence):
-                    self.columns.add([missing])
-            self.columns.add(answer for answer in page if answer.sequence > known)
-
-    def _missing(self, after: int, before: int) -> list[Answer]:
-        found = self._store.log(self.study, after, before - after - 1, include_excluded=True)
-        return [answer for answer in found if answer.sequence < before]
+            if page and page[0].sequence == self.columns.sequence + 1:
+                self.columns.add(page)
+            while self.columns.sequence < last and (missing := self._page(self.columns.sequence)):
+                self.columns.add(answer for answer in missing if answer.sequence <= last)
 
     def _publish(self, fold: Fold) -> None:
         self.view = View.of(fold.learner, fold.sequence, fold.held_out)
