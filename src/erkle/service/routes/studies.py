@@ -72,7 +72,7 @@ class StateIn(BaseModel):
 
 
 class StudyListed(BaseModel):
-    """A study among others; times are in microseconds since 1970."""
+    """A study among others; times are in milliseconds since 1970."""
 
     id: str
     title: str
@@ -178,8 +178,8 @@ def preview(request: Request, study: StudyDep) -> Preview:
 
 def study_out(study: Study) -> StudyOut:
     """A study as it is told."""
-    values = study._asdict()
-    return StudyOut(link=f"/s/{study.id}", **{name: values[name] for name in StudyOut.model_fields if name != "link"})
+    values = {**study._asdict(), "link": f"/s/{study.id}", "created_at": study.created_at // 1000}
+    return StudyOut(**{name: values[name] for name in StudyOut.model_fields})
 
 
 def _listed(store: Store, study: Study) -> StudyListed:

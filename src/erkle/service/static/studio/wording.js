@@ -23,20 +23,17 @@ const STEPS = [
 ];
 const relative = new Intl.RelativeTimeFormat("en", { numeric: "auto" });
 
-// The store counts microseconds, the dashboard's tables milliseconds.
-const milliseconds = (at) => (at > 1e14 ? at / 1000 : at);
-
-/** "3 days ago"; `at` in milliseconds or microseconds since 1970. */
+/** "3 days ago"; `at` in milliseconds since 1970. */
 export function age(at, now = Date.now()) {
   if (!at) return "–";
-  const passed = (now - milliseconds(at)) / 1000;
+  const passed = (now - at) / 1000;
   const step = STEPS.find(([, length]) => passed >= length);
   return step ? relative.format(-Math.round(passed / step[1]), step[0]) : "just now";
 }
 
 /** The moment in full, for titles of ages. */
 export const moment = (at) =>
-  at ? new Date(milliseconds(at)).toLocaleString("en", { dateStyle: "medium", timeStyle: "short" }) : "";
+  at ? new Date(at).toLocaleString("en", { dateStyle: "medium", timeStyle: "short" }) : "";
 
 /** The kind of tag that a study's state has. */
 export const STATE_TAGS = { draft: "", open: "good", paused: "warn", closed: "accent" };
