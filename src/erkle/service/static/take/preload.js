@@ -53,6 +53,11 @@ function soundOf(tag, url) {
 
 // Once more after a failure: a request lost on the way is the common one.
 async function decoded(image) {
+  await whole(image);
+  if (image.naturalHeight) image.style.setProperty("--ratio", image.naturalWidth / image.naturalHeight);
+}
+
+async function whole(image) {
   try {
     await image.decode();
   } catch {
