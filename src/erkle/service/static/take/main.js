@@ -35,25 +35,15 @@ async function start() {
   return enter(info);
 }
 
-// Somebody who is here for the first time.
+// Somebody who is here for the first time. Who is asked for consent joins by it, and reads on while questions load.
 async function enter(info) {
-  if (info.consent_html) {
-    const agreed = await askConsent(info);
-    const turn = await join(info, agreed);
-    if (!turn) return;
-    if (!agreed) return end(info, turn.finished);
-    if (turn.finished) return end(info, turn.finished);
-    const participation = participate(info, turn.participant);
-    participation.accept(turn);
-    await instruct(info);
-    return begin(participation);
-  }
-  await instruct(info);
-  const turn = await join(info, true);
+  const agreed = info.consent_html ? await askConsent(info) : await instruct(info).then(() => true);
+  const turn = await join(info, agreed);
   if (!turn) return;
   if (turn.finished) return end(info, turn.finished);
   const participation = participate(info, turn.participant);
   participation.accept(turn);
+  if (info.consent_html) await instruct(info);
   begin(participation);
 }
 
