@@ -8,10 +8,9 @@ import pytest
 from exchanged import filled, kernel, log
 
 from erkle.files import FileError
-from erkle.service import unbundling
 from erkle.service.bundle import write_bundle
 from erkle.service.unbundling import import_bundle
-from erkle.store import State, Store
+from erkle.store import Standing, State, Store
 
 
 @pytest.fixture
@@ -69,8 +68,33 @@ def test_another_server_has_the_same_log_the_same_kernel_and_the_same_objects(he
     assert kernel(there, copy.id) == kernel(here, study.id)
     assert there.objects(copy.id) == here.objects(study.id)
     assert (copy.title, copy.settings, copy.n_objects) == (study.title, study.settings, study.n_objects)
+    assert copy.created_at == study.created_at
     assert there.media(copy.id) == here.media(study.id)
     assert all(there.medium(copy.id, name) == here.medium(study.id, name) for name in here.media(study.id))
+
+
+def test_another_server_has_the_same_people_and_what_they_gave_up(here, there):
+    study = filled(here)
+    nobody = here.join(study.id, {"PROLIFIC_PID": "late"}, identity="PROLIFIC_PID=late")
+    here.flag(study.id, nobody.id, True)
+    here.finish(study.id, nobody.id, Standing.SCREENED)
+    copy = imported(there, bundled(here, here.study(study.id)))
+    people, copies = here.participants(study.id), there.participants(copy.id)
+    assert [each._replace(id="") for each in copies] == [each._replace(id="") for each in people]
+    assert not {each.id for each in people} & {each.id for each in copies}
+    assert [each._replace(participant="") for each in there.skips(copy.id)] == [
+        each._replace(participant="") for each in here.skips(study.id)
+    ]
+    assert there.counts(copy.id) == here.counts(study.id)
+
+
+def test_somebody_who_comes_back_to_the_copy_is_known(here, there):
+    study = filled(here)
+    copy = imported(there, bundled(here, study))
+    there.change_state(copy.id, State.OPEN)
+    known = there.join(copy.id, {}, identity="PROLIFIC_PID=p0")
+    assert known.id == there.participants(copy.id)[0].id
+    assert len(there.ledger(copy.id, known.id)) == 13
 
 
 def test_a_copy_of_a_copy_is_the_same(here, there):
@@ -139,6 +163,18 @@ DAMAGE = {
         lambda data: json.dumps([{**each, "payload": {"image": "a.webp"}} for each in json.loads(data)]).encode(),
     ),
     "participants missing": ("participants.json", lambda data: b"[]"),
+    "the same person twice": (
+        "participants.json",
+        lambda data: json.dumps([json.loads(data)[0]] * 3).encode(),
+    ),
+    "a person of no standing": (
+        "participants.json",
+        lambda data: json.dumps([{**each, "standing": "king"} for each in json.loads(data)]).encode(),
+    ),
+    "no skips": ("skips.jsonl", lambda data: None),
+    "a skip left out": ("skips.jsonl", lambda data: b"".join(_lines(data)[1:])),
+    "a skip of nobody": ("skips.jsonl", lambda data: _first(data, participant=99)),
+    "a skip of an object that is not there": ("skips.jsonl", lambda data: _first(data, o2=99)),
     "no answers": ("answers.jsonl", lambda data: None),
     "an answer left out": ("answers.jsonl", lambda data: b"".join(_lines(data)[1:])),
     "the last answer left out": ("answers.jsonl", lambda data: b"".join(_lines(data)[:-1])),
@@ -186,7 +222,7 @@ def test_of_a_bundle_that_is_cut_short_nothing_is_imported(there, whole, cut):
 
 
 def test_what_fails_in_the_end_leaves_nothing_behind(there, whole, monkeypatch):
-    monkeypatch.setattr(unbundling, "_WAYS", {})
+    monkeypatch.setattr("erkle.store.restoring._WAYS", {})
     with pytest.raises(KeyError):
         imported(there, whole)
     assert there.studies() == []

@@ -6,7 +6,22 @@ import pytest
 from sqlalchemy import text
 from sqlalchemy.exc import DBAPIError, IntegrityError
 
-from erkle.store import Imported, Kind, Medium, NotAllowed, Object, Query, Standing, State, StoreError, Unknown, schema
+from erkle.store import (
+    Imported,
+    Kind,
+    Medium,
+    NotAllowed,
+    Object,
+    Person,
+    Query,
+    Skip,
+    Standing,
+    State,
+    StoreError,
+    Unknown,
+    Whole,
+    schema,
+)
 
 NPZ = b"PK\x03\x04"
 PNG = Medium("image/png", bytes(range(256)) * 10)
@@ -255,3 +270,49 @@ def test_who_has_lost_the_lease_saves_no_snapshot(opened, clock):
     assert store.acquire(study, "one", 10) > two
     assert not store.save_snapshot(study, 0, 0, NPZ + b"5", fence=two)
     assert [snapshot.data[-1:] for snapshot in store.snapshots(study)] == [b"4", b"3"]
+
+
+def whole(**changes):
+    """A study as it was elsewhere, with everything that one can have."""
+    people = [
+        Person({"PROLIFIC_PID": "ann"}, Standing.COMPLETED, 5, "ann", flagged=True),
+        Person({}, Standing.EXCLUDED, 6, excluded=True),
+        Person({}, Standing.ACTIVE, 7, None),
+    ]
+    answers = [Imported("1", 0, 1, 2, 2, Kind.CATCH, "catch", 500, {}, 30, 20), Imported("0", 2, 1, 0)]
+    skips = [Skip("2", 0, 1, 2, "cannot decide", 40)]
+    found = Whole("Letters", list("ABC"), {"a": 1}, State.OPEN, 3, people, answers, skips, {"a.png": PNG})
+    return found._replace(**changes)
+
+
+def test_a_whole_study_from_elsewhere_is_as_it_was_there(store):
+    study = store.import_study(whole())
+    assert (study.title, study.state, study.created_at, study.settings) == ("Letters", State.PAUSED, 3, {"a": 1})
+    people = store.participants(study.id)
+    assert [each.standing for each in people] == [Standing.COMPLETED, Standing.EXCLUDED, Standing.ACTIVE]
+    assert (people[0].identity, people[0].flagged, people[0].joined_at) == ("ann", True, 5)
+    first, second = store.log(study.id, include_excluded=True)
+    assert (first.participant, first.head, first.near, first.far, first.left) == (people[1].id, 0, 1, 2, 2)
+    assert (first.kind, first.answered_at, first.issued_at, first.excluded) == (Kind.CATCH, 30, 20, True)
+    assert (second.sequence, second.participant) == (2, people[0].id)
+    assert store.skips(study.id) == [Skip(people[2].id, 0, 1, 2, "cannot decide", 40)]
+    assert store.medium(study.id, "a.png") == PNG
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"title": ""},
+        {"objects": ["A", "B"]},
+        {"answers": [Imported("3", 0, 1, 2)]},
+        {"answers": [Imported("0", 0, 1, 3)]},
+        {"skips": [Skip("0", 0, 1, 1, "", 1)]},
+        {"skips": [Skip("nobody", 0, 1, 2, "", 1)]},
+        {"state": "running"},
+    ],
+)
+def test_of_a_study_from_elsewhere_there_is_all_or_nothing(store, changes):
+    before = everything(store)
+    with pytest.raises(ValueError, match=r"[.;]"):
+        store.import_study(whole(**changes))
+    assert everything(store) == before

@@ -15,7 +15,7 @@ from erkle.files import FileError
 from erkle.service import bundle, media, spec
 from erkle.service.complaints import Complaints
 from erkle.service.uploads import Caps, Files
-from erkle.store import Imported, Kind, Medium, Object, State, Store, Study
+from erkle.store import Imported, Kind, Medium, Object, Person, Skip, Standing, State, Store, Study, Whole
 
 __all__ = ["import_bundle"]
 
@@ -23,13 +23,6 @@ T = TypeVar("T")
 
 _CAPS = Caps(entries=50_000, file=512 << 20, total=1 << 30)
 _LONGEST_LINE = 100_000
-# Nobody is asked anything before somebody here has opened the study.
-_WAYS: dict[State, tuple[State, ...]] = {
-    State.DRAFT: (),
-    State.OPEN: (State.OPEN, State.PAUSED),
-    State.PAUSED: (State.OPEN, State.PAUSED),
-    State.CLOSED: (State.CLOSED,),
-}
 _PAYLOAD = ("text", "image", "thumb", "audio", "video")
 _MAX = 2**62
 
@@ -54,6 +47,7 @@ class _Study(_Part):
     version: int
     title: str = Field(min_length=1, max_length=500)
     state: str
+    created_at: int = Moment
     settings: dict[str, Any]
     counts: _Counts
 
@@ -87,6 +81,15 @@ class _Answer(_Part):
     answered_at: int = Moment
 
 
+class _Skip(_Part):
+    participant: int = Id
+    head: int = Id
+    o1: int = Id
+    o2: int = Id
+    reason: str = Text
+    skipped_at: int = Moment
+
+
 _OBJECTS = TypeAdapter(list[_Object])
 _PARTICIPANTS = TypeAdapter(list[_Participant])
 
@@ -111,18 +114,18 @@ def import_bundle(store: Store, file: BinaryIO, name: str, owner: str | None = N
     """
     files = Files.sent([(name, file)], _CAPS)
     found = _read(files, name)
-    # All of them are checked before there is anything here.
-    answers = list(_answers(files, found, name))
-    settings = found.settings.model_dump(mode="json")
-    study = store.create_study(found.about.title, found.objects, settings, owner=owner, media=found.media)
-    try:
-        store.import_answers(study.id, answers)
-        for state in _WAYS[State(found.about.state)]:
-            store.change_state(study.id, state)
-    except BaseException:
-        store.delete_study(study.id)
-        raise
-    return store.study(study.id)
+    whole = Whole(
+        title=found.about.title,
+        objects=found.objects,
+        settings=found.settings.model_dump(mode="json"),
+        state=State(found.about.state),
+        created_at=found.about.created_at,
+        people=[_person(each) for each in found.participants],
+        answers=list(_answers(files, found, name)),
+        skips=list(_skips(files, found, name)),
+        media=found.media,
+    )
+    return store.import_study(whole, owner)
 
 
 def _read(files: Files, name: str) -> _Bundle:
@@ -138,6 +141,9 @@ def _read(files: Files, name: str) -> _Bundle:
     people = _member(files, bundle.PARTICIPANTS, _PARTICIPANTS.validate_json)
     if len(people) != about.counts.participants or about.state not in list(State):
         raise _damaged(name)
+    identities = [each.identity for each in people if each.identity is not None]
+    if len(set(identities)) < len(identities) or any(each.standing not in list(Standing) for each in people):
+        raise _damaged(bundle.PARTICIPANTS)
     media = {
         each.removeprefix(bundle.MEDIA): _medium(files, each) for each in files.names if each.startswith(bundle.MEDIA)
     }
@@ -190,27 +196,32 @@ def _answers(files: Files, found: _Bundle, name: str) -> Iterator[Imported]:
             or answer.kind not in list(Kind)
         ):
             raise _damaged(where)
-        yield _imported(answer, found.participants[answer.participant])
+        yield _imported(answer)
     if number != found.about.counts.answers:
         raise _damaged(name)
 
 
-def _imported(answer: _Answer, participant: _Participant) -> Imported:
-    return Imported(
-        str(answer.participant),
-        answer.head,
-        answer.near,
-        answer.far,
-        left=answer.left,
-        kind=Kind(answer.kind),
-        strategy=answer.strategy,
-        response_ms=answer.response_ms,
-        client=answer.client,
-        answered_at=answer.answered_at,
-        issued_at=answer.issued_at,
-        excluded=participant.excluded,
-        parameters=participant.parameters,
-    )
+def _skips(files: Files, found: _Bundle, name: str) -> Iterator[Skip]:
+    number = 0
+    for number, line in enumerate(_lines(files, bundle.SKIPS), 1):
+        where = f"{bundle.SKIPS}, line {number}"
+        skip = _parsed(where, line, _Skip.model_validate_json)
+        asked = {skip.head, skip.o1, skip.o2}
+        if skip.participant >= len(found.participants) or len(asked) < 3 or max(asked) >= len(found.objects):
+            raise _damaged(where)
+        yield Skip(str(skip.participant), skip.head, skip.o1, skip.o2, skip.reason, skip.skipped_at)
+    if number != found.about.counts.skips:
+        raise _damaged(name)
+
+
+def _person(participant: _Participant) -> Person:
+    values = participant.model_dump()
+    return Person(**{**values, "standing": Standing(participant.standing)})
+
+
+def _imported(answer: _Answer) -> Imported:
+    values = answer.model_dump(exclude={"sequence"})
+    return Imported(**{**values, "participant": str(answer.participant), "kind": Kind(answer.kind)})
 
 
 def _lines(files: Files, name: str) -> Iterator[bytes]:

@@ -21,6 +21,7 @@ from erkle.store.media import Medium
 from erkle.store.participants import Participant, Standing
 from erkle.store.questions import Issued, Kind, Query
 from erkle.store.refusals import Reason, Refusal, Refused
+from erkle.store.restoring import Person, Whole
 from erkle.store.sessions import Session
 from erkle.store.snapshots import Snapshot
 from erkle.store.store import Store
@@ -42,6 +43,7 @@ __all__ = [
     "NotAllowed",
     "Object",
     "Participant",
+    "Person",
     "Purpose",
     "Query",
     "Reason",
@@ -59,4 +61,5 @@ __all__ = [
     "Transaction",
     "Unavailable",
     "Unknown",
+    "Whole",
 ]

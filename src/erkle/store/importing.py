@@ -5,7 +5,7 @@ nobody asks them anything.
 """
 
 import secrets
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, func, insert, select
@@ -18,7 +18,7 @@ from erkle.store.participants import Standing, bounded_identity
 from erkle.store.questions import Kind
 from erkle.store.studies import State
 
-__all__ = ["Imported", "import_answers"]
+__all__ = ["Imported", "append", "ask", "checked", "import_answers"]
 
 _LABEL, _STRATEGY, _CLIENT, _PARAMETERS = 2000, 500, 2000, 4000
 
@@ -46,16 +46,28 @@ def import_answers(connection: Connection, study: str, rows: Iterable[Imported],
     owner = studies.locked(connection, study)
     if owner["state"] == State.CLOSED:
         raise NotAllowed("The study is closed and takes no answers; import them into another one.")
+    given = checked(rows, owner["n_objects"], at)
+    append(
+        connection, owner["id"], given, _people(connection, owner["id"], given, at), answering.last(connection, study)
+    )
+    return len(given)
+
+
+def checked(rows: Iterable[Imported], n_objects: int, at: int) -> list[Imported]:
+    """The same answers with all of their times, if each of them can be one."""
     given = [_checked(number, Imported(*row), at) for number, row in enumerate(rows)]
     if given:
-        triplets.check([row[1:4] for row in given], owner["n_objects"])
-        people = _people(connection, owner["id"], given, at)
-        questions = [_question(row, owner["id"], people[row.participant]) for row in given]
-        ids = _ask(connection, questions)
-        numbered = enumerate(zip(given, ids, strict=True), answering.last(connection, study) + 1)
-        answers = [_answer(row, owner["id"], question, sequence) for sequence, (row, question) in numbered]
+        triplets.check([row[1:4] for row in given], n_objects)
+    return given
+
+
+def append(connection: Connection, study: int, rows: Sequence[Imported], people: Mapping[str, int], last: int) -> None:
+    """Number answers on from the last one, each by the participant whose row has this number."""
+    if rows:
+        ids = ask(connection, [_question(row, study, people[row.participant]) for row in rows])
+        numbered = enumerate(zip(rows, ids, strict=True), last + 1)
+        answers = [_answer(row, study, question, sequence) for sequence, (row, question) in numbered]
         connection.execute(insert(schema.answers), answers)
-    return len(given)
 
 
 def _checked(number: int, row: Imported, at: int) -> Imported:
@@ -106,7 +118,7 @@ def _participant(row: Imported, study: int, identity: str, at: int) -> dict[str,
     }
 
 
-def _ask(connection: Connection, questions: Sequence[dict[str, Any]]) -> list[int]:
+def ask(connection: Connection, questions: Sequence[dict[str, Any]]) -> list[int]:
     """Add questions; the numbers of their rows, which databases tell for one at a time only."""
     t = schema.questions.c
     before = connection.execute(select(func.coalesce(func.max(t.id), 0))).scalar_one()

@@ -4,11 +4,12 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from sqlalchemy import Connection
 
-from erkle.store import deleting, editing, importing, media, studies
+from erkle.store import deleting, editing, importing, media, restoring, studies
 from erkle.store.importing import Imported
 from erkle.store.media import Medium
 from erkle.store.opened import Opened
 from erkle.store.outside import Json
+from erkle.store.restoring import Whole
 from erkle.store.studies import Object, State, Study
 
 __all__ = ["StudyMethods"]
@@ -91,6 +92,10 @@ class StudyMethods(Opened):
         """
         given = list(rows)
         return self._write(lambda connection: importing.import_answers(connection, study, given, self._clock()))
+
+    def import_study(self, whole: Whole, owner: str | None = None) -> Study:
+        """A study from elsewhere with all that belongs to it, or nothing; it is paused if it was open."""
+        return self._write(lambda connection: restoring.import_study(connection, whole, owner, self._clock()))
 
 
 def _create(
