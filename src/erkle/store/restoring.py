@@ -56,6 +56,8 @@ class Whole(NamedTuple):
 
 def import_study(connection: Connection, whole: Whole, owner: str | None, at: int) -> Study:
     """The study with a new id, paused if it was open."""
+    if whole.state not in list(State):
+        raise StoreError(f"The state is {bounded_text(whole.state, 40)!r}; pass one of {', '.join(State)}.")
     created = min(whole.created_at, at)
     study = studies.create(connection, whole.title, whole.objects, whole.settings, owner, created)
     media.add(connection, study.id, whole.media)
