@@ -96,10 +96,14 @@ class Files:
 
     def read(self, name: str) -> bytes:
         """The bytes of a file."""
+        return b"".join(self.chunks(name))
+
+    def chunks(self, name: str) -> Iterator[bytes]:
+        """The bytes of a file in pieces, for one that need not fit into memory."""
         part = self._parts[name]
         try:
             with part.open() as file:
-                return b"".join(self._counted(name, file, part.packed))
+                yield from self._counted(name, file, part.packed)
         except FileError:
             raise
         # Damage shows as BadZipFile, zlib.error, EOFError, OSError, ValueError, RuntimeError, struct.error and more.
