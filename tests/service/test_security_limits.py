@@ -116,6 +116,11 @@ def test_what_stands_before_the_proxys_own_word_is_not_believed(client):
     assert guesses == [401, 401, 401, 429]
 
 
+def test_the_port_that_a_proxy_tells_does_not_matter(client):
+    assert [guess(coming_from(client, f"192.0.2.1:{i}")) for i in range(4)] == [401, 401, 401, 429]
+    assert [guess(coming_from(client, f"[2001:db8::1]:{i}"), "bob") for i in range(4)] == [401, 401, 401, 429]
+
+
 def test_joining_is_limited_for_each_place(client, study):
     def join(who):
         return who.post(f"/api/take/{study}/join", json={"parameters": {}, "consent": True}).status_code

@@ -17,6 +17,8 @@ from erkle.service.errors import Problem
 __all__ = ["Addressing", "address_of", "base_url", "is_https", "is_local"]
 
 _HOST = re.compile(r"([A-Za-z0-9_.-]{1,255}|\[[0-9A-Fa-f:.]{2,45}\])(:[0-9]{1,5})?", re.ASCII)
+# Some proxies tell the port of the client, too.
+_PORT = re.compile(r"^(?:\[(.*)\]|([0-9.]+))(?::[0-9]+)?$")
 # Probes ask by address, whatever the public name is.
 _ANY_HOST = frozenset({"/health", "/metrics"})
 
@@ -75,11 +77,11 @@ def base_url(scope: Scope, configuration: Configuration) -> str:
 def _believe(scope: Scope, trusted: Sequence[Network]) -> None:
     if not _is_trusted((scope.get("client") or ("127.0.0.1",))[0], trusted):
         return
-    told = [part.strip() for header in _headers(scope, b"x-forwarded-for") for part in header.split(",")]
+    told = [_PORT.sub(r"\1\2", part) for part in _parts(scope, b"x-forwarded-for")]
     clients = [address for address in reversed(told) if not _is_trusted(address, trusted)]
     if clients and _parsed(clients[0]) is not None:
         scope["client"] = (clients[0], 0)
-    schemes = [part.strip() for header in _headers(scope, b"x-forwarded-proto") for part in header.split(",")]
+    schemes = _parts(scope, b"x-forwarded-proto")
     if schemes and schemes[-1] in ("http", "https"):
         scope["scheme"] = schemes[-1]
 
@@ -95,6 +97,10 @@ def _parsed(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
     except ValueError:
         return None
     return getattr(address, "ipv4_mapped", None) or address
+
+
+def _parts(scope: Scope, name: bytes) -> list[str]:
+    return [part.strip() for header in _headers(scope, name) for part in header.split(",")]
 
 
 def _headers(scope: Scope, name: bytes) -> list[str]:

@@ -76,7 +76,8 @@ def _guard(app: FastAPI, configuration: Configuration) -> None:
 @asynccontextmanager
 async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     configuration: Configuration = app.state.configuration
-    configuration.data.mkdir(parents=True, exist_ok=True)
+    # Whoever else has an account on the machine does not need to read who took part.
+    configuration.data.mkdir(mode=0o700, parents=True, exist_ok=True)
     app.state.hashing = CapacityLimiter(_HASHING_AT_ONCE)
     store = app.state.store = await run_sync(Store, configuration.place)
     try:

@@ -5,10 +5,20 @@ Each value may come from a variable such as ``ERKLE_PUBLIC_URL``; `Configuration
 """
 
 import ipaddress
+import json
 from pathlib import Path
 from typing import Annotated, Any, Self
 
-from pydantic import Field, NonNegativeFloat, PositiveFloat, PositiveInt, field_validator, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    NonNegativeFloat,
+    PositiveFloat,
+    PositiveInt,
+    field_validator,
+    model_validator,
+)
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 __all__ = ["Configuration", "Network", "Rate"]
@@ -17,10 +27,10 @@ Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 _MB = 1_000_000
 
 
-class Rate(BaseSettings):
+class Rate(BaseModel):
     """At most ``burst`` at once, and ``per_second`` in the long run; a rate of 0 is no limit."""
 
-    model_config = SettingsConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
     per_second: NonNegativeFloat
     burst: PositiveFloat
@@ -64,10 +74,7 @@ class Configuration(BaseSettings):
         '127.0.0.1/32'
         """
         values = self.model_dump(mode="json", exclude_none=True)
-        return {f"ERKLE_{name.upper()}": _as_text(value, self._nested(name)) for name, value in values.items()}
-
-    def _nested(self, name: str) -> bool:
-        return isinstance(getattr(self, name), Rate)
+        return {f"ERKLE_{name.upper()}": _as_text(value) for name, value in values.items()}
 
     @field_validator("trusted_proxies", "allowed_origins", mode="before")
     @classmethod
@@ -88,11 +95,7 @@ class Configuration(BaseSettings):
         return self
 
 
-def _as_text(value: Any, nested: bool) -> str:
-    if nested:
-        import json
-
-        return json.dumps(value)
+def _as_text(value: Any) -> str:
     if isinstance(value, list):
         return ",".join(map(str, value))
-    return str(value).lower() if isinstance(value, bool) else str(value)
+    return json.dumps(value) if isinstance(value, dict | bool) else str(value)

@@ -167,7 +167,8 @@ def _verified(store: Store, name: str, password: str) -> Account | None:
     account, kept = store.account_named(name) or (None, None)
     if not passwords.is_right(password, kept) or account is None or kept is None:
         return None
-    if passwords.is_stale(kept):
+    # Not over a password that was set while this one was checked.
+    if passwords.is_stale(kept) and store.account_named(name) == (account, kept):
         store.set_password(account.id, passwords.hashed(password))
     return account
 
