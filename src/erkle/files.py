@@ -237,9 +237,7 @@ def npz_from_bytes(
     return _loaded(io.BytesIO(data), name, format, version)
 
 
-def _loaded(
-    file: BinaryIO, name: str, format: str, version: int
-) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+def _loaded(file: BinaryIO, name: str, format: str, version: int) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
     try:
         return _load(file, format, version)
     except _NotOurs as trouble:

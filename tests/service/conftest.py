@@ -111,7 +111,7 @@ class Server(NamedTuple):
 def serve(tmp_path):
     """Start the real server in a process of its own, on a free port: ``serve()``, ``serve(workers=2)``.
 
-    Keywords go to the environment: ``serve(ERKLE_PUBLIC_URL="https://example.org")``.
+    Keywords go to the environment: ``serve(ERKLE_SERVER_PUBLIC_URL="https://example.org")``.
     """
     started = []
 
@@ -121,7 +121,7 @@ def serve(tmp_path):
         log = tmp_path / f"server-{len(started)}.log"
         command = [sys.executable, "-m", "uvicorn", "--factory", "erkle.service:from_environment", "--port", str(port)]
         command += ["--no-access-log", "--no-proxy-headers", "--workers", str(workers)]
-        variables = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "ERKLE_DATA": str(data), **environment}
+        variables = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "ERKLE_SERVER_DATA": str(data), **environment}
         with log.open("wb") as file:
             process = subprocess.Popen(command, env=variables, stdout=file, stderr=subprocess.STDOUT)
         server = Server(f"http://127.0.0.1:{port}", process, log, data)

@@ -202,7 +202,7 @@ def test_a_real_server_counts_the_bytes_that_arrive(serve):
     """In pieces, without a length, and more than may be: the answer is 413, and the server goes on."""
     import http.client
 
-    server = serve(ERKLE_BODY_BYTES="10000")
+    server = serve(ERKLE_SERVER_BODY_BYTES="10000")
     host = server.url.removeprefix("http://")
     connection = http.client.HTTPConnection(host, timeout=20)
     connection.request("POST", "/api/login", iter([b"x" * 1000] * 11), JSON, encode_chunked=True)

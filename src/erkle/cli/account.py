@@ -9,7 +9,9 @@ from erkle.cli.study import HERE, Data, Database
 app = typer.Typer(help="Accounts of the collection service, by links that work once.", no_args_is_help=True)
 
 Name = Annotated[str, typer.Argument(help="Name of the account.")]
-Url = Annotated[str, typer.Option("--public-url", help="Where the service is reached.", envvar="ERKLE_PUBLIC_URL")]
+Url = Annotated[
+    str, typer.Option("--public-url", help="Where the service is reached.", envvar="ERKLE_SERVER_PUBLIC_URL")
+]
 LOCAL = "http://127.0.0.1:8000"
 
 
@@ -24,11 +26,20 @@ def add(name: Name, public_url: Url = LOCAL, data: Data = HERE, database: Databa
 
 @app.command()
 def link(name: Name, public_url: Url = LOCAL, data: Data = HERE, database: Database = None) -> None:
-    """Print a link that signs somebody in, as when a password was forgotten."""
+    """Print a link that signs somebody in."""
     from erkle.cli.shelf import link_account, opened
 
     with opened(data, database) as store:
         link_account(store, name, public_url.rstrip("/"))
+
+
+@app.command()
+def password(name: Name, data: Data = HERE, database: Database = None) -> None:
+    """Set a new password where the old one was forgotten; all sessions of the account end."""
+    from erkle.cli.shelf import opened, set_password
+
+    with opened(data, database) as store:
+        set_password(store, name, lambda: typer.prompt("New password", hide_input=True, confirmation_prompt=True))
 
 
 @app.command("list")

@@ -62,7 +62,8 @@ def folder_of(data: Path | None, demo: bool) -> Iterator[Path]:
             yield Path(temporary)
         return
     folder = Path("erkle-data") if data is None else data
-    folder.mkdir(parents=True, exist_ok=True)
+    # What is in it is the business of whoever runs the server, and of nobody else on the machine.
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     yield folder
 
 
@@ -77,12 +78,13 @@ def _run(configuration: Configuration, listener: socket.socket, workers: int, qu
                 logging.getLogger(name).setLevel(logging.WARNING)
         uvicorn.Server(uvicorn.Config(create_app(configuration), log_config=None, **SERVER)).run([listener])
         return
-    # Each worker makes the application by itself, and one process listens for all of them.
-    os.environ.update(configuration.environment())
     host, port = listener.getsockname()[:2]
     listener.close()
-    app = "erkle.service:from_environment"
-    uvicorn.run(app, factory=True, host=host, port=port, workers=workers, log_config=None, **SERVER)
+    with tempfile.TemporaryDirectory(prefix="erkle-metrics-", ignore_cleanup_errors=True) as counts:
+        # Each worker makes the application by itself, and adds what it counts to that of the others.
+        os.environ.update(configuration.environment() | {"PROMETHEUS_MULTIPROC_DIR": counts})
+        app = "erkle.service:from_environment"
+        uvicorn.run(app, factory=True, host=host, port=port, workers=workers, log_config=None, **SERVER)
 
 
 @contextmanager

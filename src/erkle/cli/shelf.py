@@ -1,7 +1,7 @@
 """What `erkle study`, `erkle account` and `erkle backup` do: they work on the data itself, beside a running server."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -11,12 +11,14 @@ from rich.table import Table
 
 from erkle.cli.screen import console, counted
 from erkle.files import write_atomically
+from erkle.service import passwords
 from erkle.service.bundle import write_bundle
+from erkle.service.errors import Problem
 from erkle.service.exporting import answers_csv, answers_jsonl
 from erkle.service.importing import add_answers, read_answers, study_of
 from erkle.service.reading import read_study
 from erkle.service.unbundling import import_bundle
-from erkle.store import Purpose, State, Store, Study
+from erkle.store import Account, Purpose, State, Store, Study
 from erkle.triplets.lines import open_binary
 
 __all__ = [
@@ -31,6 +33,7 @@ __all__ = [
     "list_accounts",
     "list_studies",
     "opened",
+    "set_password",
 ]
 
 _ZIP = b"PK"
@@ -133,12 +136,19 @@ def add_account(store: Store, name: str, url: str) -> None:
 
 def link_account(store: Store, name: str, url: str) -> None:
     """A link that signs somebody in once."""
-    found = store.account_named(name)
-    if found is None:
-        known = ", ".join(each.name for each in store.accounts()) or "none at all"
-        raise ValueError(f"There is no account {name!r}; there are {known}.")
-    console.print(f"This link signs in as {found[0].name}. It works once, within a day:")
-    _print_link(f"{url}/enter#{store.create_link(Purpose.ENTER, found[0].id)}")
+    found = _account(store, name)
+    console.print(f"This link signs in as {found.name}. It works once, within a day:")
+    _print_link(f"{url}/enter#{store.create_link(Purpose.ENTER, found.id)}")
+
+
+def set_password(store: Store, name: str, ask: Callable[[], str]) -> None:
+    """A new password for an account that there is."""
+    found = _account(store, name)
+    try:
+        store.set_password(found.id, passwords.hashed(passwords.welcome(ask(), found.name)))
+    except Problem as problem:
+        raise ValueError(problem.sentence) from None
+    console.print(f"{found.name} has a new password, and must sign in again.")
 
 
 def list_accounts(store: Store) -> None:
@@ -156,10 +166,15 @@ def _owner(store: Store, name: str | None) -> str | None:
     """The id of the account with this name, or of the first one."""
     if name is None:
         return next((account.id for account in store.accounts()), None)
+    return _account(store, name).id
+
+
+def _account(store: Store, name: str) -> Account:
     found = store.account_named(name)
     if found is None:
-        raise ValueError(f"There is no account {name!r}; erkle account list shows those that there are.")
-    return found[0].id
+        known = ", ".join(each.name for each in store.accounts()) or "none at all"
+        raise ValueError(f"There is no account {name!r}; there are {known}.")
+    return found[0]
 
 
 def _made(study: Study) -> None:

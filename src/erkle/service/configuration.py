@@ -1,6 +1,6 @@
 """What an operator decides, from arguments or from the environment, so that several worker processes read the same.
 
-Each value may come from a variable such as ``ERKLE_PUBLIC_URL``; `Configuration.environment` writes what
+Each value may come from a variable such as ``ERKLE_SERVER_PUBLIC_URL``; `Configuration.environment` writes what
 ``Configuration()`` reads.
 """
 
@@ -39,7 +39,9 @@ class Rate(BaseModel):
 class Configuration(BaseSettings):
     """Where the data lie, how the server is reached, and how much it takes."""
 
-    model_config = SettingsConfigDict(env_prefix="ERKLE_", env_nested_delimiter="__", frozen=True, extra="forbid")
+    model_config = SettingsConfigDict(
+        env_prefix="ERKLE_SERVER_", env_nested_delimiter="__", frozen=True, extra="forbid"
+    )
 
     data: Path = Path("erkle-data")
     database: str = ""
@@ -70,11 +72,11 @@ class Configuration(BaseSettings):
     def environment(self) -> dict[str, str]:
         """The variables from which another process makes the same configuration.
 
-        >>> Configuration(data=Path("here"), trusted_proxies="127.0.0.1").environment()["ERKLE_TRUSTED_PROXIES"]
+        >>> Configuration(data=Path("here"), trusted_proxies="127.0.0.1").environment()["ERKLE_SERVER_TRUSTED_PROXIES"]
         '127.0.0.1/32'
         """
         values = self.model_dump(mode="json", exclude_none=True)
-        return {f"ERKLE_{name.upper()}": _as_text(value) for name, value in values.items()}
+        return {f"ERKLE_SERVER_{name.upper()}": _as_text(value) for name, value in values.items()}
 
     @field_validator("trusted_proxies", "allowed_origins", mode="before")
     @classmethod
