@@ -7,8 +7,8 @@ import urllib.request
 import numpy as np
 import pytest
 
-from conftest import settings
 from erkle.store import Imported, Kind, State
+from people import settings
 
 N = 10
 PLACES = np.random.default_rng(3).normal(size=(N, 2))

@@ -95,7 +95,10 @@ def test_only_a_trusted_proxy_says_that_it_was_https(proxied, peer, told, https)
     assert ("strict-transport-security" in who.get("/login").headers) == https
 
 
-@pytest.mark.parametrize(("peer", "told", "local"), [("127.0.0.1", "", True), ("10.0.0.1", "127.0.0.1", True)])
+@pytest.mark.parametrize(
+    ("peer", "told", "local"),
+    [("127.0.0.1", "", True), ("10.0.0.1", "127.0.0.1", False), ("127.0.0.1", "9.9.9.9", False)],
+)
 def test_metrics_are_for_this_machine(proxied, peer, told, local):
     who = TestClient(proxied.app, client=(peer, 5), headers={"X-Forwarded-For": told} if told else {})
     assert (who.get("/metrics").status_code == 200) == local

@@ -2,8 +2,8 @@
 
 import pytest
 
-from conftest import settings
 from erkle.store import Kind, Reason, Standing, State
+from people import settings
 
 
 class Somebody:
@@ -75,6 +75,14 @@ def test_somebody_joins_practises_answers_and_gets_the_code(client, store, make)
     assert store.participant(study, ann.id).standing == Standing.COMPLETED
     assert store.participant(study, ann.id).parameters == {"PROLIFIC_PID": "ann", "STUDY_ID": "x"}
     assert ann.post("resume", participant=ann.id).json()["finished"] == finished
+
+
+def test_the_address_at_the_end_takes_parameters_of_the_link_along(client, make):
+    url = "https://school.example.org/credit?token=1&survey_code={survey_code}"
+    study = make(limits={"per_participant": 1}, endings={"completed": {"url": url}, "screened": {"url": url}})
+    ann = Somebody(client, study, survey_code="7&x=//evil.example.org")
+    assert ann.answer_all()["url"] == url.replace("{survey_code}", "7%26x%3D%2F%2Fevil.example.org")
+    assert Somebody(client, study, consent=False).turn["finished"]["url"] == url.replace("{survey_code}", "")
 
 
 def test_the_next_question_is_there_before_the_answer_and_nobody_is_asked_the_same_twice(client, store, make):

@@ -206,7 +206,9 @@ def simulate(
 
 @app.command()
 def serve(
-    data: Annotated[Path | None, typer.Option(help="Folder of the data, by default erkle-data.")] = None,
+    data: Annotated[
+        Path | None, typer.Option(help="Folder of the data, by default erkle-data.", envvar="ERKLE_SERVER_DATA")
+    ] = None,
     host: Annotated[str, typer.Option(help="Address to listen on; 0.0.0.0 for all of this machine.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(help="Port to listen on; 0 for any that is free.")] = 8000,
     database: Annotated[

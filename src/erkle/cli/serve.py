@@ -29,9 +29,14 @@ def configured(data: Path, database: str | None, public_url: str | None, proxies
     except ValueError as error:
         # One of pydantic, which is installed only where the service is.
         first: dict[str, Any] = error.errors()[0]  # type: ignore[attr-defined]
-        option = str(first["loc"][0] if first["loc"] else "options").replace("_", "-").replace("proxies", "proxy")
+        name = str(first["loc"][0] if first["loc"] else "options")
+        option = f"--{name.replace('_', '-').replace('proxies', 'proxy')}" if name in given else _variable(name)
         message = str(first["msg"]).removeprefix("Value error, ").rstrip(".")
-        raise ValueError(f"--{option}: {message}.") from None
+        raise ValueError(f"{option}: {message}.") from None
+
+
+def _variable(name: str) -> str:
+    return f"ERKLE_SERVER_{name.upper()}"
 
 
 def serve(configuration: Configuration, host: str, port: int, workers: int, demo: bool) -> None:

@@ -44,7 +44,7 @@ def opened(data: Path, database: str | None, new: bool = False) -> Iterator[Stor
     """The store of a service; that of a folder must be there already, unless it may be new."""
     file = data / "erkle.db"
     if not database and new:
-        data.mkdir(parents=True, exist_ok=True)
+        data.mkdir(mode=0o700, parents=True, exist_ok=True)
     elif not database and not file.is_file():
         raise ValueError(f"{data}: has no data of a service; pass its --data, or start one there with erkle serve.")
     with Store(database or file) as store:

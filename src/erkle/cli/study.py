@@ -11,9 +11,12 @@ app = typer.Typer(
 )
 
 Id = Annotated[str, typer.Argument(help="The id that [b]erkle study list[/b] shows.")]
-Data = Annotated[Path, typer.Option("--data", help="Folder of the service's data.")]
+Data = Annotated[Path, typer.Option("--data", help="Folder of the service's data.", envvar="ERKLE_SERVER_DATA")]
 Database = Annotated[
-    str | None, typer.Option("--database", help="URL of a PostgreSQL database, in place of the folder.")
+    str | None,
+    typer.Option(
+        "--database", help="URL of a PostgreSQL database, in place of the folder.", envvar="ERKLE_SERVER_DATABASE"
+    ),
 ]
 HERE = Path("erkle-data")
 

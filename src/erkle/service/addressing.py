@@ -59,7 +59,9 @@ def address_of(scope: Scope) -> str:
 
 
 def is_local(scope: Scope) -> bool:
-    """Whether the request comes from this machine."""
+    """Whether the request comes from this machine, and not through a proxy on it, of which we may not know."""
+    if _headers(scope, b"x-forwarded-for"):
+        return False
     address = _parsed((scope.get("client") or ("127.0.0.1",))[0])
     return address is not None and address.is_loopback
 

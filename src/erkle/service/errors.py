@@ -6,11 +6,12 @@ outside; `erkle.service.observing` answers and logs it.
 
 import logging
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
-from fastapi import FastAPI, Request
+from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import JSONResponse
+from fastapi.responses import FileResponse, JSONResponse
 from pydantic import BaseModel, ValidationError
 from starlette.exceptions import HTTPException
 
@@ -20,6 +21,7 @@ from erkle.store import NotAllowed, StoreError, Unavailable, Unknown
 __all__ = ["ErrorBody", "ErrorOut", "Problem", "install", "problems", "validation_sentence"]
 
 _log = logging.getLogger("erkle.errors")
+_NOTHING = Path(__file__).parent / "static" / "studio" / "nothing.html"
 _HTTP = {
     400: ("unreadable", "The body of the request cannot be read; send JSON, or a form where there are files."),
     404: ("not-found", "There is nothing at this address."),
@@ -89,14 +91,20 @@ def install(app: FastAPI) -> None:
 
 
 # A coroutine, for Starlette sends a plain function to a thread.
-async def _answer(request: Request, error: Exception) -> JSONResponse:
+async def _answer(request: Request, error: Exception) -> Response:
     problem = _problem(error)
     if isinstance(error, Unavailable):
         _log.error("the database cannot be used", extra={"trouble": str(error)})
     elif type(error) is ValueError:
         _log.warning("a value was refused", extra=frames(error))
     request.scope["erkle.reason"] = problem.reason
+    if problem.reason == "not-found" and _is_read_by_a_person(request):
+        return FileResponse(_NOTHING, problem.status)
     return problem.response()
+
+
+def _is_read_by_a_person(request: Request) -> bool:
+    return "text/html" in request.headers.get("accept", "") and not request.url.path.startswith("/api/")
 
 
 def _problem(error: Exception) -> Problem:

@@ -34,6 +34,9 @@ def _web_address(url: str) -> str:
     parts = urlsplit(url)  # A ValueError where there is half a bracket in it.
     if parts.scheme not in ("http", "https") or not parts.hostname or not url.isprintable() or " " in url:
         raise ValueError
+    # A parameter of the link may stand in what follows, but must not decide whose page it is.
+    if "{" in parts.netloc:
+        raise ValueError
     return url
 
 
@@ -113,7 +116,10 @@ class Skipping(_Part):
 
 
 class Ending(_Part):
-    """What somebody gets at the end: a code, and an address to go to."""
+    """What somebody gets at the end: a code, and an address to go to.
+
+    ``{name}`` in the address becomes the parameter of that name of the link that they followed.
+    """
 
     code: str = Field(default="", max_length=200, description="a text of at most 200 characters")
     url: Url = ""

@@ -63,7 +63,7 @@ class Reception:
         """Begin, or go on where somebody of the same identity was; of who does not consent nothing is kept."""
         _, desk = self.desk(study)
         if not consent:
-            return _sent_away(desk)
+            return _sent_away(desk, parameters)
 
         def work(transaction: Transaction) -> Turn:
             identity, most = _identity(desk, parameters), desk.settings.limits.participants
@@ -73,7 +73,7 @@ class Reception:
         try:
             return self._told(study, self._store.together(work))
         except Full:
-            return _sent_away(desk)
+            return _sent_away(desk, parameters)
 
     def resume(self, study: str, participant: str) -> dict[str, Any]:
         """Go on after the page was loaded again."""
@@ -141,22 +141,22 @@ class Reception:
         desk = self.desks.desk(found)
         total = desk.settings.limits.per_participant
         if person.standing in OUTCOMES:
-            return Turn(desk, participant, outcome, [], [], total, total, person.standing)
+            return Turn(desk, participant, person.parameters, outcome, [], [], total, total, person.standing)
         if person.standing == Standing.EXCLUDED:
             raise Problem(409, "excluded", "You cannot take part in this study any more.")
         ledger = transaction.ledger(study, participant)
         course = Course.of(ledger, desk.plan.right, now())
         if course.caught >= desk.settings.checks.fail_after:
             standing = transaction.finish(study, participant, Standing.FAILED).standing
-            return Turn(desk, participant, outcome, [], [], course.done, total, standing)
+            return Turn(desk, participant, person.parameters, outcome, [], [], course.done, total, standing)
         if found.state != State.OPEN:
             if outcome is not None and not isinstance(outcome, Refused):
-                return Turn(desk, participant, outcome, [], [], course.done, total, person.standing)
+                return Turn(desk, participant, person.parameters, outcome, [], [], course.done, total, person.standing)
             raise Problem(409, f"study-{found.state}", f"The study is {found.state}; it takes no answers now.")
         issued = self._issue(transaction, found, desk, participant, ledger, course)
         still = [entry.issued for entry in course.open] + issued
         standing = person.standing if still else transaction.finish(study, participant, Standing.COMPLETED).standing
-        return Turn(desk, participant, outcome, still, issued, course.done, total, standing)
+        return Turn(desk, participant, person.parameters, outcome, still, issued, course.done, total, standing)
 
     def _issue(
         self, transaction: Transaction, study: Study, desk: Desk, participant: str, ledger: Any, course: Course
@@ -183,9 +183,9 @@ class Reception:
         return body
 
 
-def _sent_away(desk: Desk) -> dict[str, Any]:
+def _sent_away(desk: Desk, parameters: Mapping[str, Any]) -> dict[str, Any]:
     total = desk.settings.limits.per_participant
-    return Turn(desk, None, None, [], [], 0, total, Standing.SCREENED).body()
+    return Turn(desk, None, parameters, None, [], [], 0, total, Standing.SCREENED).body()
 
 
 def _identity(desk: Desk, parameters: Mapping[str, Any]) -> str | None:

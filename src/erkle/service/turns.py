@@ -1,6 +1,9 @@
 """A turn: what somebody who takes part hears each time: what has become of their answer, and what is asked next."""
 
+import re
+from collections.abc import Mapping
 from typing import Any, NamedTuple
+from urllib.parse import quote
 
 from pydantic import BaseModel
 
@@ -8,8 +11,9 @@ from erkle.service.desks import Desk
 from erkle.service.things import Thing
 from erkle.store import Acknowledged, Issued, Kind, Refused, Skipped, Standing
 
-__all__ = ["OUTCOMES", "Turn", "TurnOut", "question_of"]
+__all__ = ["OUTCOMES", "Turn", "TurnOut", "filled", "question_of"]
 
+_FIELD = re.compile(r"\{([^{}]*)\}")
 OUTCOMES = {Standing.COMPLETED: "completed", Standing.FAILED: "failed", Standing.SCREENED: "screened"}
 
 
@@ -64,6 +68,7 @@ class Turn(NamedTuple):
 
     desk: Desk
     participant: str | None
+    parameters: Mapping[str, Any]
     outcome: Acknowledged | Skipped | Refused | None
     open: list[Issued]
     issued: list[Issued]
@@ -89,7 +94,17 @@ class Turn(NamedTuple):
             return None
         outcome = OUTCOMES[self.standing]
         ending = getattr(self.desk.settings.endings, outcome)
-        return {"outcome": outcome, "code": ending.code, "url": ending.url, "thanks_html": self.desk.thanks_html}
+        url = filled(ending.url, self.parameters)
+        return {"outcome": outcome, "code": ending.code, "url": url, "thanks_html": self.desk.thanks_html}
+
+
+def filled(url: str, parameters: Mapping[str, Any]) -> str:
+    """The address with each ``{name}`` replaced by that parameter, and by nothing where there is none.
+
+    >>> filled("https://example.org/credit?survey_code={survey_code}&x={y}", {"survey_code": "a b&c"})
+    'https://example.org/credit?survey_code=a%20b%26c&x='
+    """
+    return _FIELD.sub(lambda field: quote(str(parameters.get(field[1], ""))[:500], safe=""), url)
 
 
 def question_of(desk: Desk, issued: Issued) -> dict[str, Any]:

@@ -86,6 +86,8 @@ class Database:
         if os.path.realpath(path) == os.path.realpath(self.name):
             raise StoreError(f"{self.name}: cannot be its own backup; give another path.")
         with self._sentences(), write_atomically(path) as file, self.engine.connect() as connection:
+            # There are hashes of passwords in it.
+            Path(file.name).chmod(0o600)
             copy = sqlite3.connect(file.name)
             try:
                 connection.connection.driver_connection.backup(copy)  # type: ignore[union-attr]

@@ -72,7 +72,7 @@ def create(
     """A new study, as a draft."""
     rows = checked_objects(things)
     values: dict[str, Any] = {
-        "public_id": secrets.token_urlsafe(12),
+        "public_id": _new_id(),
         "title": checked_title(title),
         "settings": checked_settings(settings),
         "state": State.DRAFT,
@@ -85,6 +85,13 @@ def create(
     connection.execute(insert(schema.objects), [{"study_id": number, **row} for row in rows])
     connection.execute(insert(schema.leases).values(study_id=number, owner="", until=0))
     return get(connection, values["public_id"])
+
+
+def _new_id() -> str:
+    """An id that nobody can guess, and that a command line does not take for an option."""
+    while (found := secrets.token_urlsafe(12)).startswith("-"):
+        pass
+    return found
 
 
 def get(connection: Connection, study: str) -> Study:

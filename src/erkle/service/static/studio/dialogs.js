@@ -82,8 +82,20 @@ export async function copy(text, said) {
     note(said);
   } catch {
     const field = el("input", { class: "input", readonly: true, value: text, "aria-label": "Link" });
-    const shown = dialog({ title: "Copy this link", body: field, confirm: "Done" });
+    const shown = dialog({ title: "Copy this link", body: field, confirm: "Copy", act: () => copied(field) });
     field.select();
     await shown;
   }
+}
+
+/** Copies what a field holds, the old way where the new one is forbidden; false if neither works. */
+export async function copied(field) {
+  field.select();
+  try {
+    await navigator.clipboard.writeText(field.value);
+  } catch {
+    if (!document.execCommand("copy")) throw new Error("The browser does not let pages copy; press Ctrl and C.");
+  }
+  note("The link is on the clipboard.");
+  return true;
 }

@@ -28,7 +28,7 @@ try {
     el(
       "div",
       { class: "card empty" },
-      el("h1", {}, "Not found"),
+      el("h1", {}, error.status === 404 ? "Not found" : "This study cannot be shown"),
       el("p", { class: "soft" }, error.message),
       el("a", { class: "button", href: "/studies" }, "To the studies"),
     ),
@@ -62,15 +62,15 @@ function open(study, objects) {
           "div",
           { class: "card-head" },
           el("h2", {}, "Map"),
-          el("p", { class: "hint for-mouse" }, "Ctrl and wheel zoom, dragging moves"),
+          el("p", { class: "hint for-mouse" }, "Drag to move, Ctrl and wheel to zoom"),
         ),
         map.node,
       ),
       el(
         "div",
         { class: "dashboard-side" },
-        el("section", { class: "card", "aria-label": "Error" }, el("h2", {}, "Error"), stopping, errors.node),
-        el("section", { class: "card", "aria-label": "Pace" }, el("h2", {}, "Pace"), pace.node, chosen),
+        el("section", { class: "card", "aria-label": "Error" }, el("h2", {}, "Error"), stopping, errors.node, chosen),
+        el("section", { class: "card", "aria-label": "Pace" }, el("h2", {}, "Pace"), pace.node),
       ),
     ),
     participants.node,
@@ -84,14 +84,14 @@ function open(study, objects) {
 
   let answers = null;
   const show = (live) => {
-    head.heard(live.state);
+    head.heard(live.state, live.participants);
     numbers.update(live);
     if (live.map) map.update(live.map.points);
     errors.update(live.curves, live.stopping?.target ?? study.settings.target_error);
     pace.update(live.per_minute);
     strategies.update(live.strategies);
     stopping.textContent = live.stopping?.sentence ?? "How many answers are needed is estimated once there are some.";
-    chosen.textContent = live.learner?.chosen ? `The learner has chosen ${live.learner.chosen}.` : "";
+    chosen.textContent = live.answers && live.learner?.chosen ? `Learned with ${live.learner.chosen}.` : "";
     if (live.answers !== answers) tables();
     answers = live.answers;
   };

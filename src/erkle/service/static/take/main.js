@@ -93,7 +93,7 @@ async function lost() {
 function notOpen(info) {
   if (info.state === "closed") return say(texts.closed, null, info.title);
   const again = () => location.reload();
-  say(texts[info.state] ?? texts.draft, again, info.title);
+  say(info.state === "paused" ? texts.resting : texts.draft, again, info.title);
   setTimeout(again, LOOK_AGAIN_MS);
 }
 

@@ -23,7 +23,7 @@ export const texts = {
       "There is no right or wrong: go by your first impression.",
     ],
     length: (n) => (n === 1 ? "There is one question." : `There are ${n} questions.`),
-    practice: (n) => (n === 1 ? "The first one is for practice." : `The first ${n} are for practice.`),
+    practice: (n) => (n === 1 ? "Before them comes one for practice." : `Before them come ${n} for practice.`),
     keys: "Click or tap, or use the keys",
     keysOr: "or",
     keysLeft: "for the left one",
@@ -116,6 +116,12 @@ export const texts = {
   paused: {
     heading: "The study is paused",
     text: "Your answers are saved. You can leave this page open: it goes on by itself, or come back later with the same link.",
+    check: "Look again now",
+  },
+
+  resting: {
+    heading: "The study is paused",
+    text: "Please come back later with the same link, or leave this page open: it goes on by itself.",
     check: "Look again now",
   },
 

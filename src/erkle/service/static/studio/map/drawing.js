@@ -49,9 +49,8 @@ export class Drawing {
       }
       group.classList.toggle("named", Boolean(spot));
       if (spot) {
-        text.setAttribute("x", spot.dx);
-        text.setAttribute("y", spot.dy);
-        text.setAttribute("text-anchor", spot.anchor);
+        // By a style, so that a label glides to its new side.
+        text.style.transform = `translate(${spot.dx.toFixed(1)}px, ${spot.dy.toFixed(1)}px)`;
       }
     });
     if (this.chosen === chosen) return;

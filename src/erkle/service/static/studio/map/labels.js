@@ -1,15 +1,18 @@
 /**
  * Labels that do not collide: greedy, by priority.
  *
- * Those that were shown keep their place if they can, so that labels do not flicker; then come the loneliest points,
- * whose labels are in nobody's way. What finds no free place is hidden, and appears when zooming makes room.
+ * Those that were shown keep their place if they can, even where it has become a little tight, so that labels do not
+ * flicker; then come the loneliest points, whose labels are in nobody's way. What finds no free place is hidden, and
+ * appears when zooming makes room.
  */
 
 const GAP = 3;
 const HEIGHT = 15;
+// How far a label that stays may reach into its neighbours: the halo of a letter.
+const TIGHT = 3;
 
 /**
- * Where labels go: an array with {dx, dy, anchor} or null for each point.
+ * Where labels go: an array with {dx, dy} of the middle of their left edge, or null, for each point.
  *
  * `places` are [x, y] on the screen, `radii` the points' sizes, `widths` the labels' widths, `before` the result of the
  * last time, `size` [width, height] of the screen.
@@ -24,17 +27,12 @@ export function placed(places, radii, widths, before, size) {
     const [x, y] = places[index];
     const spots = spotsAround(radii[index], widths[index]);
     const old = before[index];
-    if (old)
-      spots.unshift(
-        ...spots.splice(
-          spots.findIndex((spot) => spot.anchor === old.anchor && Math.sign(spot.dy) === Math.sign(old.dy)),
-          1,
-        ),
-      );
-    const spot = spots.find((each) => free(taken, label(x, y, each, widths[index], index), size));
+    const room = (spot, tight) => free(taken, label(x, y, spot, widths[index], index, tight), size);
+    const stays = old && spots.find(({ side }) => side === old.side);
+    const spot = stays && room(stays, TIGHT) ? stays : spots.find((each) => room(each, 0));
     if (!spot) continue;
     result[index] = spot;
-    taken.add(label(x, y, spot, widths[index], index));
+    taken.add(label(x, y, spot, widths[index], index, 0));
   }
   return result;
 }
@@ -61,20 +59,25 @@ function nearest(tree, [x, y]) {
   return other ? Math.hypot(other.x - x, other.y - y) : 1e3;
 }
 
-/** Right, left, below, above. */
+/** Right, left, below, above, then the corners. */
 function spotsAround(radius, width) {
   const off = radius + GAP + 1;
+  const [far, near] = [off + HEIGHT / 2 - 1, 0.7 * off];
+  const [east, west, middle] = [off, -off - width, -width / 2];
   return [
-    { dx: off, dy: 0, anchor: "start" },
-    { dx: -off, dy: 0, anchor: "end" },
-    { dx: 0, dy: off + HEIGHT / 2 - 1, anchor: "middle" },
-    { dx: 0, dy: -off - HEIGHT / 2 + 1, anchor: "middle" },
-  ].map((spot) => ({ ...spot, width }));
+    [east, 0],
+    [west, 0],
+    [middle, far],
+    [middle, -far],
+    [near, far - 2],
+    [near, 2 - far],
+    [-near - width, far - 2],
+    [-near - width, 2 - far],
+  ].map(([dx, dy], side) => ({ dx, dy, side }));
 }
 
-function label(x, y, { dx, dy, anchor }, width, index) {
-  const start = x + dx - (anchor === "end" ? width : anchor === "middle" ? width / 2 : 0);
-  return box(start, y + dy - HEIGHT / 2, width, HEIGHT, index);
+function label(x, y, { dx, dy }, width, index, tight) {
+  return box(x + dx + tight, y + dy - HEIGHT / 2 + tight, width - 2 * tight, HEIGHT - 2 * tight, index);
 }
 
 const box = (x, y, width, height, index) => ({ x0: x, y0: y, x1: x + width, y1: y + height, index });

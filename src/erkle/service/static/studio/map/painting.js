@@ -69,9 +69,9 @@ export class Painting {
     return image.complete && image.naturalWidth ? image : null;
   }
 
-  name([x, y], { dx, dy, anchor }, text) {
+  name([x, y], { dx, dy }, text) {
     const { pen } = this;
-    pen.textAlign = anchor === "middle" ? "center" : anchor;
+    pen.textAlign = "start";
     pen.lineWidth = 3;
     pen.lineJoin = "round";
     pen.strokeStyle = this.paper;

@@ -13,7 +13,7 @@ async function ask() {
   const file = field({
     label: "File",
     type: "file",
-    accept: ".zip,.csv",
+    accept: ".zip,.csv,.tsv,.txt",
     required: true,
     hint: "A bundle.zip that a server exported, or a CSV of answers (head, winner, loser). From a CSV, a study with its objects is made.",
   });

@@ -17,6 +17,7 @@ const STATES = {
   paused: { said: "This study is paused: nobody gets questions.", ways: [["Open again", "primary", "open"]] },
   closed: { said: "This study is closed. Its answers stay, no new ones come in.", ways: [] },
 };
+const WAITING = "This study is open and waits for its first participant: copy the link and send it to them.";
 const LINKS = { live: ["good", "live"], asking: ["warn", "every few seconds"], lost: ["bad", "reconnecting"] };
 
 export class Head {
@@ -62,12 +63,16 @@ export class Head {
     this.notice.textContent = said ?? "";
     this.notice.hidden = !said;
     const address = new URL(this.study.link, location.origin).href;
-    this.actions.replaceChildren(
-      button("Copy participant link", "", () => copy(address, "The participant link is on the clipboard.")),
+    const actions = [
+      state !== "closed" &&
+        button("Copy participant link", state === "open" ? "primary" : "", () =>
+          copy(address, "The participant link is on the clipboard."),
+        ),
       el("a", { class: "button", href: `${this.study.link}?preview=1`, target: "_blank", rel: "noopener" }, "Preview"),
       ...ways.map(([text, kind, next]) => button(text, kind, () => this.turn(next))),
       this.menu(state),
-    );
+    ];
+    this.actions.replaceChildren(...actions.filter(Boolean));
   }
 
   menu(state) {
@@ -88,10 +93,15 @@ export class Head {
   }
 
   /** The state as the server tells it, from wherever it was changed. */
-  heard(state) {
-    if (state === this.study.state) return;
-    this.study = { ...this.study, state };
-    this.show();
+  heard(state, participants = null) {
+    if (state !== this.study.state) {
+      this.study = { ...this.study, state };
+      this.show();
+    }
+    if (participants === null) return;
+    const said = STATES[state]?.said ?? (participants === 0 ? WAITING : "");
+    if (this.notice.textContent !== said) this.notice.textContent = said;
+    this.notice.hidden = !said;
   }
 
   connected(link) {

@@ -7,7 +7,13 @@ import { age, count, moment, roundPerCent, seconds, some } from "../wording.js";
 
 const COLUMNS = [
   { key: "id", label: "Participant", cell: (p) => who(p) },
-  { key: "answers", label: "Answers", number: true, cell: (p) => count(p.answers) },
+  {
+    key: "answers",
+    label: "Answers",
+    number: true,
+    title: "All their answers, those to practice and catch questions too",
+    cell: (p) => count(p.answers),
+  },
   { key: "skips", label: "Skips", number: true, cell: (p) => count(p.skips) },
   { key: "median_ms", label: "Median time", number: true, cell: (p) => seconds(p.median_ms) },
   {
@@ -63,7 +69,7 @@ export class Participants {
       { class: "card stack", "aria-label": "Participants" },
       el("h2", {}, "Participants"),
       this.summary,
-      el("div", { class: "table-wrap" }, this.table),
+      el("div", { class: "table-wrap tall", tabindex: "0", role: "region", "aria-label": "Table of participants" }, this.table),
       this.more,
     );
   }
@@ -90,22 +96,31 @@ export class Participants {
   draw() {
     const { key, down } = this.sort;
     const value = (row) => row[key] ?? (key === "last_at" ? row.joined_at : null) ?? -Infinity;
-    const sorted = this.rows.toSorted(
-      (a, b) => (value(a) < value(b) ? -1 : value(a) > value(b) ? 1 : 0) * (down ? -1 : 1),
+    const sorted = this.steady(
+      this.rows.toSorted((a, b) => (value(a) < value(b) ? -1 : value(a) > value(b) ? 1 : 0) * (down ? -1 : 1)),
     );
     for (const cell of this.heads)
       cell.setAttribute("aria-sort", cell.dataset.key !== key ? "none" : down ? "descending" : "ascending");
     const excluded = this.rows.filter(isExcluded).length;
     this.summary.textContent = this.rows.length
-      ? `${some(this.rows.length, "participant")}${excluded ? `, ${count(excluded)} of them excluded: the map is learned without them` : ""}.`
+      ? `${some(this.rows.length, "participant")}${excluded ? `, ${count(excluded)} of them excluded: the map is learned without them` : ""}. Answers include practice and catch questions.`
       : "Nobody has taken part yet.";
     this.table.hidden = !this.rows.length;
     this.more.hidden = sorted.length <= this.limit;
     // What a click or the focus is on must not be rebuilt under it.
-    if (this.body.matches(":focus-within") && this.body.querySelector("[popover]:popover-open")) return;
+    if (this.body.matches(":active") || this.body.querySelector(":popover-open")) return;
     const focus = document.activeElement?.dataset?.focus;
     this.body.replaceChildren(...sorted.slice(0, this.limit).map((each) => this.row(each)));
     if (focus) this.body.querySelector(`[data-focus="${CSS.escape(focus)}"]`)?.focus();
+  }
+
+  /** Under a pointer or the focus rows keep their order, so that nobody excludes whoever just moved there. */
+  steady(sorted) {
+    const order = new Map([...this.body.rows].map((row, index) => [row.dataset.participant, index]));
+    const same = this.drawn === JSON.stringify(this.sort);
+    this.drawn = JSON.stringify(this.sort);
+    if (!same || !this.body.matches(":hover, :focus-within")) return sorted;
+    return sorted.toSorted((a, b) => (order.get(a.id) ?? Infinity) - (order.get(b.id) ?? Infinity) || 0);
   }
 
   row(person) {
