@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help run serve test check format static bench people active large compare docs clean
+.PHONY: help run serve test check format static bench people active large load compare docs clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -38,6 +38,9 @@ active: .venv/dev  ## measure what choosing questions saves, and what it costs
 
 large: .venv/dev  ## learn five million answers about 100,000 objects with the command
 	$(BIN)/python -m benchmarks.hundred_thousand
+
+load: .venv/dev  ## kill the service and load it, with real processes (some 25 minutes)
+	$(BIN)/python -m benchmarks.service
 
 compare: .venv/dev  ## measure beside cblearn, in an environment of its own
 	$(BIN)/python -m benchmarks.compare
