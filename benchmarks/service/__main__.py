@@ -47,7 +47,8 @@ def opened() -> str:
     }
     return f"""## Open loop
 
-{_PARTICIPANTS} participants, {_RATE:.0f} answers a second in all for {_SECONDS / 60:.0f} minutes, adaptive questions about 100 objects.
+{_PARTICIPANTS} participants, {_RATE:.0f} answers a second in all for {_SECONDS / 60:.0f} minutes, adaptive questions
+about 100 objects.
 A wait is from when the answer was due to the reply, which acknowledges it and brings the next question.
 
 {_table(row)}"""
@@ -70,7 +71,8 @@ def closed() -> str:
     }
     return f"""## Closed loop
 
-{_AT_ONCE} clients, each of which answers as soon as it has the next question; 100 objects, every commit flushed to the disk.
+{_AT_ONCE} clients, each of which answers as soon as it has the next question; 100 objects,
+every commit flushed to the disk.
 
 {_table(row)}"""
 

@@ -30,16 +30,33 @@ def chromium():
 
 
 @pytest.fixture
-def page(chromium, server):
-    """A new visitor's page; in the end nothing may have gone wrong in it."""
-    context = chromium.new_context(base_url=server.url, viewport={"width": 1280, "height": 900})
-    page, complaints = context.new_page(), []
-    page.on("pageerror", lambda error: complaints.append(str(error)))
-    page.on("console", lambda told: complaints.append(told.text) if "Content Security Policy" in told.text else None)
-    page.set_default_timeout(15_000)
-    yield page
+def visitor(chromium, server):
+    """Browsers of different people: ``visitor()`` gives a page; in the end nothing may have gone wrong in any."""
+    contexts, complaints = [], []
+
+    def told(message):
+        if "Content Security Policy" in message.text:
+            complaints.append(message.text)
+
+    def visitor():
+        context = chromium.new_context(base_url=server.url, viewport={"width": 1280, "height": 900})
+        contexts.append(context)
+        page = context.new_page()
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.on("console", told)
+        page.set_default_timeout(15_000)
+        return page
+
+    yield visitor
+    for context in contexts:
+        context.close()
     assert not complaints
-    context.close()
+
+
+@pytest.fixture
+def page(visitor):
+    """A new visitor's page."""
+    return visitor()
 
 
 @pytest.fixture
@@ -92,6 +109,27 @@ def sign_in(page, password=PASSWORD):
     page.get_by_label("Name").fill("ann")
     page.get_by_label("Password").fill(password)
     page.get_by_role("button", name="Sign in").click()
+
+
+def new_study(page, title):
+    """A study of the usual things, made by its page."""
+    page.goto("/studies/new")
+    page.get_by_label("Title").fill(title)
+    page.get_by_label("Objects, one per line").fill("\n".join(THINGS))
+    page.get_by_role("button", name="Create the study").click()
+    expect(page.get_by_role("heading", name=title)).to_be_visible()
+
+
+def menu(page, item):
+    """Choose in the menu of the account."""
+    page.locator(".topbar summary").click()
+    page.get_by_role("button", name=item).click()
+
+
+def bring(page, file):
+    """Choose a file in the dialog that is open, and import it."""
+    page.locator("dialog input[type=file]").set_input_files(file)
+    page.locator("dialog").get_by_role("button", name="Import").click()
 
 
 def places(page):
@@ -218,3 +256,122 @@ def test_the_page_of_the_api_tells_of_every_address(signed_in, server):
     expect(signed_in.locator(".operation").first).to_be_visible()
     shown = signed_in.locator(".operation summary code").all_text_contents()
     assert set(shown) >= set(server.get("/openapi.json")["paths"])
+
+
+def test_who_is_invited_by_a_link_makes_an_account_and_has_no_studies_of_others(signed_in, visitor):
+    page = signed_in
+    new_study(page, "Cities")
+    menu(page, "Invite a colleague")
+    link = page.get_by_label("Invitation link").input_value()
+    page.get_by_role("button", name="Copy the link").click()
+    expect(page.get_by_text("The link is on the clipboard.")).to_be_visible()
+    expect(page.locator("dialog")).to_have_count(0)
+
+    other = visitor()
+    other.goto(link)
+    other.get_by_label("Name").fill("bob")
+    other.get_by_label("Password").fill("short")
+    other.get_by_role("button", name="Join").click()
+    expect(other.get_by_text("This is shorter than 10 characters.")).to_be_visible()
+    other.get_by_label("Password").fill(PASSWORD)
+    other.get_by_role("button", name="Join").click()
+    other.wait_for_url("**/studies")
+    expect(other.get_by_text("No studies yet")).to_be_visible()
+    other.get_by_text("bob", exact=True).click()
+    expect(other.get_by_role("button", name="Change password")).to_be_visible()
+    expect(other.get_by_role("button", name="Invite a colleague")).to_have_count(0)
+
+
+def test_a_password_is_changed_and_ends_the_sessions_elsewhere_but_not_this_one(signed_in, visitor):
+    page, other = signed_in, visitor()
+    other.goto("/login")
+    sign_in(other)
+    other.wait_for_url("**/studies")
+    menu(page, "Change password")
+    page.get_by_label("Old password").fill("it was another one")
+    page.get_by_label("New password").fill("nine words")
+    page.get_by_role("button", name="Change it").click()
+    expect(page.get_by_role("alert")).to_have_text("The old password is not right.")
+    page.get_by_label("Old password").fill(PASSWORD)
+    page.get_by_role("button", name="Change it").click()
+    expect(page.get_by_text("The password is changed.")).to_be_visible()
+    # The page goes on with the session that the change began.
+    menu(page, "Invite a colleague")
+    expect(page.get_by_label("Invitation link")).to_be_visible()
+    other.goto("/studies/new")
+    other.wait_for_url("**/login?next=*")
+    sign_in(other, "nine words")
+    other.wait_for_url("**/studies/new")
+
+
+def test_answers_are_imported_in_a_study_and_as_a_study_and_a_bundle_brings_it_all_back(signed_in, tmp_path):
+    page = signed_in
+    new_study(page, "Cities")
+    rows = [f"{head},{near},{far}" for head, near, far in zip(THINGS, THINGS[1:], THINGS[2:], strict=False)]
+    good, bad = tmp_path / "towns.csv", tmp_path / "bad.csv"
+    good.write_text("\n".join(["head,winner,loser", *rows, ""]))
+    bad.write_text(f"head,winner,loser\n{THINGS[0]},{THINGS[1]},Nowhere\n")
+    page.get_by_role("button", name="Import answers").click()
+    bring(page, bad)
+    expect(page.get_by_role("alert")).to_contain_text("line 2")
+    bring(page, good)
+    expect(page.get_by_text(f"{len(rows)} answers imported.")).to_be_visible()
+    expect(page.locator("[data-figure=answers] .figure")).to_have_text(str(len(rows)))
+    with page.expect_download() as started:
+        page.get_by_role("link", name="bundle.zip").click()
+    bundle = tmp_path / "bundle.zip"
+    started.value.save_as(bundle)
+
+    for file, title in [(good, "towns"), (bundle, "Cities")]:
+        page.goto("/studies")
+        page.get_by_role("button", name="Import").click()
+        bring(page, file)
+        page.wait_for_url(re.compile("/studies/[^/]+$"))
+        expect(page.get_by_role("heading", name=title)).to_be_visible()
+        expect(page.locator("[data-figure=answers] .figure")).to_have_text(str(len(rows)))
+
+
+def test_a_study_is_made_and_opened_by_the_keyboard_alone_and_dialogs_give_the_focus_back(signed_in):
+    page = signed_in
+    page.get_by_role("link", name="New study", exact=True).press("Enter")
+    page.get_by_label("Title").press_sequentially("Keys")
+    page.keyboard.press("Tab")
+    expect(page.get_by_role("button", name="Type or paste")).to_be_focused()
+    page.keyboard.press("Tab")
+    page.keyboard.press("Tab")
+    page.keyboard.type("\n".join(THINGS))
+    page.get_by_label("Title").press("Enter")
+    page.get_by_role("button", name="Open the study").press("Enter")
+    expect(page.get_by_text("waits for its first participant")).to_be_visible()
+    more = page.locator(".actions summary")
+    more.press("Enter")
+    page.get_by_role("button", name="Close the study").press("Enter")
+    expect(page.get_by_role("button", name="Cancel")).to_be_focused()
+    page.keyboard.press("Escape")
+    expect(more).to_be_focused()
+
+
+def test_a_strategy_that_fell_back_is_named_with_the_reason(signed_in, client):
+    page = signed_in
+    new_study(page, "Cities")
+    page.route("**/events", lambda route: route.abort())
+    row = {"strategy": "random instead of adaptive: it failed", "kind": "chosen", "asked": 3, "answered": 2}
+
+    def fallen(route):
+        answer = route.fetch()
+        route.fulfill(response=answer, json={**answer.json(), "strategies": [row]})
+
+    page.route("**/live", fallen)
+    page.reload()
+    chosen = page.get_by_label("What chose the questions")
+    expect(chosen.get_by_text("Fell back: adaptive to random, for 3 questions.")).to_be_visible()
+    expect(chosen.get_by_role("rowheader")).to_contain_text("it failed")
+
+
+def test_an_address_with_nothing_says_so_to_people_and_in_json_to_programs(page, server):
+    answer = page.goto("/nothing/here")
+    assert answer.status == 404
+    expect(page.get_by_role("heading", name="There is nothing here")).to_be_visible()
+    told = page.request.get("/nothing/here", headers={"Accept": "application/json"})
+    assert told.json()["error"]["reason"] == "not-found"
+    assert page.request.get("/api/nothing", headers={"Accept": "text/html"}).json()["error"]["reason"] == "not-found"

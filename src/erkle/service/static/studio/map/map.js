@@ -21,10 +21,13 @@ const MARGIN = 28;
 const REACH = 28;
 const LONGEST = 26;
 
+/** A name in a few letters; what tells long names apart is often at their end. */
+const short = (name) => (name.length > LONGEST ? `${name.slice(0, LONGEST - 10)}…${name.slice(-9)}` : name);
+
 export class StudyMap {
   constructor(objects) {
     this.objects = objects;
-    this.labels = objects.map(({ name }) => (name.length > LONGEST ? `${name.slice(0, LONGEST - 1)}…` : name));
+    this.labels = objects.map(({ name }) => short(name));
     this.surface = new (objects.length > MANY ? Painting : Drawing)(objects, this.labels);
     this.motion = new Motion(() => this.draw());
     this.card = new Card();

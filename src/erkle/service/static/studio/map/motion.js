@@ -5,7 +5,7 @@
 
 import { between, kept } from "./domain.js";
 
-const LENGTH_MS = 400;
+const LENGTH_MS = 800;
 const still = matchMedia("(prefers-reduced-motion: reduce)");
 
 export class Motion {
@@ -26,7 +26,7 @@ export class Motion {
     this.timer?.stop();
     if (still.matches || !this.points.length) return this.arrive();
     this.timer = d3.timer((passed) => {
-      const t = d3.easeCubicInOut(Math.min(1, passed / LENGTH_MS));
+      const t = d3.easeCubicOut(Math.min(1, passed / LENGTH_MS));
       this.points = points.map((goal, index) => [mix(from[index][0], goal[0], t), mix(from[index][1], goal[1], t)]);
       this.box = between(fromBox, box, t);
       if (passed >= LENGTH_MS) this.arrive();
