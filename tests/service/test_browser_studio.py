@@ -351,10 +351,10 @@ def test_a_study_is_made_and_opened_by_the_keyboard_alone_and_dialogs_give_the_f
     expect(more).to_be_focused()
 
 
-def test_a_strategy_that_fell_back_is_named_with_the_reason(signed_in, client):
+def test_a_strategy_that_fell_back_is_named_with_the_reason(signed_in):
     page = signed_in
     new_study(page, "Cities")
-    page.route("**/events", lambda route: route.abort())
+    page.route("**/events", lambda route: route.fulfill(status=404))
     row = {"strategy": "random instead of adaptive: it failed", "kind": "chosen", "asked": 3, "answered": 2}
 
     def fallen(route):

@@ -55,7 +55,7 @@ export class Participants {
     this.heads = COLUMNS.map((column) => this.head(column));
     this.table = el(
       "table",
-      { class: "table participants" },
+      { class: "table participants", hidden: true },
       el(
         "thead",
         {},
@@ -69,7 +69,7 @@ export class Participants {
       { class: "card stack", "aria-label": "Participants" },
       el("h2", {}, "Participants"),
       this.summary,
-      el("div", { class: "table-wrap tall", tabindex: "0", role: "region", "aria-label": "Table of participants" }, this.table),
+      el("div", { class: "table-wrap tall" }, this.table),
       this.more,
     );
   }
