@@ -203,7 +203,7 @@ def test_markup_in_titles_and_names_stays_text(signed_in, client):
     page.get_by_role("button", name="Open the study").click()
     expect(page.locator(".study-title .tag").first).to_have_text("open")
     answer(client, study_of(page), 10)
-    expect(page.locator(".mark[transform] text", has_text=HOSTILE[:16])).to_have_count(1)
+    expect(page.locator(".name[transform] text", has_text=HOSTILE[:16])).to_have_count(1)
     page.locator(".map-surface").focus()
     page.keyboard.press("ArrowLeft")
     expect(page.locator(".map-card strong")).to_be_visible()

@@ -1,4 +1,7 @@
-/** A map of few points as SVG: sharp, and every point is an element that can be found. */
+/**
+ * A map of few points as SVG: sharp, and every point is an element that can be found. Names lie under all points, so
+ * that none hides a point while both are on their way.
+ */
 
 import { svg } from "../elements.js";
 import { DOT, FACE } from "./faces.js";
@@ -21,12 +24,12 @@ export class Drawing {
         parts.dot,
         parts.image,
         parts.edge,
-        parts.text,
       );
+      parts.name = svg("g", { class: "name" }, parts.text);
       return { ...parts, href: object.thumb };
     };
     this.marks = objects.map(mark);
-    this.node.append(...this.marks.map(({ group }) => group));
+    this.node.append(...this.marks.map(({ name }) => name), ...this.marks.map(({ group }) => group));
   }
 
   resize(width, height) {
@@ -38,16 +41,17 @@ export class Drawing {
   /** One frame: `places`, `colours`, `faces` and `spots` by object, `chosen` the one under pointer or focus. */
   draw({ places, colours, faces, spots, chosen }) {
     places.forEach(([x, y], index) => {
-      const { group, dot, image, edge, text, href } = this.marks[index];
+      const { group, name, dot, image, edge, text, href } = this.marks[index];
       const spot = spots[index];
-      group.setAttribute("transform", `translate(${x.toFixed(2)},${y.toFixed(2)})`);
+      for (const part of [group, name]) part.setAttribute("transform", `translate(${x.toFixed(2)},${y.toFixed(2)})`);
       dot.style.fill = colours[index];
       if (image) {
         if (faces[index] && !image.hasAttribute("href")) image.setAttribute("href", href);
         edge.style.stroke = colours[index];
         group.classList.toggle("faced", faces[index]);
       }
-      group.classList.toggle("named", Boolean(spot));
+      // The card says the name of the chosen one already.
+      name.classList.toggle("shown", Boolean(spot) && index !== chosen);
       if (spot) {
         // By a style, so that a label glides to its new side.
         text.style.transform = `translate(${spot.dx.toFixed(1)}px, ${spot.dy.toFixed(1)}px)`;

@@ -23,28 +23,29 @@ export function placed(places, radii, widths, before, size) {
     taken.add(box(x - radii[index], y - radii[index], 2 * radii[index], 2 * radii[index], index)),
   );
   const result = places.map(() => null);
-  for (const index of order(places, before, size)) {
+  const put = (index, spots, tight) => {
     const [x, y] = places[index];
-    const spots = spotsAround(radii[index], widths[index]);
-    const old = before[index];
-    const room = (spot, tight) => free(taken, label(x, y, spot, widths[index], index, tight), size);
-    const stays = old && spots.find(({ side }) => side === old.side);
-    const spot = stays && room(stays, TIGHT) ? stays : spots.find((each) => room(each, 0));
-    if (!spot) continue;
+    const spot = spots.find((each) => free(taken, label(x, y, each, widths[index], index, tight), size));
+    if (!spot) return;
     result[index] = spot;
     taken.add(label(x, y, spot, widths[index], index, 0));
-  }
+  };
+  const around = (index) => spotsAround(radii[index], widths[index]);
+  const indices = order(places, size);
+  // All who can stay come before those who look for a place, so that one that moves does not push others.
+  for (const index of indices) if (before[index]) put(index, [around(index)[before[index].side]], TIGHT);
+  for (const index of indices) if (!result[index]) put(index, around(index), 0);
   return result;
 }
 
-function order(places, before, [width, height]) {
+function order(places, [width, height]) {
   const tree = d3.quadtree(
     places.map(([x, y], index) => ({ x, y, index })),
     (p) => p.x,
     (p) => p.y,
   );
   const seen = places.map((_, index) => index).filter((index) => within(places[index], width, height));
-  const loneliness = new Map(seen.map((index) => [index, (before[index] ? 1e6 : 0) + nearest(tree, places[index])]));
+  const loneliness = new Map(seen.map((index) => [index, nearest(tree, places[index])]));
   return seen.sort((a, b) => loneliness.get(b) - loneliness.get(a) || a - b);
 }
 
