@@ -8,7 +8,7 @@ import pytest
 from erkle import ERKLE, LowRank
 from erkle.files import FileError
 from erkle.service.learning import Engine, Fold, View
-from erkle.store import Imported, Kind, State, Store
+from erkle.store import Imported, Kind, Query, State, Store
 
 N = 12
 PLACES = np.random.default_rng(0).normal(size=(N, 2))
@@ -226,3 +226,69 @@ def test_the_learner_of_a_deleted_study_ends(store, study):
     with pytest.raises(LookupError):
         engine.learning(study)
     engine.close()
+
+
+def test_a_learner_that_fails_begins_anew(store, study, monkeypatch):
+    monkeypatch.setattr("erkle.service.learning.learning._AFTER_FAILURE", 0.05)
+    learn, failures = Fold.learn, iter([True, True, False])
+
+    def fail_twice(fold, page):
+        if next(failures, False):
+            raise MemoryError("not now")
+        learn(fold, page)
+
+    monkeypatch.setattr(Fold, "learn", fail_twice)
+    engine = engine_of(store)
+    learning = engine.learning(study)
+    until(lambda: learning.view is not None and learning.view.sequence == 300)
+    assert learning.alive
+    engine.close()
+
+
+def test_right_after_an_exclusion_the_kernel_is_without_them(store, study, tmp_path):
+    engine = engine_of(store)
+    until(lambda: engine.learning(study).ready)
+    store.exclude(study, store.participants(study)[0].id)
+    (tmp_path / "kernel.npz").write_bytes(engine.learning(study).kernel_npz())
+    np.testing.assert_array_equal(ERKLE.load(tmp_path / "kernel.npz").kernel_, fresh(store, study).learner.kernel_)
+    engine.close()
+
+
+def test_what_another_process_has_heard_is_not_pending_here_nor_asked_again(store, study, tmp_path):
+    first = engine_of(store)
+    until(lambda: first.learning(study).ready)
+    with Store(tmp_path / "erkle.db") as other:
+        second = Engine(other)
+        follower = second.learning(study)
+        until(lambda: follower.view is not None)
+        ann = store.join(study).id
+        [asked] = store.issue(study, ann, [Query(0, 1, 2)])
+        follower.pending.add([asked])
+        store.answer(asked.token, study, ann, 1)
+        until(lambda: len(follower.columns) == 301)
+        until(lambda: len(follower.pending) == 0)
+        assert follower.view.sequence == 301 or (0, 1, 2) in follower.since()
+        second.close()
+    first.close()
+
+
+def test_a_learner_that_nobody_wants_ends_and_begins_again(store, study, monkeypatch):
+    monkeypatch.setattr("erkle.service.learning.learning._IDLE", 0.2)
+    engine = engine_of(store)
+    learning = engine.learning(study)
+    until(lambda: not learning.alive)
+    again = engine.learning(study)
+    until(lambda: again.view is not None and again.view.sequence == 300)
+    engine.close()
+
+
+def test_after_an_exclusion_the_snapshot_is_of_the_new_roster(store, study):
+    engine = engine_of(store)
+    learning = engine.learning(study)
+    until(lambda: learning.ready)
+    store.exclude(study, store.participants(study)[0].id)
+    learning.heard()
+    until(lambda: learning.view.n_learned < 200)
+    engine.close()
+    [newest, *_] = store.snapshots(study)
+    assert Fold.from_bytes(newest.data)[0].learner.n_triplets_seen_ == learning.view.n_learned

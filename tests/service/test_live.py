@@ -57,6 +57,10 @@ def test_the_board_counts_draws_a_map_and_forecasts(researcher, watched):
     assert len(live["map"]["points"]) == N
     assert sum(point["answers"] for point in live["curves"]["prequential"]) == 400
     assert sum(point["answers"] for point in live["curves"]["held_out"]) == 100
+    until = time.monotonic() + 30
+    while (live := researcher.get(f"/api/studies/{watched}/live").json())["stopping"] is None:
+        assert time.monotonic() < until
+        time.sleep(0.1)
     assert live["stopping"]["sentence"]
     assert {"strategy": "imported", "kind": "chosen", "asked": 300, "answered": 300} in live["strategies"]
 
@@ -94,6 +98,9 @@ def test_events_come_when_something_has_changed(serve, tmp_path):
             while (live := next_live(stream))["learned"] < 30:
                 pass
             assert live["map"]["sequence"] == 30
+            # Who has signed out sees no more.
+            store.close_session(cookie.partition("=")[2])
+            assert all(b'"answers":30' in line for line in stream if line.startswith(b"data: "))
 
 
 def next_live(stream):

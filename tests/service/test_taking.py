@@ -184,7 +184,49 @@ def test_a_study_that_has_all_its_answers_asks_no_more(client, store, make):
     study = make(limits={"per_participant": 50, "answers": 3}, checks={"practice": 0})
     assert Somebody(client, study).answer_all()["outcome"] == "completed"
     assert 3 <= store.last(study) <= 4
-    assert Somebody(client, study).turn["finished"]["outcome"] == "completed"
+    # Who comes only now has completed nothing.
+    assert Somebody(client, study).turn["finished"]["outcome"] == "screened"
+
+
+@pytest.mark.parametrize(("skips", "outcome"), [(2, "completed"), (3, "failed"), (4, "failed")])
+def test_who_skips_more_than_half_has_not_completed(client, make, skips, outcome):
+    ann = Somebody(client, make(**FEW, checks={"practice": 0}))
+    for _ in range(skips):
+        ann.turn = ann.post("skip", participant=ann.id, token=ann.question["token"]).json()
+    if not ann.turn["finished"]:
+        ann.answer_all()
+    assert ann.turn["finished"]["outcome"] == outcome
+
+
+def test_a_catch_question_that_is_skipped_was_not_answered_rightly(client, make):
+    ann = Somebody(client, make(limits={"per_participant": 10}, checks=CATCH))
+    while not ann.turn["finished"]:
+        ann.turn = ann.post("skip", participant=ann.id, token=ann.question["token"]).json()
+    assert ann.turn["finished"]["outcome"] == "failed"
+    assert ann.turn["progress"]["done"] == 4
+
+
+def test_what_was_not_answered_in_time_is_asked_again(client, store, make, monkeypatch):
+    study = make(things=("a", "b", "c"), limits={"per_participant": 3, "lifetime_s": 10.0}, checks={"practice": 0})
+    ann = Somebody(client, study)
+    late = store._clock() + 20_000_000
+    monkeypatch.setattr("erkle.service.taking.now", lambda: late)
+    monkeypatch.setattr(store, "_clock", lambda: late)
+    turn = ann.post("resume", participant=ann.id).json()
+    assert len(turn["questions"]) == 2
+    assert turn["questions"][0]["token"] != ann.question["token"]
+    assert ann.send().json()["error"]["reason"] == Reason.EXPIRED
+
+
+def test_what_was_acknowledged_is_acknowledged_again_after_exclusion_and_closing(client, store, study):
+    ann = Somebody(client, study)
+    question = ann.question
+    told = ann.answer()["acknowledged"]
+    store.exclude(study, ann.id)
+    assert ann.send(question).json()["acknowledged"] == {**told, "repeated": True}
+    store.include(study, ann.id)
+    store.change_state(study, State.CLOSED)
+    assert ann.send(question).json()["acknowledged"] == {**told, "repeated": True}
 
 
 CATCH = {"practice": 0, "catch": [{"head": "a", "near": "b", "far": "c"}], "catch_every": 2, "fail_after": 2}

@@ -31,32 +31,34 @@ class Course(NamedTuple):
     practised : int
         Practice questions that were.
     caught : int
-        Catch questions that were answered wrongly.
+        Catch questions that were answered wrongly, or skipped.
+    skipped : int
+        Questions that were skipped, practice apart.
+    asked : list of (head, o1, o2)
+        What is not asked again: everything but questions that were never answered in time.
     """
 
     open: list[Entry]
     done: int
     practised: int
     caught: int
+    skipped: int
+    asked: list[tuple[int, int, int]]
 
     @classmethod
     def of(cls, ledger: Sequence[Entry], catches: dict[tuple[int, int, int], int], at: int) -> "Course":
         """The course of somebody who was asked these questions; ``catches`` gives the right answers."""
-        waiting, done, practised, caught = [], 0, 0, 0
-        for entry in ledger:
-            issued = entry.issued
-            if entry.choice is None and not entry.skipped:
-                if issued.expires_at > at:
-                    waiting.append(entry)
-                continue
-            if issued.kind == Kind.PRACTICE:
-                practised += 1
-                continue
-            done += 1
-            if issued.kind == Kind.CATCH and entry.choice is not None:
-                right = catches.get(_catch_key(issued.head, issued.o1, issued.o2))
-                caught += right is not None and entry.choice != right
-        return cls(waiting, done, practised, caught)
+        settled = [entry for entry in ledger if entry.choice is not None or entry.skipped]
+        waiting = [e for e in ledger if e.choice is None and not e.skipped and e.issued.expires_at > at]
+        main = [entry for entry in settled if entry.issued.kind != Kind.PRACTICE]
+        return cls(
+            open=waiting,
+            done=len(main),
+            practised=len(settled) - len(main),
+            caught=sum(_is_wrong(entry, catches) for entry in main if entry.issued.kind == Kind.CATCH),
+            skipped=sum(entry.skipped for entry in main),
+            asked=[(e.issued.head, e.issued.o1, e.issued.o2) for e in (*settled, *waiting)],
+        )
 
 
 class Plan(NamedTuple):
@@ -77,7 +79,7 @@ def next_queries(plan: Plan, learning: Learning, ledger: Sequence[Entry], course
     checks, limits = plan.settings.checks, plan.settings.limits
     n_practice = course.practised + sum(entry.issued.kind == Kind.PRACTICE for entry in course.open)
     n_main = course.done + sum(entry.issued.kind != Kind.PRACTICE for entry in course.open)
-    asked = [(e.issued.head, e.issued.o1, e.issued.o2) for e in ledger]
+    asked = [*course.asked]
     found: list[Query] = []
     while len(course.open) + len(found) < AHEAD:
         if n_practice < checks.practice:
@@ -122,6 +124,11 @@ def _query(plan: Plan, chosen: Chosen | None, kind: Kind) -> Query | None:
         return None
     head, o1, o2 = chosen.query
     return Query(head, o1, o2, (o1, o2)[plan.chooser.one_of(2)], kind, chosen.strategy)
+
+
+def _is_wrong(entry: Entry, catches: dict[tuple[int, int, int], int]) -> bool:
+    right = catches.get(_catch_key(entry.issued.head, entry.issued.o1, entry.issued.o2))
+    return right is not None and entry.choice != right
 
 
 def _catch_key(head: int, o1: int, o2: int) -> tuple[int, int, int]:

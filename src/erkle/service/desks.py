@@ -9,7 +9,7 @@ from erkle.service.asking import Plan
 from erkle.service.learning import Chooser
 from erkle.service.spec import StudySettings
 from erkle.service.things import Thing, thing_of
-from erkle.store import State, Store, Study
+from erkle.store import Object, State, Store, Study, Transaction
 
 __all__ = ["Desk", "Desks"]
 
@@ -33,11 +33,11 @@ class Desks:
         self._lock = threading.Lock()
         self._desks: dict[str, Desk] = {}
 
-    def desk(self, study: Study) -> Desk:
-        """The desk of a study as it is now."""
+    def desk(self, study: Study, transaction: Transaction | None = None) -> Desk:
+        """The desk of a study as it is now; inside a transaction nothing may be read but through it."""
         found = self._desks.get(study.id)
         if found is None or found.raw != study.settings:
-            found = self._set_up(study)
+            found = self._set_up(study, (transaction or self._store).objects(study.id))
             if study.state != State.DRAFT:
                 # Drafts may still get other objects.
                 with self._lock:
@@ -49,9 +49,8 @@ class Desks:
         with self._lock:
             self._desks.pop(study, None)
 
-    def _set_up(self, study: Study) -> Desk:
+    def _set_up(self, study: Study, objects: list[Object]) -> Desk:
         settings = spec.stored(study.settings)
-        objects = self._store.objects(study.id)
         ids = {each.name: number for number, each in enumerate(objects)}
         catches = [(ids[catch.head], ids[catch.near], ids[catch.far]) for catch in settings.checks.catch]
         chooser = Chooser(study.n_objects, settings.strategy, catches)

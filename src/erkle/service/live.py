@@ -2,7 +2,6 @@
 
 import math
 import threading
-import time
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ from erkle.embedding import align, principal
 from erkle.online.record import Curve
 from erkle.online.stopping import Forecast, forecast
 from erkle.service.learning import Learning, View
+from erkle.service.seldom import Seldom
 from erkle.store import Store
 from erkle.store.clock import now
 
@@ -19,6 +19,8 @@ __all__ = ["Board"]
 
 _MINUTE = 60_000_000
 _N_MINUTES = 30
+# Held-out answers below which nothing is forecast.
+_FEW = 20
 
 
 class Board:
@@ -34,7 +36,7 @@ class Board:
         self._store, self.learning = store, learning
         self._lock = threading.Lock()
         self._map: dict[str, Any] | None = None
-        self._counted: tuple[float, dict[str, Any]] = (0.0, {})
+        self._sums, self._forecast = Seldom(self._summed), Seldom(self._forecasted)
 
     def live(self, target: float) -> dict[str, Any]:
         """Everything that changes while people answer."""
@@ -47,7 +49,7 @@ class Board:
             "learner": self._learner(view),
             "map": self.map(),
             "curves": {"prequential": _curve(view and view.prequential), "held_out": _curve(view and view.held_out)},
-            "stopping": _stopping(view, target),
+            "stopping": self._forecast.value(target),
         }
 
     def map(self) -> dict[str, Any] | None:
@@ -71,27 +73,33 @@ class Board:
         }
 
     def _counts(self) -> dict[str, Any]:
-        """Sums over tables; several who watch share them."""
-        with self._lock:
-            at, found = self._counted
-            if time.monotonic() - at > 1.0:
-                study, counts = self._store.study(self.learning.study), self._store.counts(self.learning.study)
-                found = {
-                    "state": study.state,
-                    "participants": counts.participants,
-                    "skips": counts.skips,
-                    "refusals": counts.refusals,
-                    "strategies": [
-                        dict(zip(("strategy", "kind", "asked", "answered"), row, strict=True))
-                        for row in self._store.strategies(self.learning.study)
-                    ],
-                }
-                self._counted = time.monotonic(), found
-            with self.learning.reading:
-                columns = self.learning.columns
-                lately = columns.answered_at > now() - 5 * _MINUTE
-                active = len(np.unique(columns.participant[lately]))
-                return {**found, "answers": len(columns), "active_participants": active}
+        with self.learning.reading:
+            columns = self.learning.columns
+            active = len(np.unique(columns.participant[columns.answered_at > now() - 5 * _MINUTE]))
+            answers = len(columns)
+        return {**self._sums.value(), "answers": answers, "active_participants": active}
+
+    def _summed(self) -> dict[str, Any]:
+        """Sums over tables."""
+        study, counts = self._store.study(self.learning.study), self._store.counts(self.learning.study)
+        names = ("strategy", "kind", "asked", "answered")
+        rows = self._store.strategies(self.learning.study)
+        return {
+            "state": study.state,
+            "participants": counts.participants,
+            "skips": counts.skips,
+            "refusals": counts.refusals,
+            "strategies": [dict(zip(names, row, strict=True)) for row in rows],
+        }
+
+    def _forecasted(self, target: float) -> dict[str, Any] | None:
+        """How many more answers the wanted error takes, by the questions that were drawn at random."""
+        view = self.learning.view
+        if view is None or view.held_out.n_answers.sum() < _FEW:
+            return None
+        told: Forecast = forecast(view.held_out, target, view.n_learned)
+        numbers = {name: value if math.isfinite(value) else None for name, value in told._asdict().items()}
+        return {"sentence": str(told), **numbers}
 
     def _per_minute(self) -> list[int]:
         with self.learning.reading:
@@ -115,12 +123,3 @@ def _curve(curve: Curve | None) -> list[dict[str, float]]:
         return []
     rows = zip(curve.n_learned.tolist(), curve.n_answers.tolist(), curve.n_wrong.tolist(), strict=True)
     return [{"n": n, "error": wrong / answers, "answers": answers} for n, answers, wrong in rows]
-
-
-def _stopping(view: View | None, target: float) -> dict[str, Any] | None:
-    """How many more answers the wanted error takes, by the questions that were drawn at random."""
-    if view is None or view.held_out.n_answers.sum() < 20:
-        return None
-    told: Forecast = forecast(view.held_out, target, view.n_learned)
-    numbers = {name: value if math.isfinite(value) else None for name, value in told._asdict().items()}
-    return {"sentence": str(told), **numbers}

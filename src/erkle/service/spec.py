@@ -105,9 +105,10 @@ class Checks(_Part):
 
 
 class Skipping(_Part):
-    """Whether a question may be skipped, and the reasons to choose from."""
+    """Whether a question may be skipped, the reasons to choose from, and the share above which somebody has failed."""
 
     allowed: bool = Field(default=True, description="true or false")
+    most: Share = 0.5
     reasons: list[Reason] = Field(
         default=["I do not know these", "I cannot decide", "Something is not shown"],
         max_length=20,

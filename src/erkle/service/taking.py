@@ -14,9 +14,11 @@ from erkle.service.live import Board
 from erkle.service.turns import OUTCOMES, Turn, question_of
 from erkle.store import (
     Acknowledged,
+    Entry,
     Full,
     Issued,
     Kind,
+    Participant,
     Refused,
     Skipped,
     Standing,
@@ -65,20 +67,23 @@ class Reception:
         if not consent:
             return _sent_away(desk, parameters)
 
+        learning = self._engine.learning(study)
+
         def work(transaction: Transaction) -> Turn:
             identity, most = _identity(desk, parameters), desk.settings.limits.participants
             person = transaction.join(study, dict(parameters), identity, most)
-            return self._advance(transaction, study, person.id, None)
+            return self._advance(transaction, learning, person.id, None)
 
         try:
-            return self._told(study, self._store.together(work))
+            return self._told(learning, self._store.together(work))
         except Full:
             return _sent_away(desk, parameters)
 
     def resume(self, study: str, participant: str) -> dict[str, Any]:
         """Go on after the page was loaded again."""
-        turn = self._store.together(lambda transaction: self._advance(transaction, study, participant, None))
-        return self._told(study, turn)
+        learning = self._engine.learning(study)
+        turn = self._store.together(lambda transaction: self._advance(transaction, learning, participant, None))
+        return self._told(learning, turn)
 
     def answer(
         self, study: str, participant: str, token: str, choice: int, response_ms: int | None, client: Any
@@ -118,10 +123,14 @@ class Reception:
         send: Callable[[Transaction], Outcome],
         response_ms: int | None = None,
     ) -> dict[str, Any]:
+        learning = self._learning(study)
+
         def work(transaction: Transaction) -> Turn | Refused:
             outcome = send(transaction)
+            if learning is None and isinstance(outcome, Refused):
+                return outcome
             try:
-                return self._advance(transaction, study, participant, outcome)
+                return self._advance(transaction, learning or self._engine.learning(study), participant, outcome)
             except (Unknown, Problem):
                 # Raised, it would undo that the refusal was kept.
                 if isinstance(outcome, Refused):
@@ -131,48 +140,58 @@ class Reception:
         turn = self._store.together(work)
         if isinstance(turn, Refused):
             raise Problem(409, turn.reason, turn.sentence)
+        assert learning is not None
         if not isinstance(turn.outcome, Refused):
-            self._engine.learning(study).pending.drop(token)
-        return self._told(study, turn, response_ms)
+            learning.pending.drop(token)
+        return self._told(learning, turn, response_ms)
 
-    def _advance(self, transaction: Transaction, study: str, participant: str, outcome: Outcome) -> Turn:
+    def _learning(self, study: str) -> Learning | None:
+        """The learner, found before a transaction begins; None where there is no such study."""
+        try:
+            return self._engine.learning(study)
+        except Unknown:
+            return None
+
+    def _advance(self, transaction: Transaction, learning: Learning, participant: str, outcome: Outcome) -> Turn:
         """Put as many questions as are missing, or see that it is enough."""
-        found, person = transaction.study(study), transaction.participant(study, participant)
-        desk = self.desks.desk(found)
+        found, person = transaction.study(learning.study), transaction.participant(learning.study, participant)
+        desk = self.desks.desk(found, transaction)
         total = desk.settings.limits.per_participant
+        turn = Turn(desk, participant, person.parameters, outcome, [], [], total, total, person.standing)
         if person.standing in OUTCOMES:
-            return Turn(desk, participant, person.parameters, outcome, [], [], total, total, person.standing)
-        if person.standing == Standing.EXCLUDED:
-            raise Problem(409, "excluded", "You cannot take part in this study any more.")
-        ledger = transaction.ledger(study, participant)
+            return turn
+        ledger = transaction.ledger(found.id, participant)
         course = Course.of(ledger, desk.plan.right, now())
-        if course.caught >= desk.settings.checks.fail_after:
-            standing = transaction.finish(study, participant, Standing.FAILED).standing
-            return Turn(desk, participant, person.parameters, outcome, [], [], course.done, total, standing)
-        if found.state != State.OPEN:
+        turn, takes_part = turn._replace(done=course.done), person.standing == Standing.ACTIVE
+        if takes_part and course.caught >= desk.settings.checks.fail_after:
+            return _finished(transaction, found, turn, Standing.FAILED)
+        if not takes_part or found.state != State.OPEN:
             if outcome is not None and not isinstance(outcome, Refused):
-                return Turn(desk, participant, person.parameters, outcome, [], [], course.done, total, person.standing)
-            raise Problem(409, f"study-{found.state}", f"The study is {found.state}; it takes no answers now.")
-        issued = self._issue(transaction, found, desk, participant, ledger, course)
-        still = [entry.issued for entry in course.open] + issued
-        standing = person.standing if still else transaction.finish(study, participant, Standing.COMPLETED).standing
-        return Turn(desk, participant, person.parameters, outcome, still, issued, course.done, total, standing)
+                # What was acknowledged once is acknowledged again, whatever has happened since.
+                return turn
+            raise _stopped(person, found)
+        issued = self._issue(transaction, found, desk, learning, participant, ledger, course)
+        turn = turn._replace(open=[entry.issued for entry in course.open] + issued, issued=issued)
+        return turn if turn.open else _finished(transaction, found, turn, _ending(desk, course))
 
     def _issue(
-        self, transaction: Transaction, study: Study, desk: Desk, participant: str, ledger: Any, course: Course
+        self,
+        transaction: Transaction,
+        study: Study,
+        desk: Desk,
+        learning: Learning,
+        participant: str,
+        ledger: list[Entry],
+        course: Course,
     ) -> list[Issued]:
         limits = desk.settings.limits
         if limits.answers is not None and transaction.last(study.id) >= limits.answers:
             return []
-        queries = next_queries(desk.plan, self._learning(study.id), ledger, course)
+        queries = next_queries(desk.plan, learning, ledger, course)
         return transaction.issue(study.id, participant, queries, limits.lifetime_s) if queries else []
 
-    def _learning(self, study: str) -> Learning:
-        return self._engine.learning(study)
-
-    def _told(self, study: str, turn: Turn, response_ms: int | None = None) -> dict[str, Any]:
+    def _told(self, learning: Learning, turn: Turn, response_ms: int | None = None) -> dict[str, Any]:
         """The turn as JSON; the learner hears of it only now that it is on the disk."""
-        learning = self._learning(study)
         learning.pending.add(turn.issued)
         too_fast = response_ms is not None and response_ms < turn.desk.settings.checks.too_fast_ms
         body = turn.body(too_fast)
@@ -181,6 +200,25 @@ class Reception:
         if isinstance(turn.outcome, Acknowledged):
             learning.heard()
         return body
+
+
+def _finished(transaction: Transaction, study: Study, turn: Turn, standing: Standing) -> Turn:
+    assert turn.participant is not None
+    person = transaction.finish(study.id, turn.participant, standing)
+    return turn._replace(standing=person.standing)
+
+
+def _ending(desk: Desk, course: Course) -> Standing:
+    """How it ends for somebody of whom no more is asked: who has answered nothing has completed nothing."""
+    if course.done == 0:
+        return Standing.SCREENED
+    return Standing.FAILED if course.skipped > desk.settings.skipping.most * course.done else Standing.COMPLETED
+
+
+def _stopped(person: Participant, study: Study) -> Problem:
+    if person.standing == Standing.EXCLUDED:
+        return Problem(409, "excluded", "You cannot take part in this study any more.")
+    return Problem(409, f"study-{study.state}", f"The study is {study.state}; it takes no answers now.")
 
 
 def _sent_away(desk: Desk, parameters: Mapping[str, Any]) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from erkle.store.outside import Json
 from erkle.store.participants import Participant, Standing
 from erkle.store.questions import Issued, Query
 from erkle.store.refusals import Refused
-from erkle.store.studies import Study
+from erkle.store.studies import Object, Study
 
 __all__ = ["HOUR", "Transaction"]
 
@@ -33,6 +33,10 @@ class Transaction:
     def study(self, study: str) -> Study:
         """The study with this id."""
         return studies.get(self._connection, study)
+
+    def objects(self, study: str) -> list[Object]:
+        """What the study asks about."""
+        return studies.objects(self._connection, study)
 
     def join(
         self, study: str, parameters: Json | None = None, identity: str | None = None, most: int | None = None

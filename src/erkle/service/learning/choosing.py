@@ -78,7 +78,7 @@ class Chooser:
         return chosen._replace(strategy=f"random instead of {self._name}: {why}")
 
     def _choose(self, strategy: Strategy, learning: Learning, view: View | None, but: Iterable[Query]) -> Query | None:
-        pending = learning.pending.queries()
+        pending = learning.pending.queries() + learning.since()
         questions = self._questions.without(self._questions.keys([*but]).tolist())
         with self._lock:
             # What is out may be asked of somebody else, too, where there are hardly any questions left.

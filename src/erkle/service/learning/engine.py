@@ -1,9 +1,11 @@
 """The engine: the learners of all studies in this process, and the leases that make one process their owner."""
 
+import logging
 import os
 import secrets
 import socket
 import threading
+import time
 
 from erkle.service.learning.learning import Learning
 from erkle.store import Store
@@ -12,6 +14,8 @@ __all__ = ["Engine"]
 
 # A lease is put off long before it ends, so that a busy machine does not lose one.
 _PUT_OFF = 2.0
+
+log = logging.getLogger("erkle.service")
 
 
 class Engine:
@@ -37,6 +41,7 @@ class Engine:
             found = self._learnings.get(study)
             if found is None or not found.alive:
                 found = self._learnings[study] = Learning(self._store, self._store.study(study), self._name)
+            found.wanted_at = time.monotonic()
             return found
 
     def learnings(self) -> list[Learning]:
@@ -63,4 +68,8 @@ class Engine:
     def _keep(self) -> None:
         while not self._closing.wait(_PUT_OFF):
             for learning in self.learnings():
-                learning.put_off()
+                try:
+                    learning.put_off()
+                except Exception:
+                    # Whatever it is: the other leases must be put off all the same.
+                    log.exception("a lease could not be put off")

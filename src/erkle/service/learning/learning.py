@@ -24,6 +24,8 @@ from erkle.store import Answer, NotAllowed, Store, StoreError, Study, Unknown
 
 __all__ = ["Learning"]
 
+Query = tuple[int, int, int]
+
 LEASE = 6.0
 _PAGE = 500
 # Answers that come within this time are learned together: one look at the log for all of them.
@@ -31,7 +33,12 @@ _TOGETHER = 0.01
 # How often to look for news that nobody tells of, at first and after a while without any.
 _SOON, _LATE = 0.25, 2.0
 # Seconds between two snapshots, at least, and how many times what one takes.
-_SNAPSHOT, _SHARE = 15.0, 50.0
+_SNAPSHOT, _SHARE = 5.0, 100.0
+# Answers that the view does not know yet, and that are not asked again.
+_RECENT = 2000
+# Seconds without news, and without anybody who wants to know, after which a learner ends.
+_IDLE = 900.0
+_AFTER_FAILURE = 5.0
 # Who wants the kernel of all answers waits so many seconds for it at most.
 _PATIENCE = 60.0
 
@@ -61,13 +68,13 @@ class Learning:
         self.reading, self._folding = threading.Lock(), threading.Lock()
         self.pending = Pending()
         self._store, self._process = store, process
-        self._roster = study.roster
+        self._roster = self._published = study.roster
         self._fold: Fold | None = None
         self._fence: int | None = None
         self._heard, self._stopping = threading.Event(), threading.Event()
         self._saved_at, self._save_takes, self._saved = -math.inf, 0.0, 0
         self._lease_due = self._look_due = self._watch_due = 0.0
-        self._quiet = 0
+        self._quiet_since = self.wanted_at = time.monotonic()
         self._thread = threading.Thread(target=self._run, name=f"erkle-learner-{study.id}", daemon=True)
         self._thread.start()
 
@@ -90,8 +97,17 @@ class Learning:
         if self.owns:
             try:
                 self.owns = self._store.renew(self.study, self._process, LEASE) is not None
-            except (StoreError, Unknown) as trouble:
+            except StoreError as trouble:
+                # It may be another's soon; its fence keeps this one from harm.
                 log.warning("a lease could not be put off", extra={"trouble": str(trouble)})
+
+    def since(self) -> list[Query]:
+        """Questions that were answered, and that the view does not know of yet: many, where another process learns."""
+        with self.reading:
+            known = self.view.sequence if self.view is not None else 0
+            T = self.columns.triplets(slice(max(known, len(self.columns) - _RECENT), None))
+            queries: list[Query] = list(map(tuple, T.tolist()))
+        return queries
 
     def kernel_npz(self) -> bytes:
         """The kernel as a file, of all answers that were in the log when it was asked for."""
@@ -108,23 +124,23 @@ class Learning:
     def _whole(self) -> Iterator[Fold]:
         """A fold of the whole log: the learner's own, when it has come so far, or, where another process learns, one
         made for this from the last snapshot; both are the same to the last bit."""
-        last = self._store.last(self.study)
+        roster, last = self._store.study(self.study).roster, self._store.last(self.study)
         until = time.monotonic() + _PATIENCE
-        while self.alive and not self._has_learned(last) and time.monotonic() < until:
+        while self.alive and self._is_on_the_way(roster, last) and time.monotonic() < until:
             self.heard()
             time.sleep(0.02)
         with self._folding:
-            own = self._fold if self.owns else None
+            own = self._fold if self.owns and self._roster == roster else None
             fold = own if own is not None and own.sequence >= last else self._made(last)
             if fold.learner.n_triplets_seen_ == 0:
                 raise NotAllowed("Nothing has been learned of this study yet; wait for answers.")
             yield fold
 
-    def _has_learned(self, sequence: int) -> bool:
-        """Whether there is nothing to wait for."""
+    def _is_on_the_way(self, roster: int, last: int) -> bool:
+        """Whether the learner's own fold will come there; for that of another process nobody waits."""
         if not self.owns:
-            return self._lease_due > 0.0
-        return self._fold is not None and self._fold.sequence >= sequence
+            return self._lease_due == 0.0
+        return self._fold is None or self._roster != roster or self._fold.sequence < last
 
     def _made(self, last: int) -> Fold:
         fold = self._restored() or Fold(self.n_objects)
@@ -149,8 +165,6 @@ class Learning:
                 self._look()
         except Unknown:
             log.info("a study has been deleted; its learner ends")
-        except Exception:
-            log.exception("a learner has ended; it begins anew when it is next needed")
         finally:
             self._stopping.set()
             self._end()
@@ -168,22 +182,30 @@ class Learning:
             log.warning("the learner waits for the database", extra={"trouble": str(trouble)})
             self._stopping.wait(1.0)
             return
-        if not news:
-            self._quiet += 1
-            self._heard.wait(_SOON if self._quiet < 100 else _LATE)
-        else:
-            self._quiet = 0
+        except Exception:
+            log.exception("the learner has failed, and begins anew")
+            self._fold = None
+            self._stopping.wait(_AFTER_FAILURE)
+            return
+        if news:
+            self._quiet_since = time.monotonic()
             self._stopping.wait(_TOGETHER)
+        else:
+            quiet = time.monotonic() - self._quiet_since
+            self._heard.wait(_SOON if quiet < 100 * _SOON else _LATE)
+            if quiet > _IDLE and time.monotonic() - self.wanted_at > _IDLE:
+                # It begins again, from its snapshot, when somebody wants it.
+                self._stopping.set()
         self._heard.clear()
 
     def _follow_roster(self) -> None:
-        if time.monotonic() < self._look_due and not self._heard.is_set():
+        if time.monotonic() < self._look_due:
             return
         roster = self._store.study(self.study).roster
         self._look_due = time.monotonic() + _SOON
         if roster != self._roster:
             # Somebody was excluded or included again: learn anew, while the old view stands.
-            self._roster, self._fold = roster, None
+            self._roster, self._fold, self._saved = roster, None, 0
 
     def _seek_lease(self) -> None:
         if not self.owns:
@@ -200,9 +222,9 @@ class Learning:
         page = self._page(self._fold.sequence)
         with self._folding:
             self._fold.learn(page)
-        self._note(page, self._fold.sequence)
-        if page or self.view is None:
+        if page or self._is_news(self._fold):
             self._publish(self._fold)
+        self._note(page, self._fold.sequence)
         self.ready = self.ready or len(page) < _PAGE
         self._keep(self._fold)
         return bool(page)
@@ -215,7 +237,7 @@ class Learning:
             begun = time.monotonic()
             fold = self._restored()
             self._watch_due = time.monotonic() + max(_LATE, _SHARE * (time.monotonic() - begun))
-            if fold is not None and (self.view is None or fold.sequence > self.view.sequence):
+            if fold is not None and self._is_news(fold):
                 self._publish(fold)
                 self.ready = True
         return bool(page)
@@ -225,14 +247,22 @@ class Learning:
 
     def _note(self, page: list[Answer], last: int) -> None:
         """Columns know every answer up to the last once, even where the fold has come from a snapshot or anew."""
+        # Those that another process has asked, too.
+        self.pending.drop(*(answer.token for answer in page))
         with self.reading:
             if page and page[0].sequence == self.columns.sequence + 1:
                 self.columns.add(page)
             while self.columns.sequence < last and (missing := self._page(self.columns.sequence)):
                 self.columns.add(answer for answer in missing if answer.sequence <= last)
 
+    def _is_news(self, fold: Fold) -> bool:
+        """Whether nothing like it has been published."""
+        return self.view is None or fold.sequence > self.view.sequence or self._published != self._roster
+
     def _publish(self, fold: Fold) -> None:
-        self.view = View.of(fold.learner, fold.sequence, fold.held_out)
+        """Show what is known, unless it is on its way to where the view has been."""
+        if self.view is None or fold.sequence >= self.view.sequence:
+            self.view, self._published = View.of(fold.learner, fold.sequence, fold.held_out), self._roster
 
     def _restored(self) -> Fold | None:
         for snapshot in self._store.snapshots(self.study):

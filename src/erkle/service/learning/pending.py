@@ -25,10 +25,11 @@ class Pending:
             for each in issued:
                 self._out[each.token] = (each.head, each.o1, each.o2), each.expires_at
 
-    def drop(self, token: str) -> None:
-        """It has been answered, or never will be."""
+    def drop(self, *tokens: str) -> None:
+        """They have been answered, or never will be."""
         with self._lock:
-            self._out.pop(token, None)
+            for token in tokens:
+                self._out.pop(token, None)
 
     def queries(self) -> list[Query]:
         """Those that may still be answered."""

@@ -10,11 +10,11 @@ from fastapi import APIRouter, Query, Request
 from fastapi.responses import StreamingResponse
 from pydantic import BaseModel, ConfigDict, JsonValue
 
-from erkle.service import people
+from erkle.service import people, sessions
 from erkle.service.dependencies import EngineDep, StoreDep, StudyDep
 from erkle.service.errors import problems
 from erkle.service.taking import Reception
-from erkle.store import Study
+from erkle.store import Store, Study, Unknown
 
 __all__ = ["router"]
 
@@ -150,9 +150,9 @@ def live(request: Request, study: StudyDep, engine: EngineDep) -> LiveOut:
 
 
 @router.get("/events", response_class=StreamingResponse)
-async def events(request: Request, study: StudyDep) -> StreamingResponse:
+async def events(request: Request, study: StudyDep, store: StoreDep) -> StreamingResponse:
     """The same as server-sent events, at most two a second, and only when something has changed."""
-    return StreamingResponse(_events(request, study), media_type="text/event-stream")
+    return StreamingResponse(_events(request, store, study), media_type="text/event-stream")
 
 
 @router.get("/participants")
@@ -193,10 +193,12 @@ def _live(request: Request, study: Study) -> dict[str, Any]:
     return reception.board(study.id).live(reception.desks.desk(study).settings.target_error)
 
 
-async def _events(request: Request, study: Study) -> AsyncIterator[str]:
+async def _events(request: Request, store: Store, study: Study) -> AsyncIterator[str]:
     sent, quiet = "", 0.0
     while not await request.is_disconnected():
-        text = json.dumps(await run_sync(_live, request, study), separators=(",", ":"))
+        text = await run_sync(_seen, request, store, study)
+        if text is None:
+            return
         if text != sent:
             sent, quiet = text, 0.0
             yield f"event: live\ndata: {text}\n\n"
@@ -205,3 +207,13 @@ async def _events(request: Request, study: Study) -> AsyncIterator[str]:
             yield ": still here\n\n"
         await asyncio.sleep(_LOOK)
         quiet += _LOOK
+
+
+def _seen(request: Request, store: Store, study: Study) -> str | None:
+    """What is to be seen now; None when the study has been deleted, or whoever watches has signed out."""
+    if sessions.found(store, request.cookies.get(sessions.COOKIE, "")) is None:
+        return None
+    try:
+        return json.dumps(_live(request, study), separators=(",", ":"))
+    except Unknown:
+        return None
