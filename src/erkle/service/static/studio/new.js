@@ -7,7 +7,6 @@ import { SettingsForm, reveal } from "./form/settings-form.js";
 import { DEFAULTS } from "./form/settings.js";
 import { send, upload } from "./server.js";
 import { top } from "./top.js";
-import { roundPerCent } from "./wording.js";
 
 await top();
 
@@ -74,6 +73,7 @@ page.addEventListener("submit", async (event) => {
     const left = form.complain(error.message);
     trouble.replaceChildren(...left.map((line) => el("p", {}, line)));
     trouble.hidden = left.length === 0;
+    if (left.length) trouble.scrollIntoView({ block: "center" });
     progress.hidden = true;
     create.disabled = false;
   }
@@ -87,7 +87,7 @@ async function make(title, settings) {
   for (const file of files) body.append("files", file);
   progress.hidden = false;
   return upload("/api/studies/upload", body, (share) => {
-    bar.style.width = roundPerCent(share).replace(" ", "");
+    bar.style.width = `${100 * share}%`;
     progress.setAttribute("aria-valuenow", Math.round(100 * share));
   });
 }

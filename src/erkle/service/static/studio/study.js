@@ -90,7 +90,8 @@ function open(study, objects) {
     errors.update(live.curves, live.stopping?.target ?? study.settings.target_error);
     pace.update(live.per_minute);
     strategies.update(live.strategies);
-    stopping.textContent = live.stopping?.sentence ?? "How many answers are needed is estimated once there are some.";
+    const sentence = live.stopping?.sentence ?? "How many answers are needed is estimated once there are some.";
+    stopping.textContent = sentence.replaceAll(" %", "\u00a0%");
     chosen.textContent = live.answers && live.learner?.chosen ? `Learned with ${live.learner.chosen}.` : "";
     if (live.answers !== answers) tables();
     answers = live.answers;

@@ -8,9 +8,10 @@ export const count = (n) => whole.format(n);
 /** "3 answers", "1 answer". */
 export const some = (n, one, more = `${one}s`) => `${count(n)} ${n === 1 ? one : more}`;
 
-export const perCent = (share) => (share === null || share === undefined ? "–" : `${tenth.format(100 * share)} %`);
+/** A share in per cent; the sign never stands alone on a line. */
+export const perCent = (share) => (share === null || share === undefined ? "–" : `${tenth.format(100 * share)}\u00a0%`);
 
-export const roundPerCent = (share) => (share === null || share === undefined ? "–" : `${Math.round(100 * share)} %`);
+export const roundPerCent = (share) => (share === null || share === undefined ? "–" : `${Math.round(100 * share)}\u00a0%`);
 
 export const seconds = (ms) => (ms === null || ms === undefined ? "–" : `${tenth.format(ms / 1000)} s`);
 

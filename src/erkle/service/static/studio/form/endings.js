@@ -12,8 +12,8 @@ const KINDS = [
 const HINTS = [
   ["Prolific", "https://app.prolific.com/submissions/complete?cc=CODE"],
   ["SONA", "https://SCHOOL.sona-systems.com/webstudy_credit.aspx?experiment_id=…&credit_token=…&survey_code=…"],
-  ["MTurk", "leave the address empty: workers paste the code into the HIT"],
 ];
+const MTURK = "leave the address empty; workers paste the code into the HIT.";
 
 export function endings(given) {
   const fields = new Map();
@@ -30,6 +30,7 @@ export function endings(given) {
     return el("fieldset", { class: "ending" }, el("legend", { class: "label" }, title), code.node, url.node);
   });
   const hints = HINTS.map(([who, how]) => el("li", {}, el("strong", {}, `${who}: `), el("code", {}, how)));
+  hints.push(el("li", {}, el("strong", {}, "MTurk: "), MTURK));
   const node = el("div", { class: "stack" }, blocks, el("ul", { class: "hint plain" }, hints));
   const value = (kind, part) => fields.get(`endings.${kind}.${part}`).input.value.trim();
   const read = () =>
