@@ -7,6 +7,8 @@ import urllib.request
 import numpy as np
 import pytest
 
+from erkle.service.learning import View
+from erkle.service.live import _plane
 from erkle.store import Imported, Kind, State
 from people import settings
 
@@ -73,6 +75,16 @@ def test_the_map_says_what_people_said_and_does_not_jump(researcher, store, watc
     store.import_answers(watched, answers(20, seed=5))
     after = np.array(live_when(researcher, watched, 420)["map"]["points"])
     assert 0 < np.linalg.norm(after - before) / np.linalg.norm(before) < 0.3
+
+
+def test_axes_that_are_almost_as_long_do_not_change_places():
+    shape = np.random.default_rng(0).normal(size=(30, 3)) @ np.diag([2.0, 1.0, 1.0])
+    views = [View(1, 1, shape * scale, np.zeros(30), 1.0, *[None] * 6) for scale in ([1, 1.02, 0.98], [1, 0.98, 1.02])]
+    before = _plane(views[0], None)
+    assert np.linalg.norm(_plane(views[1], before) - before) < 0.1 * np.linalg.norm(before)
+    # What is much longer is shown, whatever was before.
+    after = _plane(views[0]._replace(places=shape * [1, 0.2, 2]), before)
+    assert np.linalg.norm(after - before) > 0.3 * np.linalg.norm(before)
 
 
 def test_events_come_when_something_has_changed(serve, tmp_path):

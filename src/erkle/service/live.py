@@ -21,6 +21,10 @@ _MINUTE = 60_000_000
 _N_MINUTES = 30
 # Held-out answers below which nothing is forecast.
 _FEW = 20
+# By how much of the longest axis another must be longer than one that was shown, to be shown in its place.
+_INERTIA = 0.15
+
+Floats = NDArray[np.float64]
 
 
 class Board:
@@ -109,13 +113,23 @@ class Board:
         return counts
 
 
-def _plane(view: View, before: NDArray[np.float64] | None) -> NDArray[np.float64]:
-    """The two longest axes, of mean length 1, turned onto the map before."""
-    X = principal(view.places)[:, :2]
-    X = np.pad(X, ((0, 0), (0, 2 - X.shape[1])))
-    size = math.sqrt(float((X**2).sum(axis=1).mean()))
-    X = X / size if size > 0.0 else X
-    return X if before is None or before.shape != X.shape else align(X, before)
+def _plane(view: View, before: Floats | None) -> Floats:
+    """The map in the plane, of mean length 1, that shows most of it; of two as good, the one that was shown before."""
+    X = view.places - view.places.mean(axis=0)
+    X = np.pad(X, ((0, 0), (0, max(0, 2 - X.shape[1]))))
+    if before is not None and before.shape != (len(X), 2):
+        before = None
+    variances = X.T @ X
+    if before is not None:
+        # Axes that are almost as long change places from answer to answer: those shown before count for more.
+        axes, strengths, _ = np.linalg.svd(X.T @ before)
+        axes = axes[:, :2][:, strengths > 0.0]
+        variances += _INERTIA * np.linalg.norm(variances, 2) * axes @ axes.T
+    _, vectors = np.linalg.eigh(variances)
+    Y = X @ vectors[:, :-3:-1]
+    size = math.sqrt(float((Y**2).sum(axis=1).mean()))
+    Y = Y / size if size > 0.0 else Y
+    return principal(Y) if before is None else align(Y, before)
 
 
 def _curve(curve: Curve | None) -> list[dict[str, float]]:
