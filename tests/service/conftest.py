@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import socket
 import subprocess
 import sys
@@ -137,6 +138,7 @@ def serve(tmp_path):
             server.process.wait(20)
         except subprocess.TimeoutExpired:
             server.process.kill()
+            server.process.wait()
 
 
 @pytest.fixture
@@ -162,3 +164,40 @@ def _await(server, seconds=60):
         except (urllib.error.URLError, OSError):
             time.sleep(0.05)
     raise AssertionError(f"The server did not answer: {server.log.read_text()[-3000:]}")
+
+
+@pytest.fixture(scope="session")
+def chromium():
+    """A real browser."""
+    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    program = shutil.which("chromium") or shutil.which("google-chrome")
+    if program is None:
+        pytest.skip("there is no chromium on this machine")
+    with playwright.sync_playwright() as started:
+        browser = started.chromium.launch(executable_path=program, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def visiting(chromium):
+    """Browsers of different people: ``visiting(url)`` gives a page; in the end nothing may have gone wrong in any."""
+    contexts, complaints = [], []
+
+    def told(message):
+        if "Content Security Policy" in message.text:
+            complaints.append(message.text)
+
+    def visiting(url, **options):
+        context = chromium.new_context(base_url=url, **{"viewport": {"width": 1280, "height": 800}, **options})
+        contexts.append(context)
+        page = context.new_page()
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.on("console", told)
+        page.set_default_timeout(15_000)
+        return page
+
+    yield visiting
+    for context in contexts:
+        context.close()
+    assert not complaints

@@ -1,7 +1,7 @@
 """Researchers in a real browser: set up, create, open, watch, exclude, leave and come back. No page ever complains."""
 
 import re
-import shutil
+from functools import partial
 
 import pytest
 from PIL import Image
@@ -13,44 +13,15 @@ from people import PASSWORD, THINGS
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 expect = playwright.expect
-CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no chromium on this machine")
 
 SHADES = ["black", "dim grey", "grey", "silver", "white"]
 HOSTILE = "<img src=x onerror=document.title='broken'>"
 
 
-@pytest.fixture(scope="module")
-def chromium():
-    """A real browser."""
-    with playwright.sync_playwright() as started:
-        browser = started.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield browser
-        browser.close()
-
-
 @pytest.fixture
-def visitor(chromium, server):
-    """Browsers of different people: ``visitor()`` gives a page; in the end nothing may have gone wrong in any."""
-    contexts, complaints = [], []
-
-    def told(message):
-        if "Content Security Policy" in message.text:
-            complaints.append(message.text)
-
-    def visitor():
-        context = chromium.new_context(base_url=server.url, viewport={"width": 1280, "height": 900})
-        contexts.append(context)
-        page = context.new_page()
-        page.on("pageerror", lambda error: complaints.append(str(error)))
-        page.on("console", told)
-        page.set_default_timeout(15_000)
-        return page
-
-    yield visitor
-    for context in contexts:
-        context.close()
-    assert not complaints
+def visitor(visiting, server):
+    """Another person's page: ``visitor()``."""
+    return partial(visiting, server.url)
 
 
 @pytest.fixture

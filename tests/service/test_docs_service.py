@@ -1,10 +1,8 @@
 """The pages about the service say what it does: every setting, column and variable is there, and the examples run."""
 
 import re
-import shutil
 from pathlib import Path
 
-import pytest
 import yaml
 
 from erkle.client import Client
@@ -76,29 +74,22 @@ def test_the_examples_in_python_run(serve, tmp_path, monkeypatch, capsys):
     assert (tmp_path / "answers.csv").read_text().startswith("head,left,right,winner,loser")
 
 
-def test_the_page_in_javascript_takes_part_and_survives_a_reload(serve):
-    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    chromium = shutil.which("chromium") or shutil.which("google-chrome")
-    if chromium is None:
-        pytest.skip("there is no chromium on this machine")
+def test_the_page_in_javascript_takes_part_and_survives_a_reload(serve, visiting):
     server = serve()
     study = prepared(server)
     [html] = blocks("own-front-end.md", "html")
-    with playwright.sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
-        tab = browser.new_page()
-        tab.route("**/own", lambda route: route.fulfill(body=placed(html, server, study), content_type="text/html"))
-        tab.goto(f"{server.url}/own")
-        # Clicks while an answer is on its way do nothing.
-        for press in range(400):
-            if not tab.locator("#left").is_visible():
-                break
-            tab.locator("#left").click()
-            tab.wait_for_timeout(50)
-            if press == 2:
-                tab.reload()
-        playwright.expect(tab.locator("body")).to_have_text("Thank you. Your code: DONE")
-        browser.close()
+    tab = visiting(server.url)
+    tab.route("**/own", lambda route: route.fulfill(body=placed(html, server, study), content_type="text/html"))
+    tab.goto("/own")
+    # Clicks while an answer is on its way do nothing.
+    for press in range(400):
+        if not tab.locator("#left").is_visible():
+            break
+        tab.locator("#left").click()
+        tab.wait_for_timeout(50)
+        if press == 2:
+            tab.reload()
+    tab.get_by_text("Thank you. Your code: DONE").wait_for()
 
 
 def placed(example, server, study):

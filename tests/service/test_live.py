@@ -113,6 +113,15 @@ def test_events_come_when_something_has_changed(serve, tmp_path):
             # Who has signed out sees no more.
             store.close_session(cookie.partition("=")[2])
             assert all(b'"answers":30' in line for line in stream if line.startswith(b"data: "))
+        with urllib.request.urlopen(login) as answer:
+            events.add_header("Cookie", answer.headers["set-cookie"].partition(";")[0])
+        with urllib.request.urlopen(events, timeout=20) as stream:
+            next_live(stream)
+            # Nor does a server wait for those who watch when it is asked to end.
+            server.process.terminate()
+            stream.read()
+        server.process.wait(20)
+        assert '"level": "error"' not in server.log.read_text()
 
 
 def next_live(stream):

@@ -13,6 +13,7 @@ from erkle.service import documentation, errors, routes
 from erkle.service.addressing import Addressing
 from erkle.service.bodies import BodyLimit
 from erkle.service.configuration import Configuration
+from erkle.service.ending import Ending
 from erkle.service.headers import Headers
 from erkle.service.limits import Limits
 from erkle.service.logs import log_as_json
@@ -78,6 +79,7 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     configuration: Configuration = app.state.configuration
     # Whoever else has an account on the machine does not need to read who took part.
     configuration.data.mkdir(mode=0o700, parents=True, exist_ok=True)
+    app.state.ending = Ending()
     app.state.hashing = CapacityLimiter(_HASHING_AT_ONCE)
     store = app.state.store = await run_sync(Store, configuration.place)
     try:

@@ -195,7 +195,7 @@ def _live(request: Request, study: Study) -> dict[str, Any]:
 
 async def _events(request: Request, store: Store, study: Study) -> AsyncIterator[str]:
     sent, quiet = "", 0.0
-    while not await request.is_disconnected():
+    while not (request.app.state.ending.asked.is_set() or await request.is_disconnected()):
         text = await run_sync(_seen, request, store, study)
         if text is None:
             return
