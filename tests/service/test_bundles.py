@@ -254,3 +254,36 @@ def test_nobody_imports_without_signing_in_and_without_the_csrf_token(client, re
     files = {"file": ("bundle.zip", b"PK")}
     assert client.post("/api/import", files=files).status_code == 401
     assert researcher.post("/api/import", files=files, headers={"X-CSRF-Token": "x"}).status_code == 403
+
+
+def test_what_is_too_deep_in_a_bundle_is_cut_and_not_refused(there, whole):
+    deep = {"a": 1}
+    for _ in range(300):
+        deep = {"a": [deep]}
+
+    def first_line(data):
+        line, _, rest = data.partition(b"\n")
+        return json.dumps({**json.loads(line), "client": {"a": deep}}).encode() + b"\n" + rest
+
+    def first_person(data):
+        first, *others = json.loads(data)
+        return json.dumps([{**first, "parameters": {"a": deep}}, *others]).encode()
+
+    data = changed(changed(whole, "answers.jsonl", first_line), "participants.json", first_person)
+    study = imported(there, data)
+    assert len(str(next(iter(there.log(study.id))).client)) < 1000
+    assert len(str(there.participants(study.id)[0].parameters)) < 1000
+
+
+def test_a_bundle_without_objects_enough_is_refused_in_a_sentence(researcher, whole, store):
+    def two(data):
+        return json.dumps(json.loads(data)[:2]).encode()
+
+    def nothing(data):
+        return b""
+
+    data = changed(changed(changed(whole, "objects.json", two), "answers.jsonl", nothing), "skips.jsonl", nothing)
+    data = changed(data, "study.json", with_json(counts={"answers": 0, "participants": 3, "skips": 0}))
+    answer = researcher.post("/api/import", files={"file": ("bundle.zip", data)})
+    assert (answer.status_code, answer.json()["error"]["reason"]) == (422, "invalid")
+    assert "at least 3" in answer.json()["error"]["sentence"]

@@ -126,3 +126,25 @@ def test_answers_that_come_while_an_export_runs_do_not_disturb_it(tmp_path):
         store.answer(asked.token, made.id, late, 1)
         assert len([first, *pieces]) == len(log(store, made.id)) - 1
         store.change_state(made.id, State.CLOSED)
+
+
+def test_odd_parameters_of_links_do_not_make_a_table_that_nobody_can_open(store, researcher, study):
+    ann, *others = (
+        store.join(study, {"PID": f"p{person}", **{f"{person}-{name}": name for name in range(60)}}).id
+        for person in range(5)
+    )
+    for who in (ann, *others):
+        [asked] = store.issue(study, who, [Query(0, 1, 2)])
+        store.answer(asked.token, study, who, 1)
+    rows = table(researcher, study)
+    own = [name for name in rows[0] if name.startswith("parameter.")]
+    assert (len(own), own[0], own[1:]) == (50, "parameter.PID", sorted(own[1:]))
+    for row, each in zip(rows, store.participants(study), strict=True):
+        told = {name.removeprefix("parameter."): int(row[name]) for name in own[1:] if row[name]}
+        assert {"PID": row["parameter.PID"], **told, **json.loads(row["parameters"] or "{}")} == each.parameters
+    lines = [json.loads(line) for line in export(researcher, study, "answers.jsonl").text.splitlines()]
+    assert all(len([name for name in line if name.startswith("parameter.")]) <= 50 for line in lines)
+    # They come back with an import.
+    data = export(researcher, study, "answers.csv").content
+    copy = researcher.post("/api/import/triplets", files={"file": ("a.csv", data)}, data={"title": "Copy"}).json()["id"]
+    assert [len(each.parameters) for each in store.participants(copy)] == [61] * 5

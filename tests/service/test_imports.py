@@ -156,3 +156,11 @@ def test_a_closed_study_takes_no_answers_and_a_strangers_is_not_there(store, res
     answer = researcher.post(f"/api/studies/{study}/import", files=wrong)
     assert answer.status_code == 422
     assert answer.json()["error"]["sentence"].startswith("a.csv, line 2: names 'Mars'")
+
+
+def test_of_a_study_whose_answers_cannot_be_imported_nothing_is_left(here, monkeypatch):
+    given = read_answers(b"head,winner,loser\na,b,c\n", "t.csv")
+    monkeypatch.setattr("erkle.store.importing.append", lambda *_, **__: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        study_of(here, given, "A")
+    assert here.studies() == []

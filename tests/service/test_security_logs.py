@@ -8,9 +8,12 @@ import urllib.request
 import pytest
 from fastapi.testclient import TestClient
 
+from erkle.files import FileError
 from erkle.service import passwords
+from erkle.service.complaints import Complaint, Complaints
+from erkle.service.errors import Problem
 from erkle.service.logs import JsonLines
-from erkle.store import State, Store
+from erkle.store import NotAllowed, State, Store, StoreError, Unknown
 from people import PASSWORD, THINGS, lines, reason, settings
 
 
@@ -115,15 +118,39 @@ def test_what_fails_unexpectedly_is_logged_without_its_words_and_told_to_nobody(
     assert answer.headers["x-content-type-options"] == "nosniff"
 
 
-def test_a_value_that_is_refused_is_logged_without_its_words(app, log):
+@pytest.mark.parametrize("error", [ValueError, UnicodeError, LookupError])
+def test_an_error_that_is_meant_for_nobody_outside_is_a_500_that_pages_try_again(app, log, error):
     def fail():
-        raise ValueError("the password is tomato")
+        raise error("the password is tomato")
 
     app.add_api_route("/fail", fail)
     with TestClient(app) as client:
-        assert client.get("/fail").status_code == 400
-    assert [line["error"] for line in log if line["event"] == "a value was refused"] == ["ValueError"]
-    assert "tomato" not in json.dumps(log)
+        answer = client.get("/fail")
+    assert (answer.status_code, reason(answer)) == (500, "unexpected")
+    assert [line["error"] for line in log if line["event"] == "request"] == [error.__name__]
+    assert "tomato" not in json.dumps(log) + answer.text
+
+
+FORESEEN = [
+    (StoreError("No."), 400, "refused"),
+    (Unknown("No."), 404, "unknown"),
+    (NotAllowed("No."), 409, "not-allowed"),
+    (FileError("No."), 422, "invalid"),
+    (Complaints([Complaint((), "No.")]), 422, "invalid"),
+    (Problem(418, "tea", "No."), 418, "tea"),
+]
+
+
+@pytest.mark.parametrize(("error", "status", "why"), FORESEEN)
+def test_an_error_that_was_foreseen_says_what_is_wrong_with_the_request(app, error, status, why):
+    def fail():
+        raise error
+
+    app.add_api_route("/fail", fail)
+    with TestClient(app) as client:
+        answer = client.get("/fail")
+    assert (answer.status_code, reason(answer)) == (status, why)
+    assert answer.json()["error"]["sentence"] == "No."
 
 
 def test_a_method_and_an_address_that_we_do_not_know_are_not_repeated(client, log):
@@ -134,11 +161,11 @@ def test_a_method_and_an_address_that_we_do_not_know_are_not_repeated(client, lo
 
 
 def test_a_database_that_is_gone_is_unhealthy(client, store, monkeypatch):
-    def gone(token):
+    def gone():
         raise OSError("the disk is gone")
 
     assert client.get("/health").json() == {"status": "ok"}
-    monkeypatch.setattr(store, "session", gone)
+    monkeypatch.setattr(store, "check", gone)
     answer = client.get("/health")
     assert (answer.status_code, reason(answer)) == (503, "database")
     assert "disk" not in answer.text

@@ -3,6 +3,7 @@
 import io
 import json
 import zipfile
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from PIL import Image
@@ -338,3 +339,29 @@ def test_a_study_that_people_take_can_be_deleted(researcher, client, study):
     assert researcher.get(f"/api/studies/{study}/live").status_code == 404
     assert client.get(f"/api/take/{study}").status_code == 404
     assert client.post(f"/api/take/{study}/answer", json=answer).status_code in (404, 409)
+
+
+def test_changes_that_are_sent_at_once_are_all_made(researcher, draft):
+    texts = ["question", "consent", "instructions", "thanks"] * 4
+
+    def change(number):
+        body = {"settings": {"texts": {texts[number]: f"text {number}"}}}
+        return researcher.patch(f"/api/studies/{draft}", json=body).status_code
+
+    with ThreadPoolExecutor(4) as pool:
+        assert set(pool.map(change, range(len(texts)))) == {200}
+    kept = researcher.get(f"/api/studies/{draft}").json()["settings"]["texts"]
+    assert all(kept[name].startswith("text ") for name in texts)
+
+
+def test_a_study_that_is_opened_while_it_is_changed_stays_as_it_was(researcher, store, draft, monkeypatch):
+    revise = store.revise
+
+    def opened_first(study, revision):
+        store.change_state(study, State.OPEN)
+        return revise(study, revision)
+
+    monkeypatch.setattr(store, "revise", opened_first)
+    before = store.study(draft).settings
+    answer = researcher.patch(f"/api/studies/{draft}", json={"settings": {"holdout": 0.5}})
+    assert (answer.status_code, store.study(draft).settings) == (409, before)

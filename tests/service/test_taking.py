@@ -334,3 +334,30 @@ def test_a_preview_is_put_to_nobody(researcher, store, study):
     assert len(questions) >= 3
     assert {question["token"] for question in questions} == {""}
     assert store.counts(study).questions == 0
+
+
+def test_what_is_deep_or_odd_costs_no_answer_and_breaks_no_table(client, store, researcher, study):
+    deep = {"a": 1}
+    for _ in range(450):
+        deep = {"a": [deep]} if len(str(deep)) % 2 else {"a": deep}
+    reply = client.post(f"/api/take/{study}/join", json={"parameters": {"x": deep}, "consent": True})
+    turn, [question, _] = reply.json(), reply.json()["questions"]
+    body = {"participant": turn["participant"], "token": question["token"], "choice": question["left"]["id"]}
+    for client_tells in ({"a": r"\u0000"}, {"a": deep}):
+        # The first of them counts, and the second is the same answer again.
+        sent = client.post(f"/api/take/{study}/answer", json={**body, "client": client_tells})
+        assert sent.status_code == 200, sent.text
+    assert [answer.client for answer in store.log(study)] == [{"a": r"\u0000"}]
+    assert researcher.get(f"/api/studies/{study}/participants").status_code == 200
+    data = researcher.get(f"/api/studies/{study}/export/bundle.zip").content
+    sent = researcher.post("/api/import", files={"file": ("bundle.zip", data)})
+    assert sent.status_code == 201, sent.text
+
+
+def test_when_the_database_file_is_removed_nothing_is_acknowledged_and_the_health_says_so(client, configuration, study):
+    somebody = Somebody(client, study)
+    somebody.answer()
+    (configuration.data / "erkle.db").unlink()
+    reply = somebody.send()
+    assert (reply.status_code, reply.json()["error"]["reason"]) == (503, "database")
+    assert client.get("/health").status_code == 503

@@ -2,7 +2,18 @@
 
 import pytest
 
-from erkle.store import Acknowledged, Kind, NotAllowed, Query, Reason, Refused, Skipped, Standing, State, StoreError
+from erkle.store import (
+    ASKED,
+    Acknowledged,
+    NotAllowed,
+    Query,
+    Reason,
+    Refused,
+    Skipped,
+    Standing,
+    State,
+    StoreError,
+)
 
 
 def test_an_answer_counts_once_and_its_repetition_gets_the_same_acknowledgement(opened):
@@ -98,12 +109,12 @@ def test_a_skipped_question_stays_skipped_and_an_answered_one_answered(opened):
 def test_the_log_tells_everything_and_can_be_read_in_pieces(opened, monkeypatch):
     monkeypatch.setattr("erkle.store.store._PAGE", 2)
     store, study, ann = opened
-    queries = [Query(0, 1, 2, left=2, kind=kind, strategy="information gain") for kind in Kind]
+    queries = [Query(0, 1, 2, left=2, kind=kind, strategy="information gain") for kind in ASKED]
     for asked in store.issue(study, ann, queries):
         opened.answer(asked, response_ms=700, client={"keys": True})
     log = list(store.log(study))
     assert [a.sequence for a in log] == [1, 2, 3, 4, 5]
-    assert [a.kind for a in log] == list(Kind)
+    assert [a.kind for a in log] == list(ASKED)
     assert {(a.participant, a.left, a.strategy, a.response_ms) for a in log} == {(ann, 2, "information gain", 700)}
     assert all(a.client == {"keys": True} and not a.excluded for a in log)
     for after in range(6):

@@ -14,7 +14,7 @@ from alembic.runtime.migration import MigrationContext
 from sqlalchemy import inspect, text
 from sqlalchemy.exc import DBAPIError
 
-from erkle.store import Store, StoreError
+from erkle.store import Store, StoreError, Unavailable
 from erkle.store.database import Database
 from erkle.store.migrating import VERSION_TABLE
 from erkle.store.schema import metadata
@@ -161,6 +161,33 @@ def test_a_full_disk_gets_a_sentence_and_what_was_acknowledged_stays(tmp_path):
         with pytest.raises(StoreError, match="the disk is full; free some space"):
             store.create_study("B", [str(number) for number in range(10_000)])
         assert store.studies() == [study]
+
+
+@pytest.mark.parametrize("deed", ["removed", "replaced", "renamed"])
+def test_nothing_is_acknowledged_that_would_go_to_a_file_that_was_removed_or_replaced(tmp_path, deed):
+    path = tmp_path / "answers.db"
+    with Store(path) as store:
+        study = store.create_study("A", ["a", "b", "c"]).id
+        store.check()
+        if deed == "replaced":
+            shutil.copy(path, tmp_path / "copy.db")
+            (tmp_path / "copy.db").replace(path)
+        elif deed == "renamed":
+            path.rename(tmp_path / "elsewhere.db")
+        else:
+            path.unlink()
+        for deed_of_the_store in (store.check, lambda: store.create_study("B", ["a", "b", "c"])):
+            with pytest.raises(Unavailable, match="was removed or replaced while it was in use"):
+                deed_of_the_store()
+        # What there was can still be read, and exported.
+        assert [each.id for each in store.studies()] == [study]
+        with ThreadPoolExecutor(4) as pool:
+            for read in [pool.submit(store.studies) for _ in range(20)]:
+                assert read.exception() is None or isinstance(read.exception(), Unavailable)
+        assert path.exists() == (deed == "replaced")
+        if deed == "renamed":
+            (tmp_path / "elsewhere.db").rename(path)
+            assert store.create_study("B", ["a", "b", "c"]).title == "B"
 
 
 def test_a_damaged_file_gets_a_sentence(tmp_path):

@@ -1,6 +1,7 @@
 """Studies are edited, deleted as a whole, filled from elsewhere, and have media."""
 
 import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from sqlalchemy import text
@@ -14,6 +15,7 @@ from erkle.store import (
     Object,
     Person,
     Query,
+    Reason,
     Skip,
     Standing,
     State,
@@ -246,13 +248,67 @@ def test_strategies_tell_how_often_each_has_asked_and_was_answered(opened):
 
 
 def test_refusals_are_kept_up_to_a_number_for_each_study(opened, monkeypatch):
-    monkeypatch.setattr("erkle.store.refusals._MOST", 3)
+    monkeypatch.setattr("erkle.store.refusals._MOST", 6)
     store, study, ann = opened
     other = store.create_study("Other", list("ABC")).id
     for of in (study, other, "no-study"):
         for _ in range(5):
             assert store.answer("never-asked", of, ann, 1).sentence
     assert [len(store.refusals(of)) for of in (study, other, None)] == [3, 3, 3]
+
+
+def test_forged_tokens_of_strangers_crowd_out_no_second_answers(opened, monkeypatch):
+    monkeypatch.setattr("erkle.store.refusals._MOST", 6)
+    store, study, ann = opened
+    [asked] = opened.ask()
+    opened.answer(asked, choice=1)
+    for _ in range(9):
+        assert store.answer("never-asked", study, ann, 1).sentence
+        assert store.answer(asked.token, study, "somebody-else", 1).sentence
+    for _ in range(9):
+        assert opened.answer(asked, choice=2).sentence
+    reasons = [refusal.reason for refusal in store.refusals(study)]
+    assert reasons[:3] == [Reason.ANSWERED] * 3
+    assert (len(reasons), Reason.ANSWERED in reasons[3:]) == (6, False)
+
+
+def test_changes_that_are_made_at_once_are_all_made(opened):
+    store, study, _ = opened
+
+    def add(name):
+        def revision(now, objects):
+            assert [thing.name for thing in objects] == list("ABCDE")
+            return None, {**now.settings, name: True}
+
+        return store.revise(study, revision)
+
+    names = [f"n{number}" for number in range(40)]
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(add, names))
+    assert store.study(study).settings == dict.fromkeys(names, True)
+
+
+def test_a_revision_that_fails_changes_nothing(opened):
+    store, study, _ = opened
+    before = store.study(study)
+
+    def fails(now, objects):
+        raise LookupError("no")
+
+    with pytest.raises(LookupError):
+        store.revise(study, fails)
+    with pytest.raises(StoreError):
+        store.revise(study, lambda now, objects: ("", {"a": 1}))
+    assert store.study(study) == before
+
+
+def test_a_study_of_answers_from_elsewhere_is_there_with_them_or_not_at_all(store):
+    made = store.create_study("A", list("ABC"), answers=[Imported("p", 0, 1, 2), Imported("p", 1, 2, 0)])
+    assert [answer.near for answer in store.log(made.id)] == [1, 2]
+    for wrong in (Imported("", 0, 1, 2), Imported("p", 0, 1, 9), Imported("p", 0, 1, 2, kind=Kind.DAMAGED)):
+        with pytest.raises(ValueError, match=r"\.$"):
+            store.create_study("B", list("ABC"), answers=[Imported("p", 0, 1, 2), wrong])
+    assert [study.title for study in store.studies()] == ["A"]
 
 
 def test_who_has_lost_the_lease_saves_no_snapshot(opened, clock):

@@ -2,7 +2,8 @@
 
 What is learned is a fold of the log, so the bundle has the log and no kernel: the server that imports it folds the same
 answers in the same order to the same kernel. There are no accounts in it, no tokens and no secret ids of participants,
-who are numbered instead. The same study always gives the same bytes.
+who are numbered instead. The same study always gives the same bytes. Answers that are damaged are in it under their
+numbers, and whoever imports it leaves them out.
 """
 
 import json
@@ -10,7 +11,7 @@ import zipfile
 from collections.abc import Iterable, Iterator
 from typing import Any, BinaryIO
 
-from erkle.store import Answer, Medium, Participant, Skip, Standing, Store, Study
+from erkle.store import Answer, Medium, Participant, Skip, Standing, Store, Study, are_objects
 
 __all__ = ["ANSWERS", "FORMAT", "MEDIA", "OBJECTS", "PARTICIPANTS", "SKIPS", "STUDY", "VERSION", "write_bundle"]
 
@@ -28,7 +29,7 @@ def write_bundle(store: Store, study: Study, file: BinaryIO) -> None:
     people = store.participants(study.id)
     numbers = {each.id: number for number, each in enumerate(people)}
     answers = store.log(study.id, limit=last, include_excluded=True)
-    skips = [skip for skip in store.skips(study.id) if skip.participant in numbers]
+    skips = [skip for skip in store.skips(study.id) if skip.participant in numbers and _is_sound(skip, study)]
     media = store.media(study.id)
     counts = {"answers": last, "participants": len(people), "skips": len(skips)}
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -56,6 +57,10 @@ def _answer(answer: Answer, numbers: dict[str, int]) -> Json:
     for name in ("token", "excluded"):
         del values[name]
     return {**values, "participant": numbers[answer.participant], "kind": str(answer.kind)}
+
+
+def _is_sound(skip: Skip, study: Study) -> bool:
+    return are_objects((skip.head, skip.o1, skip.o2), study.n_objects)
 
 
 def _skip(skip: Skip, numbers: dict[str, int]) -> Json:

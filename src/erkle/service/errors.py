@@ -1,7 +1,8 @@
 """Every error of the service has one form: a reason for programs, and a sentence for people.
 
-``{"error": {"reason": "unknown", "sentence": "There is no such study."}}``. What was not expected is told to nobody
-outside; `erkle.service.observing` answers and logs it.
+``{"error": {"reason": "unknown", "sentence": "There is no such study."}}``. Only errors that were foreseen
+say what was wrong with the request. What was not expected, a plain ValueError, too, is told to nobody outside:
+`erkle.service.observing` answers 500 and logs it, and pages try again.
 """
 
 import logging
@@ -12,10 +13,11 @@ from typing import Any
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import FileResponse, JSONResponse
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 
-from erkle.service.logs import frames
+from erkle.files import FileError
+from erkle.service.complaints import Complaints
 from erkle.store import NotAllowed, StoreError, Unavailable, Unknown
 
 __all__ = ["ErrorBody", "ErrorOut", "Problem", "install", "problems", "validation_sentence"]
@@ -86,7 +88,7 @@ def problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
 
 def install(app: FastAPI) -> None:
     """Answer every error in the one form."""
-    for kind in (HTTPException, RequestValidationError, ValueError):
+    for kind in (HTTPException, RequestValidationError, StoreError, FileError, Complaints):
         app.add_exception_handler(kind, _answer)
 
 
@@ -95,8 +97,6 @@ async def _answer(request: Request, error: Exception) -> Response:
     problem = _problem(error)
     if isinstance(error, Unavailable):
         _log.error("the database cannot be used", extra={"trouble": str(error)})
-    elif type(error) is ValueError:
-        _log.warning("a value was refused", extra=frames(error))
     request.scope["erkle.reason"] = problem.reason
     if problem.reason == "not-found" and _is_read_by_a_person(request):
         return FileResponse(_NOTHING, problem.status)
@@ -116,8 +116,6 @@ def _problem(error: Exception) -> Problem:
             return Problem(error.status_code, reason, sentence, headers=error.headers)
         case RequestValidationError():
             return Problem(422, "invalid", validation_sentence(error.errors()))
-        case ValidationError():
-            return Problem(422, "invalid", validation_sentence(error.errors(), body=False))
         case Unknown():
             return Problem(404, "unknown", str(error))
         case NotAllowed():
@@ -128,16 +126,16 @@ def _problem(error: Exception) -> Problem:
         case StoreError():
             return Problem(400, "refused", str(error))
         case _:
-            return Problem(400, "refused", str(error).partition("\n")[0][:500] or "This cannot be done.")
+            return Problem(422, "invalid", str(error))
 
 
-def validation_sentence(errors: Sequence[Any], body: bool = True) -> str:
+def validation_sentence(errors: Sequence[Any]) -> str:
     """The first things that are wrong with a body, in words.
 
     >>> validation_sentence([{"loc": ("body", "limits", "answers"), "msg": "Input should be greater than 0"}])
     'limits.answers: input should be greater than 0.'
     """
-    told = [_told(error["loc"][1:] if body else error["loc"], str(error["msg"])) for error in errors[:3]]
+    told = [_told(error["loc"][1:], str(error["msg"])) for error in errors[:3]]
     more = f" ({len(errors) - 3} more.)" if len(errors) > 3 else ""
     return " ".join(told) + more
 

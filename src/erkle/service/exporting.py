@@ -11,6 +11,7 @@ import html
 import io
 import json
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
@@ -20,7 +21,7 @@ from numpy.typing import NDArray
 
 from erkle.store import Answer, Store, Study
 
-__all__ = ["PARAMETER", "answers_csv", "answers_jsonl", "embedding_csv", "plain", "roster", "safe"]
+__all__ = ["PARAMETER", "PARAMETERS", "answers_csv", "answers_jsonl", "embedding_csv", "plain", "roster", "safe"]
 
 _PARTS = ("head", "left", "right", "winner", "loser")
 _SALMON = (
@@ -28,7 +29,9 @@ _SALMON = (
     *(f"{part}_html" for part in _PARTS), *(f"{part}_filename" for part in _PARTS),
 )  # fmt: skip
 _OURS = ("sequence", "participant", "kind", "strategy", "issued_at", "answered_at", "response_ms", "excluded", "client")
-PARAMETER = "parameter."
+PARAMETER, PARAMETERS = "parameter.", "parameters"
+# Anybody who joins can send parameters of any names; these must not make a table that nobody can open.
+_MOST_PARAMETERS = 50
 # What makes a spreadsheet take a cell for a formula, and the mark itself that keeps it from that.
 _FORMULA = re.compile(r"['=+\-@\t\r]")
 _BATCH = 500
@@ -48,8 +51,7 @@ _NOBODY = Member(0, "", {})
 def answers_csv(store: Store, study: Study) -> Iterator[str]:
     """The CSV file of a study's answers in pieces, those of excluded participants marked."""
     last, members = store.last(study.id), roster(store, study)
-    parameters = sorted({name for member in members.values() for name in member.parameters})
-    columns = [*_SALMON, *_OURS, *(PARAMETER + name for name in parameters)]
+    columns = [*_SALMON, *_OURS, PARAMETERS, *(PARAMETER + name for name in _common(members))]
     yield from _lines([[safe(name) for name in columns]])
     rows = _rows(store, study, members, last)
     yield from _lines([_cell(row.get(name)) for name in columns] for row in rows)
@@ -102,14 +104,26 @@ def plain(cell: str) -> str:
 
 
 def _rows(store: Store, study: Study, members: Mapping[str, Member], last: int) -> Iterator[dict[str, Any]]:
-    names = [each.name for each in store.objects(study.id)]
+    names, common = [each.name for each in store.objects(study.id)], frozenset(_common(members))
     for answer in store.log(study.id, limit=last, include_excluded=True):
-        yield _row(answer, names, members, study.created_at)
+        member = members.get(answer.participant) or _NOBODY
+        yield {**_row(answer, names, member, study.created_at), **_parameters(member, common)}
 
 
-def _row(answer: Answer, names: Sequence[str], members: Mapping[str, Member], start: int) -> dict[str, Any]:
-    member = members.get(answer.participant) or _NOBODY
-    right = answer.far if answer.left == answer.near else answer.near
+def _common(members: Mapping[str, Member]) -> list[str]:
+    """The parameters that have columns of their own: those that most participants have."""
+    counts = Counter(name for member in members.values() for name in member.parameters)
+    return sorted(counts, key=lambda name: (-counts[name], name))[:_MOST_PARAMETERS]
+
+
+def _parameters(member: Member, common: frozenset[str]) -> dict[str, Any]:
+    own = {PARAMETER + name: value for name, value in member.parameters.items() if name in common}
+    return {PARAMETERS: {name: each for name, each in member.parameters.items() if name not in common}, **own}
+
+
+def _row(answer: Answer, names: Sequence[str], member: Member, start: int) -> dict[str, Any]:
+    # Of a damaged answer nobody knows what stood where.
+    right = {answer.near: answer.far, answer.far: answer.near}.get(answer.left, -1)
     parts = dict(zip(_PARTS, (answer.head, answer.left, right, answer.near, answer.far), strict=True))
     shown = {part: _name(names, number) for part, number in parts.items()}
     return {
@@ -131,7 +145,6 @@ def _row(answer: Answer, names: Sequence[str], members: Mapping[str, Member], st
         "response_ms": answer.response_ms,
         "excluded": answer.excluded,
         "client": answer.client,
-        **{PARAMETER + str(name): value for name, value in member.parameters.items()},
     }
 
 
@@ -140,7 +153,7 @@ def _puid(parameters: Mapping[str, Any], keys: Iterable[str]) -> str:
 
 
 def _name(names: Sequence[str], number: int) -> str:
-    return names[number] if 0 <= number < len(names) else str(number)
+    return names[number] if 0 <= number < len(names) else ""
 
 
 def _iso(at: int) -> str:

@@ -15,9 +15,9 @@ from typing import Any, NamedTuple
 
 from erkle.datasets.studies import has_triples, triples_of
 from erkle.datasets.tables import Table, read_table, text_of
-from erkle.service.exporting import PARAMETER, plain
+from erkle.service.exporting import PARAMETER, PARAMETERS, plain
 from erkle.service.spec import defaults
-from erkle.store import Imported, Kind, Store, Study
+from erkle.store import ASKED, Imported, Kind, Store, Study
 from erkle.triplets import ReadError
 
 __all__ = ["Given", "add_answers", "read_answers", "study_of"]
@@ -75,8 +75,8 @@ class Given(NamedTuple):
 
     def _how(self, row: int) -> dict[str, Any]:
         kind = self._cell(row, "kind") or Kind.CHOSEN
-        if kind not in list(Kind):
-            raise self.table.complaint(row, f"is of the kind {kind[:40]!r}; write one of {', '.join(Kind)}.")
+        if kind not in ASKED:
+            raise self.table.complaint(row, f"is of the kind {kind[:40]!r}; write one of {', '.join(ASKED)}.")
         received, client = _micros(self._cell(row, "answered_at")), _object(self._cell(row, "client"))
         return {
             "kind": Kind(kind),
@@ -89,10 +89,11 @@ class Given(NamedTuple):
         }
 
     def _parameters(self, row: int, parameters: dict[str, str]) -> dict[str, Any]:
-        if not parameters:
-            puid = self._cell(row, "puid")
-            return {"puid": puid} if puid else {}
-        return {name: cell for column, name in parameters.items() if (cell := self._cell(row, column))}
+        own = {name: cell for column, name in parameters.items() if (cell := self._cell(row, column))}
+        found = {**_object(self._cell(row, PARAMETERS)), **own}
+        if not parameters and not found and (puid := self._cell(row, "puid")):
+            return {"puid": puid}
+        return found
 
     def _known(self, row: int, cell: str, number: int | None) -> int:
         if number is None:
@@ -168,9 +169,7 @@ def study_of(store: Store, given: Given, title: str, owner: str | None = None) -
     if len(names) < 3:
         raise ReadError(f"{given.table.name}: names {len(names)} objects; a study needs at least 3.")
     rows = given.rows(names)
-    study = store.create_study(title, names, defaults().model_dump(mode="json"), owner=owner)
-    store.import_answers(study.id, rows)
-    return study
+    return store.create_study(title, names, defaults().model_dump(mode="json"), owner=owner, answers=rows)
 
 
 def _table(data: bytes, first: str, name: str) -> tuple[Table, dict[str, str]]:

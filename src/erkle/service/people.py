@@ -13,7 +13,7 @@ from erkle.store import Kind, Participant, Store
 __all__ = ["disputed", "participants"]
 
 _LEARNED = np.array([kind in LEARNED for kind in KINDS])
-_CATCH, _REPEATED = KINDS.index(Kind.CATCH), KINDS.index(Kind.REPEATED)
+_CATCH, _REPEATED, _DAMAGED = map(KINDS.index, (Kind.CATCH, Kind.REPEATED, Kind.DAMAGED))
 # Answers below which nothing is said of how somebody agrees.
 _FEW = 10
 _AGREES_LITTLE, _CONTRADICTS = 0.6, 0.5
@@ -71,10 +71,12 @@ def _places(columns: Columns) -> dict[str, NDArray[np.int64]]:
 
 
 def _agreement(learning: Learning, columns: Columns) -> NDArray[np.bool_]:
-    """Whether each answer is what the map says now."""
-    if learning.view is None or not len(columns):
-        return np.zeros(len(columns), np.bool_)
-    return np.asarray(learning.view.decision_function(columns.triplets()) > 0.0)
+    """Whether each answer is what the map says now; what is damaged agrees with nothing."""
+    agrees = np.zeros(len(columns), np.bool_)
+    sound = np.flatnonzero(columns.kind != _DAMAGED)
+    if learning.view is not None and len(sound):
+        agrees[sound] = learning.view.decision_function(columns.triplets(sound)) > 0.0
+    return agrees
 
 
 def _chances(learning: Learning, questions: NDArray[np.int64]) -> list[float]:

@@ -1,21 +1,38 @@
 """A bundle of another server becomes a study here: all of it or nothing, and nothing in it is believed.
 
 Settings pass the same checks as those that a researcher writes, media must be of the kinds that are served and have the
-hash of their bytes for a name, and each answer must be about objects that there are, in the order of its number. What
-is packed is read under caps, as every ZIP is.
+hash of their bytes for a name, and each answer must be about objects that there are, in the order of its number; those
+that were damaged where they come from are left out. What participants have sent is cut where it is too deep, and not
+refused. What is packed is read under caps, as every ZIP is.
 """
 
+import json
 from collections.abc import Callable, Iterator
 from hashlib import sha256
-from typing import Any, BinaryIO, NamedTuple, TypeVar
+from typing import Annotated, Any, BinaryIO, NamedTuple, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter
 
 from erkle.files import FileError
 from erkle.service import bundle, media, spec
 from erkle.service.complaints import Complaints
 from erkle.service.uploads import Caps, Files
-from erkle.store import Imported, Kind, Medium, Object, Person, Skip, Standing, State, Store, Study, Whole
+from erkle.store import (
+    ASKED,
+    Imported,
+    Kind,
+    Medium,
+    Object,
+    Person,
+    Skip,
+    Standing,
+    State,
+    Store,
+    Study,
+    Whole,
+    are_objects,
+)
+from erkle.store.outside import cleaned
 
 __all__ = ["import_bundle"]
 
@@ -29,6 +46,10 @@ _MAX = 2**62
 Text = Field(max_length=2000)
 Moment = Field(ge=0, le=_MAX)
 Id = Field(ge=0, le=10_000_000)
+# An id of a damaged answer may be any number.
+Thing = Field(ge=-(2**63), lt=2**63)
+# What somebody else's browser has sent.
+Sent = Annotated[dict[str, Any], BeforeValidator(cleaned)]
 
 
 class _Part(BaseModel):
@@ -58,7 +79,7 @@ class _Object(_Part):
 
 
 class _Participant(_Part):
-    parameters: dict[str, Any]
+    parameters: Sent
     standing: str
     joined_at: int = Moment
     identity: str | None = Field(max_length=500)
@@ -69,14 +90,14 @@ class _Participant(_Part):
 class _Answer(_Part):
     sequence: int = Field(ge=1, le=_MAX)
     participant: int = Id
-    head: int = Id
-    near: int = Id
-    far: int = Id
-    left: int = Id
+    head: int = Thing
+    near: int = Thing
+    far: int = Thing
+    left: int = Thing
     kind: str = Text
     strategy: str = Text
     response_ms: int | None
-    client: dict[str, Any]
+    client: Sent
     issued_at: int = Moment
     answered_at: int = Moment
 
@@ -131,14 +152,14 @@ def import_bundle(store: Store, file: BinaryIO, name: str, owner: str | None = N
 def _read(files: Files, name: str) -> _Bundle:
     if bundle.STUDY not in files.names:
         raise FileError(f"{name}: is no bundle of a study; give one that erkle has exported.")
-    about = _member(files, bundle.STUDY, _Study.model_validate_json)
+    about = _member(files, bundle.STUDY, _Study.model_validate)
     if about.format != bundle.FORMAT:
         raise FileError(f"{name}: is no bundle of a study; give one that erkle has exported.")
     if about.version > bundle.VERSION:
         raise FileError(f"{name}: has version {about.version}, but {bundle.VERSION} is the newest known; update erkle.")
-    things = _member(files, bundle.OBJECTS, _OBJECTS.validate_json)
+    things = _member(files, bundle.OBJECTS, _OBJECTS.validate_python)
     settings = _settings(about, [each.name for each in things])
-    people = _member(files, bundle.PARTICIPANTS, _PARTICIPANTS.validate_json)
+    people = _member(files, bundle.PARTICIPANTS, _PARTICIPANTS.validate_python)
     if len(people) != about.counts.participants or about.state not in list(State):
         raise _damaged(name)
     identities = [each.identity for each in people if each.identity is not None]
@@ -185,15 +206,15 @@ def _answers(files: Files, found: _Bundle, name: str) -> Iterator[Imported]:
     number = 0
     for number, line in enumerate(_lines(files, bundle.ANSWERS), 1):
         where = f"{bundle.ANSWERS}, line {number}"
-        answer = _parsed(where, line, _Answer.model_validate_json)
-        asked = {answer.head, answer.near, answer.far}
+        answer = _parsed(where, line, _Answer.model_validate)
+        if answer.sequence != number or answer.participant >= len(found.participants):
+            raise _damaged(where)
+        if answer.kind == Kind.DAMAGED:
+            continue
         if (
-            answer.sequence != number
-            or answer.participant >= len(found.participants)
-            or len(asked) < 3
-            or max(asked) >= len(found.objects)
-            or answer.left not in (answer.near, answer.far)
-            or answer.kind not in list(Kind)
+            not are_objects((answer.head, answer.near, answer.far), len(found.objects))
+            or answer.left not in (answer.near, answer.far, -1)
+            or answer.kind not in ASKED
         ):
             raise _damaged(where)
         yield _imported(answer)
@@ -205,9 +226,9 @@ def _skips(files: Files, found: _Bundle, name: str) -> Iterator[Skip]:
     number = 0
     for number, line in enumerate(_lines(files, bundle.SKIPS), 1):
         where = f"{bundle.SKIPS}, line {number}"
-        skip = _parsed(where, line, _Skip.model_validate_json)
-        asked = {skip.head, skip.o1, skip.o2}
-        if skip.participant >= len(found.participants) or len(asked) < 3 or max(asked) >= len(found.objects):
+        skip = _parsed(where, line, _Skip.model_validate)
+        sound = are_objects((skip.head, skip.o1, skip.o2), len(found.objects))
+        if skip.participant >= len(found.participants) or not sound:
             raise _damaged(where)
         yield Skip(str(skip.participant), skip.head, skip.o1, skip.o2, skip.reason, skip.skipped_at)
     if number != found.about.counts.skips:
@@ -221,7 +242,8 @@ def _person(participant: _Participant) -> Person:
 
 def _imported(answer: _Answer) -> Imported:
     values = answer.model_dump(exclude={"sequence"})
-    return Imported(**{**values, "participant": str(answer.participant), "kind": Kind(answer.kind)})
+    left = None if answer.left == -1 else answer.left
+    return Imported(**{**values, "participant": str(answer.participant), "kind": Kind(answer.kind), "left": left})
 
 
 def _lines(files: Files, name: str) -> Iterator[bytes]:
@@ -238,16 +260,17 @@ def _lines(files: Files, name: str) -> Iterator[bytes]:
         raise _damaged(name)
 
 
-def _member(files: Files, name: str, parse: Callable[[bytes], T]) -> T:
+def _member(files: Files, name: str, check: Callable[[Any], T]) -> T:
     if name not in files.names:
         raise _damaged(name)
-    return _parsed(name, files.read(name), parse)
+    return _parsed(name, files.read(name), check)
 
 
-def _parsed(where: str, data: bytes, parse: Callable[[bytes], T]) -> T:
+def _parsed(where: str, data: bytes, check: Callable[[Any], T]) -> T:
     try:
-        return parse(data)
-    except (ValidationError, RecursionError):
+        # Not by pydantic, which refuses what is deeper than 200 levels before anybody can cut it.
+        return check(json.loads(data.decode()))
+    except (ValueError, RecursionError):
         raise _damaged(where) from None
 
 

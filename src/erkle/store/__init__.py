@@ -19,7 +19,7 @@ from erkle.store.links import Link, Purpose
 from erkle.store.log import Answer, Counts, Skip
 from erkle.store.media import Medium
 from erkle.store.participants import Participant, Standing
-from erkle.store.questions import Issued, Kind, Query
+from erkle.store.questions import ASKED, Issued, Kind, Query, are_objects
 from erkle.store.refusals import Reason, Refusal, Refused
 from erkle.store.restoring import Person, Whole
 from erkle.store.sessions import Session
@@ -29,6 +29,7 @@ from erkle.store.studies import Object, State, Study
 from erkle.store.transaction import Transaction
 
 __all__ = [
+    "ASKED",
     "Account",
     "Acknowledged",
     "Answer",
@@ -62,4 +63,5 @@ __all__ = [
     "Unavailable",
     "Unknown",
     "Whole",
+    "are_objects",
 ]

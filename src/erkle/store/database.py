@@ -54,8 +54,13 @@ class Database:
         self.engine = _engine(url, self.name)
         # On PostgreSQL transactions that lock several studies could wait for each other for ever.
         self._sharing = Sharing(self.writing) if self.is_sqlite else None
+        # Which file was opened, as the disk knows it.
+        self._opened: tuple[int, int] | None = None
         try:
             self._prepare()
+            if self.is_sqlite:
+                self._opened = self._on_disk()
+                event.listen(self.engine, "do_connect", self._check_before_connecting)
         except BaseException:
             self.engine.dispose()
             raise
@@ -71,6 +76,15 @@ class Database:
         """A transaction that is on the disk when the block has ended without an error."""
         with self._sentences(), self.engine.execution_options(writes=True).begin() as connection:
             yield connection
+            self.check()
+
+    def check(self) -> None:
+        """Nothing, if the file is the one that was opened: what is written to another is lost when the process ends."""
+        if self._opened is not None and self._on_disk() != self._opened:
+            raise Unavailable(
+                f"{self.name}: was removed or replaced while it was in use, and nothing is written any more; export "
+                "what you need, stop the server, restore the file and start the server again."
+            )
 
     def write(self, work: Callable[[Connection], T]) -> T:
         """What the work returns, when it is on the disk; threads that wait to write share a transaction."""
@@ -99,6 +113,17 @@ class Database:
     def close(self) -> None:
         """Close all connections."""
         self.engine.dispose()
+
+    def _on_disk(self) -> tuple[int, int] | None:
+        try:
+            found = Path(self.name).stat()
+        except OSError:
+            return None
+        return found.st_dev, found.st_ino
+
+    def _check_before_connecting(self, *_: object) -> None:
+        # SQLite would make an empty file in place of one that was removed.
+        self.check()
 
     def _prepare(self) -> None:
         if self.is_sqlite:

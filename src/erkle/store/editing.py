@@ -1,6 +1,6 @@
 """What can be changed of a study: how it is called and set, and, until somebody was asked, what it asks about."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from sqlalchemy import Connection, delete, insert, select, update
@@ -10,7 +10,9 @@ from erkle.store.errors import NotAllowed
 from erkle.store.outside import Json
 from erkle.store.studies import Object, Study
 
-__all__ = ["edit", "replace_objects"]
+__all__ = ["Revision", "edit", "replace_objects", "revise"]
+
+Revision = Callable[[Study, list[Object]], tuple[str | None, Json | None]]
 
 
 def edit(connection: Connection, study: str, title: str | None, settings: Json | None) -> Study:
@@ -24,6 +26,14 @@ def edit(connection: Connection, study: str, title: str | None, settings: Json |
     if values:
         connection.execute(update(schema.studies).where(schema.studies.c.id == number).values(values))
     return studies.get(connection, study)
+
+
+def revise(connection: Connection, study: str, revision: Revision) -> Study:
+    """Give a study the title and the settings that follow from those that it has, while nobody else changes them."""
+    studies.locked(connection, study)
+    # Read after the lock: before it others may have changed something.
+    title, settings = revision(studies.get(connection, study), studies.objects(connection, study))
+    return edit(connection, study, title, settings)
 
 
 def replace_objects(connection: Connection, study: str, things: Sequence[Object | str]) -> Study:

@@ -15,7 +15,7 @@ from erkle.store import answering, schema, studies
 from erkle.store.errors import NotAllowed, StoreError
 from erkle.store.outside import Json, bounded_json, bounded_text, strict_text
 from erkle.store.participants import Standing, bounded_identity
-from erkle.store.questions import Kind
+from erkle.store.questions import ASKED, Kind
 from erkle.store.studies import State
 
 __all__ = ["Imported", "append", "ask", "checked", "import_answers"]
@@ -74,8 +74,8 @@ def _checked(number: int, row: Imported, at: int) -> Imported:
     label = strict_text(row.participant, f"The participant of row {number}", _LABEL)
     if row.left not in (None, row.near, row.far):
         raise StoreError(f"In row {number} object {bounded_text(row.left, 40)} stands left; pass near or far.")
-    if row.kind not in list(Kind):
-        raise StoreError(f"The kind of row {number} is {bounded_text(row.kind, 40)!r}; pass one of {', '.join(Kind)}.")
+    if row.kind not in ASKED:
+        raise StoreError(f"The kind of row {number} is {bounded_text(row.kind, 40)!r}; pass one of {', '.join(ASKED)}.")
     answered = at if row.answered_at is None else _time(row.answered_at, number)
     issued = answered if row.issued_at is None else _time(row.issued_at, number)
     return row._replace(participant=label, kind=Kind(row.kind), answered_at=answered, issued_at=issued)

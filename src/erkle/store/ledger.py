@@ -1,20 +1,23 @@
-"""A participant's ledger: every question that was put to them, and what became of each, the oldest first."""
+"""A participant's ledger: every question that was put to them, and what became of each, the oldest first.
 
-from typing import NamedTuple
+A question that somebody has damaged in the database by hand is left out, so that they are asked another instead; where
+only its answer is damaged, the question is done, and its kind says so.
+"""
+
+from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, bindparam, select
 
 from erkle.store import participants, schema
 from erkle.store.outside import is_id
-from erkle.store.questions import Issued, Kind
+from erkle.store.questions import Issued, Kind, are_objects, kind_of
 
 __all__ = ["Entry", "ledger"]
 
 _Q, _A, _P, _S = schema.questions.c, schema.answers.c, schema.participants.c, schema.studies.c
-_KINDS = {str(kind): kind for kind in Kind}
 _ISSUED = (_Q.token, _Q.head, _Q.o1, _Q.o2, _Q.left_object, _Q.kind, _Q.strategy, _Q.issued_at, _Q.expires_at)
 _ENTRIES = (
-    select(*_ISSUED, _A.choice, _A.response_ms, schema.skips.c.skipped_at)
+    select(*_ISSUED, _A.sequence, _A.choice, _A.response_ms, schema.skips.c.skipped_at, _S.n_objects)
     .select_from(schema.participants)
     .join(schema.studies, _S.id == _P.study_id)
     .join(schema.questions, _Q.participant_id == _P.id)
@@ -26,7 +29,10 @@ _ENTRIES = (
 
 
 class Entry(NamedTuple):
-    """One question that was put to a participant, and what became of it; neither answered nor skipped is possible."""
+    """One question that was put to a participant, and what became of it; neither answered nor skipped is possible.
+
+    ``choice`` is -1 where the answer is damaged.
+    """
 
     issued: Issued
     choice: int | None
@@ -41,12 +47,16 @@ def ledger(connection: Connection, study: str, participant: str) -> list[Entry]:
     if not rows:
         # Nothing was asked, or nobody is there.
         participants.of(connection, study, participant)
-    return [
-        Entry(
-            Issued(token, participant, head, o1, o2, left, _KINDS[kind], strategy, at, until),
-            choice,
-            skipped is not None,
-            ms,
-        )
-        for token, head, o1, o2, left, kind, strategy, at, until, choice, ms, skipped in rows
-    ]
+    entries = (_entry(participant, tuple(row)) for row in rows)
+    return [entry for entry in entries if entry is not None]
+
+
+def _entry(participant: str, row: tuple[Any, ...]) -> Entry | None:
+    token, head, o1, o2, left, kind, strategy, at, until, sequence, choice, ms, skipped, n_objects = row
+    why = kind_of(kind)
+    if why == Kind.DAMAGED or not are_objects((head, o1, o2), n_objects) or left not in (o1, o2):
+        return None
+    if sequence is not None and choice not in (o1, o2):
+        choice, why = -1, Kind.DAMAGED
+    issued = Issued(token, participant, head, o1, o2, left, why, strategy, at, until)
+    return Entry(issued, choice, skipped is not None, ms if type(ms) is int else None)

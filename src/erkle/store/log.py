@@ -2,21 +2,28 @@
 
 What is learned is a fold over it. Without those that are excluded it is a function of the answers and of the study's
 ``roster`` alone, so two readers of the same roster and the same last number have read the same.
+
+Rows are read one by one and nothing in them is believed: one that somebody has changed by hand is an answer of the kind
+*damaged*, which is never learned, and holds up no other.
 """
 
+import json
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, Select, func, select
+from sqlalchemy import Connection, Select, Text, cast, func, select
 
 from erkle.store import schema, studies
-from erkle.store.outside import Json
-from erkle.store.questions import Kind
+from erkle.store.outside import Json, bounded_text
+from erkle.store.questions import Kind, are_objects, kind_of
 
 __all__ = ["Answer", "Counts", "Skip", "counts", "page", "skips", "strategies"]
 
 
 class Answer(NamedTuple):
-    """An answer that counts: the head is more like ``near`` than like ``far``."""
+    """An answer that counts: the head is more like ``near`` than like ``far``.
+
+    Of one that is damaged, ids are -1 where they are no numbers, and may be those of no object.
+    """
 
     sequence: int
     participant: str
@@ -56,12 +63,12 @@ class Counts(NamedTuple):
     refusals: int
 
 
-def page(connection: Connection, study: int, after: int, limit: int, excluded: bool) -> list[Answer]:
+def page(connection: Connection, study: int, n_objects: int, after: int, limit: int, excluded: bool) -> list[Answer]:
     """The next answers after a number, those of excluded participants among them or not."""
     a, p = schema.answers.c, schema.participants.c
     query = _joined().where(a.study_id == study, a.sequence > after)
     query = query if excluded else query.where(p.excluded.is_(False))
-    return [_answer(*row) for row in connection.execute(query.order_by(a.sequence).limit(limit))]
+    return [_answer(n_objects, *row) for row in connection.execute(query.order_by(a.sequence).limit(limit))]
 
 
 def counts(connection: Connection, study: str) -> Counts:
@@ -90,7 +97,10 @@ def skips(connection: Connection, study: str) -> list[Skip]:
         .where(q.study_id == studies.find(connection, study)["id"])
         .order_by(s.skipped_at, s.question_id)
     )
-    return [Skip(*row) for row in connection.execute(query)]
+    return [
+        Skip(participant, _id(head), _id(o1), _id(o2), _text(reason), _time(at))
+        for participant, head, o1, o2, reason, at in connection.execute(query)
+    ]
 
 
 def strategies(connection: Connection, study: str) -> list[tuple[str, str, int, int]]:
@@ -103,25 +113,53 @@ def strategies(connection: Connection, study: str) -> list[tuple[str, str, int, 
         .group_by(q.strategy, q.kind)
         .order_by(func.count().desc(), q.strategy, q.kind)
     )
-    return [(strategy, kind, asked, answered) for strategy, kind, asked, answered in connection.execute(query)]
+    return [
+        (_text(strategy), str(kind_of(kind)), asked, answered)
+        for strategy, kind, asked, answered in connection.execute(query)
+    ]
 
 
 def _joined() -> Select[Any]:
     a, q, p = schema.answers.c, schema.questions.c, schema.participants.c
     question = (q.head, q.o1, q.o2, q.left_object, q.kind, q.strategy, q.token, q.issued_at)
-    columns = (a.sequence, a.choice, a.response_ms, a.client, a.answered_at, *question, p.public_id, p.excluded)
+    # As a text: what is no JSON would be an error of the whole page.
+    client = cast(a.client, Text)
+    columns = (a.sequence, a.choice, a.response_ms, client, a.answered_at, *question, p.public_id, p.excluded)
     joined = schema.answers.join(schema.questions).join(schema.participants)
     return select(*columns).select_from(joined)
 
 
 def _answer(
-    sequence: int, choice: int, response_ms: int | None, client: Json, answered_at: int,
-    head: int, o1: int, o2: int, left: int, kind: str, strategy: str, token: str, issued_at: int,
+    n_objects: int, sequence: int, choice: Any, response_ms: Any, client: Any, answered_at: Any,
+    head: Any, o1: Any, o2: Any, left: Any, kind: Any, strategy: Any, token: str, issued_at: Any,
     participant: str, excluded: bool,
 ) -> Answer:  # fmt: skip
-    far = o2 if choice == o1 else o1
-    how = (Kind(kind), left, strategy, token, response_ms, client, issued_at, answered_at, excluded)
-    return Answer(sequence, participant, head, choice, far, *how)
+    why, far = kind_of(kind), {o1: o2, o2: o1}.get(choice, -1)
+    if not are_objects((head, choice, far), n_objects):
+        why = Kind.DAMAGED
+    how = (why, _id(left) if left in (o1, o2) else -1, _text(strategy), token)
+    what = (response_ms if type(response_ms) is int else None, _object(client), _time(issued_at), _time(answered_at))
+    return Answer(sequence, participant, _id(head), _id(choice), _id(far), *how, *what, excluded)
+
+
+def _id(value: Any) -> int:
+    return value if type(value) is int else -1
+
+
+def _time(value: Any) -> int:
+    return value if type(value) is int and 0 <= value < 2**62 else 0
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else bounded_text(value, 500)
+
+
+def _object(text: Any) -> Json:
+    try:
+        found = json.loads(text)
+    except (TypeError, ValueError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}
 
 
 def _number_of(table: Any) -> Select[Any]:

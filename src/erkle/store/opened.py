@@ -4,7 +4,7 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Self, TypeVar
 
-from sqlalchemy import Connection
+from sqlalchemy import Connection, select
 
 from erkle.store.clock import Clock, now
 from erkle.store.database import Database, Pathlike
@@ -29,6 +29,11 @@ class Opened:
         nothing but the transaction, and should be short: on SQLite nobody else writes meanwhile.
         """
         return self._database.write(lambda connection: work(Transaction(connection, self._clock)))
+
+    def check(self) -> None:
+        """Nothing, if the database answers and is the one that was opened; else `Unavailable`."""
+        self._database.check()
+        self._read(lambda connection: connection.execute(select(1)).scalar_one())
 
     def back_up(self, path: Pathlike) -> None:
         """Copy an SQLite database to a file as it is at one moment, while others go on writing."""

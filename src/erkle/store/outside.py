@@ -11,13 +11,18 @@ from typing import Any
 
 from erkle.store.errors import StoreError
 
-__all__ = ["Json", "bounded_json", "bounded_text", "is_id", "strict_json", "strict_text"]
+__all__ = ["Json", "bounded_json", "bounded_text", "cleaned", "is_id", "strict_json", "strict_text"]
 
 Json = dict[str, Any]
 
 # PostgreSQL has no NUL in text, and half a surrogate pair is no text in UTF-8.
 _NO_TEXT = re.compile("[\0\ud800-\udfff]")
+# NUL as JSON writes it, and not a backslash before the text u0000.
+_NUL_IN_JSON = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
 _ID = re.compile(r"[A-Za-z0-9_-]{1,64}", re.ASCII)
+# Far below what readers of JSON refuse, and far above what a link or a browser has to tell.
+_DEEPEST = 20
+_INSIDE = 200
 
 
 def is_id(value: object) -> bool:
@@ -49,15 +54,32 @@ def bounded_json(value: object, most: int) -> Json:
     """
     if value is None:
         return {}
-    try:
-        text = json.dumps(value, ensure_ascii=False, allow_nan=False)
-    except (TypeError, ValueError, RecursionError):
-        return {"cut": bounded_text(value, most)}
-    text = _NO_TEXT.sub("\ufffd", text.replace(r"\u0000", "\ufffd"))
-    if len(text) > most or not isinstance(value, dict):
-        return {"cut": text[:most]}
-    loaded: Json = json.loads(text)
-    return loaded
+    clean = cleaned(value)
+    text = json.dumps(clean, ensure_ascii=False, allow_nan=False)
+    return clean if isinstance(clean, dict) and len(text) <= most else {"cut": text[:most]}
+
+
+def cleaned(value: object, levels: int = _DEEPEST) -> Any:
+    r"""The same as texts, numbers, lists and dictionaries that JSON and every database can hold; it is never refused.
+
+    What is no text is replaced, what is no number is None, and what lies deeper than so many levels becomes a text.
+
+    >>> cleaned({"a\0": [1, math.nan, 2**70], "b": {"c": {"d": 1}}}, levels=2)
+    {'a\ufffd': [1, None, '1180591620717411303424'], 'b': {'c': "{'d': 1}"}}
+    """
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, str):
+        return _NO_TEXT.sub("\ufffd", value)
+    if isinstance(value, int):
+        return int(value) if value.bit_length() < 64 else _representation(value, _INSIDE)
+    if isinstance(value, float):
+        return float(value) if math.isfinite(value) else None
+    if isinstance(value, dict | list | tuple) and levels > 0:
+        if isinstance(value, dict):
+            return {_key(key): cleaned(inside, levels - 1) for key, inside in value.items()}
+        return [cleaned(inside, levels - 1) for inside in value]
+    return bounded_text(value, _INSIDE)
 
 
 def strict_text(value: object, name: str, most: int) -> str:
@@ -91,10 +113,14 @@ def strict_json(value: object, name: str) -> Json:
         raise StoreError(
             f"{name} cannot be written as JSON ({error}); pass texts, numbers and lists of them."
         ) from None
-    if _NO_TEXT.search(text) or r"\u0000" in text:
+    if _NO_TEXT.search(text) or _NUL_IN_JSON.search(text):
         raise StoreError(f"{name} has a character in it that is no text; remove NUL bytes and half surrogate pairs.")
     loaded: Json = json.loads(text)
     return loaded
+
+
+def _key(key: object) -> str:
+    return _NO_TEXT.sub("\ufffd", key) if isinstance(key, str) else bounded_text(key, _INSIDE)
 
 
 def _representation(value: object, most: int) -> str:

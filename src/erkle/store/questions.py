@@ -15,20 +15,25 @@ from erkle.store.outside import bounded_text
 from erkle.store.participants import Standing
 from erkle.store.studies import State
 
-__all__ = ["Issued", "Kind", "Query", "issue", "pending"]
+__all__ = ["ASKED", "Issued", "Kind", "Query", "are_objects", "issue", "kind_of", "pending"]
 
 _STRATEGY = 500
 _INSERT = insert(schema.questions)
 
 
 class Kind(StrEnum):
-    """Why a question is asked."""
+    """Why a question is asked; nobody is asked a damaged one, which somebody has changed in the database by hand."""
 
     CHOSEN = "chosen"
     HELD_OUT = "held out"
     CATCH = "catch"
     REPEATED = "repeated"
     PRACTICE = "practice"
+    DAMAGED = "damaged"
+
+
+ASKED = tuple(kind for kind in Kind if kind != Kind.DAMAGED)
+_KINDS = {str(kind): kind for kind in ASKED}
 
 
 class Query(NamedTuple):
@@ -75,11 +80,11 @@ def issue(
 
 
 def pending(connection: Connection, study: str, participant: str | None, at: int) -> list[Issued]:
-    """Questions that may still be answered, the oldest first."""
-    q, p = schema.questions.c, schema.participants.c
+    """Questions that may still be answered, the oldest first; damaged ones are left out."""
+    q, p, owner = schema.questions.c, schema.participants.c, studies.find(connection, study)
     query = (
         _selected()
-        .where(q.study_id == studies.find(connection, study)["id"], q.expires_at > at)
+        .where(q.study_id == owner["id"], q.expires_at > at)
         .where(p.state == Standing.ACTIVE, p.excluded.is_(False))
         .where(
             ~exists().where(schema.answers.c.question_id == q.id), ~exists().where(schema.skips.c.question_id == q.id)
@@ -87,7 +92,31 @@ def pending(connection: Connection, study: str, participant: str | None, at: int
     )
     if participant is not None:
         query = query.where(p.public_id == participants.get(connection, study, participant).id)
-    return [_read(row) for row in connection.execute(query.order_by(q.id))]
+    found = (_read(row) for row in connection.execute(query.order_by(q.id)))
+    return [
+        each
+        for each in found
+        if each.kind != Kind.DAMAGED and are_objects((each.head, each.o1, each.o2), owner["n_objects"])
+    ]
+
+
+def kind_of(value: object) -> Kind:
+    """The kind of this name; damaged where there is none.
+
+    >>> kind_of("held out"), kind_of("guessed")
+    (<Kind.HELD_OUT: 'held out'>, <Kind.DAMAGED: 'damaged'>)
+    """
+    return _KINDS.get(value, Kind.DAMAGED) if isinstance(value, str) else Kind.DAMAGED
+
+
+def are_objects(ids: Iterable[object], n_objects: int) -> bool:
+    """Whether they are three different objects of a study.
+
+    >>> are_objects((0, 1, 2), 3), are_objects((0, 1, 3), 3), are_objects((0, 1, "x"), 3), are_objects((0, 1, 1), 3)
+    (True, False, False, False)
+    """
+    known = {each for each in ids if type(each) is int and 0 <= each < n_objects}
+    return len(known) == 3
 
 
 def _selected() -> Select[Any]:
@@ -98,7 +127,7 @@ def _selected() -> Select[Any]:
 
 def _read(row: Iterable[Any]) -> Issued:
     issued = Issued._make(row)
-    return issued._replace(kind=Kind(issued.kind))
+    return issued._replace(kind=kind_of(issued.kind))
 
 
 def _issued(query: Query, n_objects: int, participant: str, at: int, until: int) -> Issued:
@@ -109,8 +138,8 @@ def _issued(query: Query, n_objects: int, participant: str, at: int, until: int)
         raise StoreError(
             f"Object {bounded_text(left, 40)} stands left, but the choice is {o1} or {o2}; pass one of them."
         )
-    if query.kind not in list(Kind):
-        raise StoreError(f"The kind is {bounded_text(query.kind, 40)!r}; pass one of {', '.join(Kind)}.")
+    if query.kind not in ASKED:
+        raise StoreError(f"The kind is {bounded_text(query.kind, 40)!r}; pass one of {', '.join(ASKED)}.")
     strategy = bounded_text(query.strategy, _STRATEGY)
     token = secrets.token_urlsafe(24)
     return Issued(token, participant, head, o1, o2, int(left), Kind(query.kind), strategy, at, until)

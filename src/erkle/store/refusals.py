@@ -1,7 +1,8 @@
 """What came in and does not count: kept with the reason, cut to a size, and never learned.
 
-Of a study so many are kept at most: whoever sends nonsense for days must not fill the disk. What comes after them is
-refused all the same.
+Of a study so many are kept at most: whoever sends nonsense for days must not fill the disk. What anybody can send who
+was asked nothing gets half of the room, so that it crowds out no second answer of a participant. What comes after them
+is refused all the same.
 """
 
 from enum import StrEnum
@@ -33,6 +34,8 @@ class Reason(StrEnum):
     EXPIRED = "expired"
 
 
+# For these one needs no question of one's own.
+_OF_STRANGERS = frozenset({Reason.UNKNOWN_TOKEN, Reason.OTHER_STUDY, Reason.OTHER_PARTICIPANT})
 _SENTENCES = {
     Reason.UNKNOWN_TOKEN: "This question was never asked.",
     Reason.OTHER_STUDY: "This question belongs to another study.",
@@ -77,7 +80,7 @@ def record(
 ) -> Refused:
     """Keep what was sent, if there is room, and say that it does not count."""
     number = _number(connection, study)
-    if _is_full(connection, number):
+    if _holds(connection, number, _MOST // 2 if reason in _OF_STRANGERS else _MOST):
         return Refused(reason)
     values: dict[str, Any] = {
         "study_id": number,
@@ -108,6 +111,7 @@ def _number(connection: Connection, study: object) -> int | None:
     return connection.execute(query.with_for_update(read=True, key_share=True)).scalar()
 
 
-def _is_full(connection: Connection, number: int | None) -> bool:
+def _holds(connection: Connection, number: int | None, many: int) -> bool:
+    """Whether so many have been kept."""
     t = schema.refusals.c
-    return connection.execute(select(t.id).where(t.study_id == number).limit(1).offset(_MOST - 1)).first() is not None
+    return connection.execute(select(t.id).where(t.study_id == number).limit(1).offset(many - 1)).first() is not None

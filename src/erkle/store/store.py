@@ -108,12 +108,12 @@ class Store(StudyMethods, ParticipantMethods, LearnerMethods, AccountMethods):
     ) -> Iterator[Answer]:
         """Answers that count, in the order of their numbers, of those after a number at most so many."""
         left = limit
-        number = self._read(lambda connection: studies.find(connection, study))["id"]
+        row = self._read(lambda connection: studies.find(connection, study))
         while left is None or left > 0:
             size = _PAGE if left is None else min(left, _PAGE)
             # A transaction for each page, so that a slow reader holds up nobody.
             with self._database.reading() as connection:
-                page = log.page(connection, number, after, size, include_excluded)
+                page = log.page(connection, row["id"], row["n_objects"], after, size, include_excluded)
             yield from page
             if len(page) < size:
                 return

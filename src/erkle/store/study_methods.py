@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from sqlalchemy import Connection
 
 from erkle.store import deleting, editing, importing, media, restoring, studies
+from erkle.store.editing import Revision
 from erkle.store.importing import Imported
 from erkle.store.media import Medium
 from erkle.store.opened import Opened
@@ -25,6 +26,7 @@ class StudyMethods(Opened):
         settings: Json | None = None,
         owner: str | None = None,
         media: Mapping[str, Medium] | None = None,
+        answers: Iterable[Imported] = (),
     ) -> Study:
         """A new study, as a draft, about at least three objects with different names.
 
@@ -40,9 +42,14 @@ class StudyMethods(Opened):
             The id of an account.
         media : mapping of names to Medium, optional
             What goes with the objects, kept in the same transaction.
+        answers : iterable of Imported, optional
+            Answers from elsewhere, as for `import_answers`: without them there is no study either.
         """
+        given = list(answers)
         return self._write(
-            lambda connection: _create(connection, (title, objects, settings or {}, owner, self._clock()), media or {})
+            lambda connection: _create(
+                connection, (title, objects, settings or {}, owner, self._clock()), media or {}, given
+            )
         )
 
     def studies(self) -> list[Study]:
@@ -64,6 +71,14 @@ class StudyMethods(Opened):
     def edit_study(self, study: str, title: str | None = None, settings: Json | None = None) -> Study:
         """Give a study another title, other settings, or both."""
         return self._write(lambda connection: editing.edit(connection, study, title, settings))
+
+    def revise(self, study: str, revision: Revision) -> Study:
+        """Give a study the title and the settings that a function makes of the study and its objects.
+
+        Nobody else changes the study between what the function is given and what it returns, where None changes
+        nothing; what it raises changes nothing either. It may be called twice, and should be short.
+        """
+        return self._write(lambda connection: editing.revise(connection, study, revision))
 
     def replace_objects(self, study: str, objects: Sequence[Object | str]) -> Study:
         """Ask about other objects; refused once a question was asked, whose numbers would then mean others."""
@@ -102,7 +117,10 @@ def _create(
     connection: Connection,
     study: tuple[str, Sequence[Object | str], Json, str | None, int],
     files: Mapping[str, Medium],
+    answers: Sequence[Imported],
 ) -> Study:
     created = studies.create(connection, *study)
     media.add(connection, created.id, files)
+    if answers:
+        importing.import_answers(connection, created.id, answers, created.created_at)
     return created

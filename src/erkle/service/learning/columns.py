@@ -12,6 +12,7 @@ __all__ = ["KINDS", "Columns"]
 
 KINDS = tuple(Kind)
 _CODES = {kind: code for code, kind in enumerate(KINDS)}
+_DAMAGED = _CODES[Kind.DAMAGED]
 _FIELDS = ("participant", "head", "near", "far", "kind", "response_ms", "answered_at")
 
 
@@ -52,9 +53,10 @@ class Columns:
         return column
 
     def triplets(self, rows: NDArray[Any] | slice = slice(None)) -> NDArray[np.int64]:
-        """Rows (head, near, far)."""
+        """Rows (head, near, far), without those that are damaged, whose ids may be those of no object."""
         first = _FIELDS.index("head")
-        return self._room[: self._size, first : first + 3][rows]
+        found: NDArray[np.int64] = self._room[: self._size, first : first + 3][rows][self.kind[rows] != _DAMAGED]
+        return found
 
     def _number(self, participant: str) -> int:
         number = self._numbers.setdefault(participant, len(self.participants))

@@ -10,7 +10,6 @@ from fastapi import APIRouter, Form, Response, UploadFile
 from fastapi.responses import StreamingResponse
 from pydantic import BaseModel
 
-from erkle.files import FileError
 from erkle.service.bundle import write_bundle
 from erkle.service.dependencies import AccountDep, EngineDep, StoreDep, StudyDep
 from erkle.service.errors import Problem, problems
@@ -18,8 +17,7 @@ from erkle.service.exporting import answers_csv, answers_jsonl, embedding_csv
 from erkle.service.importing import add_answers, read_answers, study_of
 from erkle.service.routes.studies import StudyOut, study_out
 from erkle.service.unbundling import import_bundle
-from erkle.store import Study
-from erkle.triplets import ReadError
+from erkle.store import StoreError, Study
 
 __all__ = ["router"]
 
@@ -106,8 +104,11 @@ def import_answers(file: UploadFile, study: StudyDep, store: StoreDep, engine: E
 def _understood() -> Iterator[None]:
     try:
         yield
-    except (FileError, ReadError) as error:
-        raise Problem(422, "invalid", str(error)) from None
+    except (StoreError, Problem):
+        raise
+    except ValueError as error:
+        # FileError, ReadError, and what the readers of tables refuse: there is something wrong with the file.
+        raise Problem(422, "invalid", str(error)[:2000]) from None
 
 
 def _name(file: UploadFile) -> str:

@@ -24,9 +24,9 @@ class Health(BaseModel):
 @router.head("/health", include_in_schema=False)
 @router.get("/health", responses=problems(503))
 def health(store: StoreDep) -> Health:
-    """Whether the database answers."""
+    """Whether the database answers, and its file is still the one that was opened."""
     try:
-        store.session("is-anybody-there")
+        store.check()
     except Exception as error:
         raise Problem(503, "database", "The database does not answer; look at the log.") from error
     return Health()

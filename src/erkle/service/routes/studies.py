@@ -17,7 +17,7 @@ from erkle.service.spec import StudySettings, stored
 from erkle.service.taking import Reception
 from erkle.service.things import Thing, thing_of
 from erkle.service.turns import QuestionOut
-from erkle.store import State, Store, Study
+from erkle.store import Object, State, Store, Study
 
 __all__ = ["StudyOut", "router", "study_out"]
 
@@ -139,10 +139,12 @@ def show(study: StudyDep) -> StudyOut:
 @router.patch("/{study}")
 def change(body: Changes, study: StudyDep, store: StoreDep) -> StudyOut:
     """Change the title and settings; once a study has been opened, only texts, endings, limits and the like."""
-    settings = None
-    if body.settings is not None:
-        settings = editing.changed(study, store.objects(study.id), body.settings).model_dump(mode="json")
-    return study_out(store.edit_study(study.id, body.title, settings))
+
+    def revision(now: Study, things: list[Object]) -> tuple[str | None, dict[str, Any] | None]:
+        changes = body.settings
+        return body.title, None if changes is None else editing.changed(now, things, changes).model_dump(mode="json")
+
+    return study_out(store.revise(study.id, revision))
 
 
 @router.delete("/{study}", status_code=204)

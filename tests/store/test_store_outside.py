@@ -1,0 +1,71 @@
+"""What a browser sends becomes something that every database and every reader of JSON can hold, whatever it is."""
+
+import json
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from erkle.store.outside import bounded_json, cleaned, strict_json
+
+anything = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.binary() | st.characters(),
+    lambda inside: (
+        st.lists(inside) | st.dictionaries(st.text() | st.integers() | st.none(), inside) | st.tuples(inside)
+    ),
+)
+
+
+def nested(levels):
+    value = 1
+    for _ in range(levels):
+        value = {"a": [value]}
+    return value
+
+
+def depth(value):
+    inside = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return 1 + max(map(depth, inside), default=0) if isinstance(value, dict | list) else 0
+
+
+@given(anything, st.integers(10, 300))
+def test_whatever_it_is_it_can_be_kept(value, most):
+    kept = bounded_json(value, most)
+    text = json.dumps(kept, ensure_ascii=False, allow_nan=False)
+    assert json.loads(text) == kept
+    text.encode()
+    assert "\0" not in str(cleaned(value))
+    assert "cut" in kept or len(text) <= most
+    assert bounded_json(kept, 10**6) == kept
+
+
+@pytest.mark.parametrize("levels", [5, 11, 225, 450, 5000])
+def test_what_is_deep_is_cut(levels):
+    kept = bounded_json(nested(levels), 10**6)
+    assert depth(kept) <= 20
+    assert (kept == nested(levels)) == (levels == 5)
+
+
+@pytest.mark.parametrize(
+    ("given", "kept"),
+    [
+        ({"a": r"\u0000"}, {"a": r"\u0000"}),
+        ({"a": "\\\0"}, {"a": "\\\ufffd"}),
+        ({"a\0": "\ud800"}, {"a\ufffd": "\ufffd"}),
+        ({"a": [math.nan, math.inf, 1.5]}, {"a": [None, None, 1.5]}),
+        ({"a": 10**5000}, {"a": "a number of some 5001 digits"}),
+        ({"a": 2**63 - 1, "b": -(2**70)}, {"a": 2**63 - 1, "b": str(-(2**70))}),
+        ({1: {None: b"x"}}, {"1": {"None": "b'x'"}}),
+        ([1], {"cut": "[1]"}),
+        (None, {}),
+    ],
+)
+def test_what_is_no_text_or_no_number_is_replaced_and_all_else_stays(given, kept):
+    assert bounded_json(given, 1000) == kept
+
+
+def test_a_backslash_before_u0000_is_text_that_a_researcher_may_write():
+    assert strict_json({"a": r"\u0000"}, "The settings") == {"a": r"\u0000"}
+    with pytest.raises(ValueError, match="remove NUL bytes"):
+        strict_json({"a": "\\\0"}, "The settings")
