@@ -1,8 +1,10 @@
 """Participants in a real browser: what they do is kept once, whatever happens on the way, and no page complains."""
 
+import io
 import re
 import threading
 import time
+import wave
 from functools import partial
 from typing import NamedTuple
 from urllib.parse import urlsplit
@@ -13,6 +15,7 @@ import uvicorn
 from erkle.service import Configuration, create_app
 from erkle.service.app import SERVER
 from erkle.service.passwords import hashed
+from erkle.service.reading import read_upload
 from erkle.store import Kind, Medium, Object, State
 from people import PASSWORD, THINGS, settings
 
@@ -666,3 +669,51 @@ def test_a_screen_reader_is_told_the_question_and_everything_is_a_button(site, p
     page.keyboard.press("Enter")
     expect(page.locator(".stage h1")).not_to_have_text(sentence)
     expect(page.get_by_role("heading", name=shown(page))).to_be_focused()
+
+
+RECORD = """async (colour) => {
+  const canvas = Object.assign(document.createElement("canvas"), { width: 64, height: 48 });
+  const recorder = new MediaRecorder(canvas.captureStream(20), { mimeType: "video/webm" });
+  const parts = [];
+  recorder.ondataavailable = (event) => parts.push(event.data);
+  const stopped = new Promise((resolve) => (recorder.onstop = resolve));
+  recorder.start();
+  for (let frame = 0; frame < 8; frame++) {
+    const context = canvas.getContext("2d");
+    context.fillStyle = colour;
+    context.fillRect(frame, frame, 40, 30);
+    await new Promise((resolve) => setTimeout(resolve, 60));
+  }
+  recorder.stop();
+  await stopped;
+  return [...new Uint8Array(await new Blob(parts).arrayBuffer())];
+}"""
+
+
+def sound(pitch):
+    """A second of a tone, as a WAV file."""
+    file = io.BytesIO()
+    with wave.open(file, "wb") as tone:
+        tone.setnchannels(1)
+        tone.setsampwidth(1)
+        tone.setframerate(8000)
+        tone.writeframes(bytes(128 + 100 * ((i * pitch // 4000) % 2) for i in range(8000)))
+    return file.getvalue()
+
+
+def test_real_films_and_sounds_can_be_played_and_answered(site, page):
+    page.goto("/login")
+    files = {f"{colour}.webm": bytes(page.evaluate(RECORD, colour)) for colour in ("red", "green")}
+    files |= {f"{pitch}.wav": sound(pitch) for pitch in (300, 500)}
+    draft = read_upload("title: Films and sounds", [(name, io.BytesIO(data)) for name, data in files.items()])
+    assert {medium.type for medium in draft.media.values()} == {"video/webm", "audio/wav"}
+    study = site.study(draft.objects, draft.title, draft.media, limits={"per_participant": 3})
+    begin(page, study)
+    # In three of four things there is at least one film and one sound; each is there to be played, from the start.
+    for kind in ("video", "audio"):
+        player = page.locator(kind).first
+        player.evaluate("async (player) => { player.muted = true; await player.play(); }")
+        page.wait_for_function(f"document.querySelector('{kind}').currentTime > 0")
+    page.locator(".candidate[data-side=left] button").click()
+    [answer] = site.answers(page, study, 1)
+    assert answer.near == answer.left

@@ -98,6 +98,11 @@ class Questions:
         """Whether it may be asked once more."""
         return key not in self._but and self._taken[key] < self._most(key)
 
+    @property
+    def _is_free(self) -> bool:
+        """Whether every question that is drawn may be asked, as often as one likes."""
+        return math.isinf(self.times) and self._listed is None and not self._left_out
+
     def take(self, query: Iterable[Any]) -> None:
         """It has been asked."""
         key = self.key(query)
@@ -129,10 +134,12 @@ class Questions:
         if not 0 <= head < self.n_objects:
             raise ValueError(f"The head is {head}, but ids run from 0 to {self.n_objects - 1}; pass one of them.")
         whole(n_pairs, "n_pairs", 1, "there is nothing to propose")
-        without = set(but)
+        without = self._but.union(but)
         for keys in self._drawn(head, n_pairs, rng):
             # Each once, in the order drawn.
-            found = list(dict.fromkeys(key for key in keys if key not in without and self.may(key)))
+            found = [key for key in dict.fromkeys(keys) if key not in without]
+            if not self._is_free:
+                found = [key for key in found if self.may(key)]
             if found:
                 chosen = np.array(found[:n_pairs])
                 return np.stack([chosen // self.n_objects % self.n_objects, chosen % self.n_objects], axis=1)

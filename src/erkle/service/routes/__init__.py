@@ -10,6 +10,7 @@ __all__ = ["routers"]
 
 
 def routers() -> Iterator[APIRouter]:
-    """The router of each file in this folder."""
-    for module in sorted(iter_modules(__path__), key=lambda module: module.name):
-        yield import_module(f"{__name__}.{module.name}").router
+    """The router of each file in this folder, that of the participants first: they are tried in turn."""
+    names = sorted(module.name for module in iter_modules(__path__))
+    for name in sorted(names, key=lambda name: name != "take"):
+        yield import_module(f"{__name__}.{name}").router
