@@ -292,3 +292,23 @@ def test_after_an_exclusion_the_snapshot_is_of_the_new_roster(store, study):
     engine.close()
     [newest, *_] = store.snapshots(study)
     assert Fold.from_bytes(newest.data)[0].learner.n_triplets_seen_ == learning.view.n_learned
+
+
+def test_the_log_is_never_read_while_the_columns_are_locked(store, study):
+    engine = engine_of(store)
+    until(lambda: engine.learning(study).ready)
+    engine.close()
+    # From a snapshot, so that the columns have all of the log to read.
+    engine = engine_of(store)
+    learning = engine.learning(study)
+    read, locked = learning._page, []
+
+    def page(after):
+        locked.append(learning.reading.locked())
+        return read(after)
+
+    learning._page = page
+    store.import_answers(study, answers(30, seed=8))
+    until(lambda: len(learning.columns) == 330 and locked)
+    assert not any(locked)
+    engine.close()

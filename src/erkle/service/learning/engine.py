@@ -40,7 +40,9 @@ class Engine:
         with self._lock:
             found = self._learnings.get(study)
             if found is None or not found.alive:
-                found = self._learnings[study] = Learning(self._store, self._store.study(study), self._name)
+                # A name of its own: one that ends must not give up the lease of its successor.
+                owner = f"{self._name}-{secrets.token_hex(4)}"
+                found = self._learnings[study] = Learning(self._store, self._store.study(study), owner)
             found.wanted_at = time.monotonic()
             return found
 

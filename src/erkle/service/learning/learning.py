@@ -130,7 +130,7 @@ class Learning:
             self.heard()
             time.sleep(0.02)
         with self._folding:
-            own = self._fold if self.owns and self._roster == roster else None
+            own = self._fold if self.owns and self._roster >= roster else None
             fold = own if own is not None and own.sequence >= last else self._made(last)
             if fold.learner.n_triplets_seen_ == 0:
                 raise NotAllowed("Nothing has been learned of this study yet; wait for answers.")
@@ -140,7 +140,7 @@ class Learning:
         """Whether the learner's own fold will come there; for that of another process nobody waits."""
         if not self.owns:
             return self._lease_due == 0.0
-        return self._fold is None or self._roster != roster or self._fold.sequence < last
+        return self._fold is None or self._roster < roster or self._fold.sequence < last
 
     def _made(self, last: int) -> Fold:
         fold = self._restored() or Fold(self.n_objects)
@@ -232,7 +232,7 @@ class Learning:
     def _watch(self) -> bool:
         """Another process learns: read the log for the tables, and its snapshots for the map."""
         page = self._page(self.columns.sequence)
-        self._note(page, self.columns.sequence)
+        self._note(page, page[-1].sequence if page else 0)
         if time.monotonic() >= self._watch_due:
             begun = time.monotonic()
             fold = self._restored()
@@ -249,11 +249,13 @@ class Learning:
         """Columns know every answer up to the last once, even where the fold has come from a snapshot or anew."""
         # Those that another process has asked, too.
         self.pending.drop(*(answer.token for answer in page))
-        with self.reading:
-            if page and page[0].sequence == self.columns.sequence + 1:
-                self.columns.add(page)
-            while self.columns.sequence < last and (missing := self._page(self.columns.sequence)):
-                self.columns.add(answer for answer in missing if answer.sequence <= last)
+        if not page or page[0].sequence != self.columns.sequence + 1:
+            page = self._page(self.columns.sequence) if self.columns.sequence < last else []
+        while page:
+            # Never while the log is read: who waits for the columns may hold the connection that this would need.
+            with self.reading:
+                self.columns.add(answer for answer in page if answer.sequence <= last)
+            page = self._page(self.columns.sequence) if self.columns.sequence < last else []
 
     def _is_news(self, fold: Fold) -> bool:
         """Whether nothing like it has been published."""
@@ -295,4 +297,5 @@ class Learning:
             self._store.release(self.study, self._process)
         except (StoreError, Unknown) as trouble:
             log.warning("no last snapshot was kept", extra={"trouble": str(trouble)})
-        self.owns = False
+        finally:
+            self.owns = False
