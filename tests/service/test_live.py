@@ -135,7 +135,9 @@ def test_participants_are_judged(researcher, store, watched):
     store.import_answers(watched, answers(100, seed=7, participant="careless", wrong=1.0))
     catch = [Imported("careless", 0, 2, 1, kind=Kind.CATCH, response_ms=90)] * 2
     store.import_answers(watched, [*catch, Imported("p0", 0, 1, 2, kind=Kind.CATCH, response_ms=900)])
-    live_when(researcher, watched, 500)
+    # Catch questions are not learned: that the other answers are tells nothing of them.
+    while live_when(researcher, watched, 500)["answers"] != 503:
+        time.sleep(0.02)
     people = {p["id"]: p for p in researcher.get(f"/api/studies/{watched}/participants").json()}
     by_answers = sorted(people.values(), key=lambda person: -person["catch_asked"])
     careless, careful = by_answers[0], by_answers[1]

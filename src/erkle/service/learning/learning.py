@@ -222,9 +222,10 @@ class Learning:
         page = self._page(self._fold.sequence)
         with self._folding:
             self._fold.learn(page)
+        # Before the view, so that whoever sees an answer in the map finds it in the tables.
+        self._note(page, self._fold.sequence)
         if page or self._is_news(self._fold):
             self._publish(self._fold)
-        self._note(page, self._fold.sequence)
         self.ready = self.ready or len(page) < _PAGE
         self._keep(self._fold)
         return bool(page)
