@@ -52,7 +52,9 @@ class Desks:
     def _set_up(self, study: Study, objects: list[Object]) -> Desk:
         settings = spec.stored(study.settings)
         ids = {each.name: number for number, each in enumerate(objects)}
-        catches = [(ids[catch.head], ids[catch.near], ids[catch.far]) for catch in settings.checks.catch]
+        named = [(catch.head, catch.near, catch.far) for catch in settings.checks.catch]
+        # A name that somebody has changed in the database costs the catch question, and not the study.
+        catches = [(ids[head], ids[near], ids[far]) for head, near, far in named if {head, near, far} <= ids.keys()]
         chooser = Chooser(study.n_objects, settings.strategy, catches)
         things = [thing_of(study.id, number, each) for number, each in enumerate(objects)]
         return Desk(

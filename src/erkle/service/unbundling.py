@@ -181,12 +181,14 @@ def _settings(about: _Study, names: list[str]) -> spec.StudySettings:
 
 
 def _object(thing: _Object, media: dict[str, Medium]) -> Object:
-    for part, value in thing.payload.items():
+    # What was no JSON in the database that the bundle was made of is shown by its name alone, as it was there.
+    payload = {part: value for part, value in thing.payload.items() if part != "damaged"}
+    for part, value in payload.items():
         if part not in _PAYLOAD or (part != "text" and value not in media):
             raise FileError(
                 f"{bundle.OBJECTS}: {thing.name[:60]!r} has {part[:20]} {value[:60]!r}, which is not there."
             )
-    return Object(thing.name, dict(thing.payload))
+    return Object(thing.name, payload)
 
 
 def _medium(files: Files, path: str) -> Medium:

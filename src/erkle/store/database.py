@@ -16,6 +16,7 @@ from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError
 
 from erkle.files import write_atomically
+from erkle.store.damaged import json_object
 from erkle.store.errors import StoreError, Unavailable
 from erkle.store.migrating import is_current, migrate
 from erkle.store.sharing import Sharing
@@ -181,12 +182,14 @@ def _url(place: Pathlike) -> URL:
 def _engine(url: URL, name: str) -> Engine:
     if url.get_backend_name() == "sqlite":
         # Room for every thread of a web server: those that wait to write hold no connection.
-        engine = create_engine(url, connect_args={"timeout": _WAIT}, pool_size=8, max_overflow=56)
+        engine = create_engine(
+            url, connect_args={"timeout": _WAIT}, pool_size=8, max_overflow=56, json_deserializer=json_object
+        )
         event.listen(engine, "connect", _prepare_sqlite)
         event.listen(engine, "begin", _begin_sqlite)
         return engine
     try:
-        engine = create_engine(url, pool_pre_ping=True, pool_size=8, max_overflow=8)
+        engine = create_engine(url, pool_pre_ping=True, pool_size=8, max_overflow=8, json_deserializer=json_object)
     except ImportError:
         raise StoreError(f"{name}: psycopg is not installed; pip install 'erkle[postgres]'.") from None
     event.listen(engine, "connect", _prepare_postgresql)
@@ -196,8 +199,14 @@ def _engine(url: URL, name: str) -> Engine:
 def _prepare_sqlite(connection: Any, _: object) -> None:
     # Transactions are begun below, and not by the driver, which would begin them late.
     connection.isolation_level = None
+    # A text that is not UTF-8 would be an error of all rows that are read with it.
+    connection.text_factory = _decoded
     for pragma in ("synchronous=FULL", "foreign_keys=ON", "recursive_triggers=ON", "trusted_schema=OFF"):
         connection.execute(f"PRAGMA {pragma}")
+
+
+def _decoded(data: bytes) -> str:
+    return data.decode("utf-8", "replace")
 
 
 def _begin_sqlite(connection: Connection) -> None:

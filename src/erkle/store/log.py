@@ -7,13 +7,13 @@ Rows are read one by one and nothing in them is believed: one that somebody has 
 *damaged*, which is never learned, and holds up no other.
 """
 
-import json
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, Select, Text, cast, func, select
+from sqlalchemy import Connection, Select, func, select
 
 from erkle.store import schema, studies
-from erkle.store.outside import Json, bounded_text
+from erkle.store.damaged import moment, number, text
+from erkle.store.outside import Json
 from erkle.store.questions import Kind, are_objects, kind_of
 
 __all__ = ["Answer", "Counts", "Skip", "counts", "page", "skips", "strategies"]
@@ -98,7 +98,7 @@ def skips(connection: Connection, study: str) -> list[Skip]:
         .order_by(s.skipped_at, s.question_id)
     )
     return [
-        Skip(participant, _id(head), _id(o1), _id(o2), _text(reason), _time(at))
+        Skip(participant, number(head), number(o1), number(o2), text(reason), moment(at))
         for participant, head, o1, o2, reason, at in connection.execute(query)
     ]
 
@@ -114,7 +114,7 @@ def strategies(connection: Connection, study: str) -> list[tuple[str, str, int, 
         .order_by(func.count().desc(), q.strategy, q.kind)
     )
     return [
-        (_text(strategy), str(kind_of(kind)), asked, answered)
+        (text(strategy), str(kind_of(kind)), asked, answered)
         for strategy, kind, asked, answered in connection.execute(query)
     ]
 
@@ -122,44 +122,22 @@ def strategies(connection: Connection, study: str) -> list[tuple[str, str, int, 
 def _joined() -> Select[Any]:
     a, q, p = schema.answers.c, schema.questions.c, schema.participants.c
     question = (q.head, q.o1, q.o2, q.left_object, q.kind, q.strategy, q.token, q.issued_at)
-    # As a text: what is no JSON would be an error of the whole page.
-    client = cast(a.client, Text)
-    columns = (a.sequence, a.choice, a.response_ms, client, a.answered_at, *question, p.public_id, p.excluded)
+    columns = (a.sequence, a.choice, a.response_ms, a.client, a.answered_at, *question, p.public_id, p.excluded)
     joined = schema.answers.join(schema.questions).join(schema.participants)
     return select(*columns).select_from(joined)
 
 
 def _answer(
-    n_objects: int, sequence: int, choice: Any, response_ms: Any, client: Any, answered_at: Any,
+    n_objects: int, sequence: int, choice: Any, response_ms: Any, client: Json, answered_at: Any,
     head: Any, o1: Any, o2: Any, left: Any, kind: Any, strategy: Any, token: str, issued_at: Any,
     participant: str, excluded: bool,
 ) -> Answer:  # fmt: skip
     why, far = kind_of(kind), {o1: o2, o2: o1}.get(choice, -1)
     if not are_objects((head, choice, far), n_objects):
         why = Kind.DAMAGED
-    how = (why, _id(left) if left in (o1, o2) else -1, _text(strategy), token)
-    what = (response_ms if type(response_ms) is int else None, _object(client), _time(issued_at), _time(answered_at))
-    return Answer(sequence, participant, _id(head), _id(choice), _id(far), *how, *what, excluded)
-
-
-def _id(value: Any) -> int:
-    return value if type(value) is int else -1
-
-
-def _time(value: Any) -> int:
-    return value if type(value) is int and 0 <= value < 2**62 else 0
-
-
-def _text(value: Any) -> str:
-    return value if isinstance(value, str) else bounded_text(value, 500)
-
-
-def _object(text: Any) -> Json:
-    try:
-        found = json.loads(text)
-    except (TypeError, ValueError, RecursionError):
-        return {}
-    return found if isinstance(found, dict) else {}
+    how = (why, number(left) if left in (o1, o2) else -1, text(strategy), token)
+    what = (response_ms if type(response_ms) is int else None, client, moment(issued_at), moment(answered_at))
+    return Answer(sequence, participant, number(head), number(choice), number(far), *how, *what, excluded)
 
 
 def _number_of(table: Any) -> Select[Any]:

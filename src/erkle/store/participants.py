@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import Connection, RowMapping, Select, bindparam, func, insert, select, update
 
 from erkle.store import schema, studies
+from erkle.store.damaged import moment, text
 from erkle.store.errors import Full, NotAllowed, StoreError, Unknown
 from erkle.store.outside import Json, bounded_json, bounded_text, is_id
 
@@ -99,8 +100,8 @@ def finish(connection: Connection, study: str, participant: str, standing: Stand
     if standing not in endings:
         raise StoreError(f"The ending is {bounded_text(standing, 40)!r}; pass one of {', '.join(endings)}.")
     row = find(connection, studies.locked(connection, study)["id"], participant)
-    if row["state"] not in (Standing.ACTIVE, standing):
-        raise NotAllowed(f"The participant is {row['state']} already; that cannot become {standing}.")
+    if (state := _state_of(row)) not in (Standing.ACTIVE, standing):
+        raise NotAllowed(f"The participant is {state} already; that cannot become {standing}.")
     _change(connection, row, state=Standing(standing))
     return _get(connection, row["study_id"], participant)
 
@@ -165,11 +166,17 @@ def bounded_identity(identity: object) -> str:
 
 def standing_of(row: RowMapping) -> Standing:
     """How it stands with the participant of a row."""
-    return Standing.EXCLUDED if row["excluded"] else Standing(row["state"])
+    return Standing.EXCLUDED if row["excluded"] else _state_of(row)
+
+
+def _state_of(row: RowMapping) -> Standing:
+    """What was written of them; who has a state that is none goes on, and so comes to one again."""
+    return Standing(row["state"]) if row["state"] in tuple(Standing) else Standing.ACTIVE
 
 
 def _participant(row: RowMapping) -> Participant:
-    known = row["parameters"], standing_of(row), row["joined_at"], row["identity"], row["flagged"]
+    identity = None if row["identity"] is None else text(row["identity"])
+    known = row["parameters"], standing_of(row), moment(row["joined_at"]), identity, row["flagged"]
     return Participant(row["public_id"], *known)
 
 

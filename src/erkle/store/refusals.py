@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import Connection, insert, select
 
 from erkle.store import schema, studies
+from erkle.store.damaged import moment, text
 from erkle.store.outside import Json, bounded_json, bounded_text, is_id
 
 __all__ = ["Reason", "Refusal", "Refused", "listed", "record"]
@@ -100,7 +101,11 @@ def listed(connection: Connection, study: str | None, limit: int) -> list[Refusa
     number = None if study is None else studies.find(connection, study)["id"]
     query = select(t.reason, t.token, t.participant, t.payload, t.refused_at).where(t.study_id == number)
     rows = connection.execute(query.order_by(t.id.desc()).limit(limit))
-    return [Refusal(Reason(reason), *rest) for reason, *rest in rows]
+    return [
+        Refusal(Reason(reason), text(token), text(participant), payload, moment(at))
+        for reason, token, participant, payload, at in rows
+        if reason in tuple(Reason)
+    ]
 
 
 def _number(connection: Connection, study: object) -> int | None:

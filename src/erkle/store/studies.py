@@ -13,6 +13,7 @@ from sqlalchemy import Connection, RowMapping, Select, bindparam, insert, select
 
 from erkle.parameters import whole
 from erkle.store import accounts, schema
+from erkle.store.damaged import moment, text
 from erkle.store.errors import NotAllowed, StoreError, Unknown
 from erkle.store.outside import Json, bounded_text, is_id, strict_json, strict_text
 
@@ -109,14 +110,14 @@ def objects(connection: Connection, study: str) -> list[Object]:
     """What the study asks about; the place in the list is the object's id."""
     t = schema.objects.c
     rows = select(t.name, t.payload).where(t.study_id == find(connection, study)["id"]).order_by(t.number)
-    return [Object(name, payload) for name, payload in connection.execute(rows)]
+    return [Object(text(name), payload) for name, payload in connection.execute(rows)]
 
 
 def change_state(connection: Connection, study: str, state: State) -> Study:
     """Open, pause or close a study; a closed one stays closed."""
     row, wanted = locked(connection, study), _state(state)
     if wanted != row["state"]:
-        if wanted not in (allowed := TRANSITIONS[State(row["state"])]):
+        if wanted not in (allowed := TRANSITIONS[_state_of(row)]):
             ways = f"it can become {' or '.join(sorted(allowed))}" if allowed else "create another study"
             raise NotAllowed(f"The study is {row['state']} and cannot become {wanted}; {ways}.")
         connection.execute(update(schema.studies).where(schema.studies.c.id == row["id"]).values(state=wanted))
@@ -172,9 +173,14 @@ def _found(connection: Connection, query: Select[Any], study: str) -> RowMapping
 
 
 def _study(row: RowMapping) -> Study:
-    names = ("title", "settings", "state", "n_objects", "roster", "created_at", "owner")
-    study = Study(row["public_id"], *(row[name] for name in names))
-    return study._replace(state=State(study.state))
+    title, at = text(row["title"]), moment(row["created_at"])
+    how = (_state_of(row), row["n_objects"], row["roster"], at, row["owner"])
+    return Study(row["public_id"], title, row["settings"], *how)
+
+
+def _state_of(row: RowMapping) -> State:
+    """The state of a study; paused where what is written is none, so that nobody is asked until it is opened."""
+    return State(row["state"]) if row["state"] in tuple(State) else State.PAUSED
 
 
 def _state(state: object) -> State:
