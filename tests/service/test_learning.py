@@ -90,6 +90,7 @@ def test_a_view_decides_as_its_learner_does(store, study):
     view = View.of(fold.learner, fold.sequence, fold.held_out)
     rows = [(a.head, a.near, a.far) for a in store.log(study)]
     np.testing.assert_allclose(view.decision_function(rows), fold.learner.decision_function(rows), atol=1e-9)
+    np.testing.assert_allclose(view.predict_proba(rows), fold.learner.predict_proba(rows), atol=1e-9)
 
 
 def test_damaged_snapshots_are_refused():

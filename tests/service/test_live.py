@@ -164,7 +164,10 @@ def test_somebody_is_flagged_excluded_and_included_again(researcher, store, watc
 def test_questions_answered_both_ways_are_disputed(researcher, store, watched):
     store.import_answers(watched, [Imported(f"x{i}", 3, *((4, 5) if i % 2 else (5, 4))) for i in range(11)])
     live_when(researcher, watched, 411)
-    [most, *_] = researcher.get(f"/api/studies/{watched}/disputed").json()
+    found = researcher.get(f"/api/studies/{watched}/disputed").json()
+    votes = [sorted((row["for_o1"], row["for_o2"])) for row in found]
+    assert votes == sorted(votes, key=lambda each: (-each[0], each[1]))
+    [most, *_] = found
     assert (most["head"], most["o1"], most["o2"]) == (3, 4, 5)
     assert most["for_o1"] + most["for_o2"] >= 11
     assert 0.0 < most["probability"] < 1.0

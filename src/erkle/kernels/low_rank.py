@@ -11,7 +11,7 @@ from erkle.kernels import lapack
 from erkle.kernels.looping import Rule, Stretch, go_on
 from erkle.matrices import is_plain
 
-__all__ = ["LowRank", "LowRankKernel"]
+__all__ = ["LowRank", "LowRankKernel", "excess"]
 
 Floats = NDArray[np.float64]
 
@@ -148,10 +148,7 @@ class LowRankKernel:
 
     def excess(self, T: NDArray[np.int64]) -> Floats:
         """d²(a, b) - d²(a, c) of each row."""
-        a, b, c = (self.rows(ids) for ids in T.T)
-        shifts = self._state.shifts
-        near, far = ((a - b) ** 2).sum(axis=1) + shifts[T[:, 1]], ((a - c) ** 2).sum(axis=1) + shifts[T[:, 2]]
-        return np.asarray(near - far)
+        return excess(*(self.rows(ids) for ids in T.T), *self._state.shifts[T[:, 1:].T])
 
     def grow(self, n_new: int) -> None:
         """Add objects at the origin: like everything and nothing."""
@@ -168,6 +165,12 @@ class LowRankKernel:
     def learn(self, rule: Rule, stretch: Stretch) -> None:
         """Learn the rows in order; what cannot be learned raises, and its excess and those behind it stay NaN."""
         go_on(self._state, rule, stretch, 0)
+
+
+def excess(a: Floats, b: Floats, c: Floats, shift_b: Floats, shift_c: Floats) -> Floats:
+    """d²(a, b) - d²(a, c) of each row: (m, r) coordinates, and (m,) shifts of the two candidates."""
+    near, far = ((a - b) ** 2).sum(axis=1) + shift_b, ((a - c) ** 2).sum(axis=1) + shift_c
+    return np.asarray(near - far)
 
 
 def _check_arrays(

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from erkle import conflicts
 from erkle.service.learning import Learning
 from erkle.service.learning.columns import KINDS, Columns
 from erkle.service.learning.fold import LEARNED
@@ -43,23 +44,16 @@ def disputed(learning: Learning, limit: int) -> list[dict[str, Any]]:
     with learning.reading:
         columns = learning.columns
         T = columns.triplets(_LEARNED[columns.kind]).copy()
-    head, low, high = T[:, 0], T[:, 1:].min(axis=1), T[:, 1:].max(axis=1)
-    questions, which = np.unique(np.stack([head, low, high], axis=1), axis=0, return_inverse=True)
-    for_low = np.bincount(which.ravel(), weights=T[:, 1] == low, minlength=len(questions)).astype(np.int64)
-    total = np.bincount(which.ravel(), minlength=len(questions))
-    less = np.minimum(for_low, total - for_low)
-    order = [i for i in np.lexsort((total, -less)) if less[i] > 0][:limit]
-    chances = _chances(learning, questions[order])
+    found = conflicts.find(T, n_worst=len(T))
+    # Of equal minorities the most even first, where `find` has the most answers first.
+    order = np.lexsort((found.counts.sum(axis=1), -found.counts.min(axis=1)))[:limit]
+    questions, counts = found.questions[order], found.counts[order]
+    chances = np.full(len(questions), 0.5) if learning.view is None else learning.view.predict_proba(questions)[:, 1]
     return [
-        {
-            "head": int(questions[i, 0]),
-            "o1": int(questions[i, 1]),
-            "o2": int(questions[i, 2]),
-            "for_o1": int(for_low[i]),
-            "for_o2": int(total[i] - for_low[i]),
-            "probability": chance,
-        }
-        for i, chance in zip(order, chances, strict=True)
+        {"head": head, "o1": o1, "o2": o2, "for_o1": for_o1, "for_o2": for_o2, "probability": chance}
+        for (head, o1, o2), (for_o1, for_o2), chance in zip(
+            questions.tolist(), counts.tolist(), np.round(chances, 4).tolist(), strict=True
+        )
     ]
 
 
@@ -77,15 +71,6 @@ def _agreement(learning: Learning, columns: Columns) -> NDArray[np.bool_]:
     if learning.view is not None and len(sound):
         agrees[sound] = learning.view.decision_function(columns.triplets(sound)) > 0.0
     return agrees
-
-
-def _chances(learning: Learning, questions: NDArray[np.int64]) -> list[float]:
-    """The learner's probability of the first answer to each question."""
-    if learning.view is None or not len(questions):
-        return [0.5] * len(questions)
-    logits = learning.view.decision_function(questions) / learning.view.temperature_
-    chances: list[float] = np.round(1.0 / (1.0 + np.exp(-np.clip(logits, -50, 50))), 4).tolist()
-    return chances
 
 
 def _row(

@@ -3,9 +3,11 @@
 from typing import Any, NamedTuple, Self
 
 import numpy as np
+import scipy.special
 from numpy.typing import ArrayLike, NDArray
 
 from erkle import triplets
+from erkle.kernels.low_rank import excess
 from erkle.online import ERKLE
 from erkle.online.record import Curve
 
@@ -72,10 +74,12 @@ class View(NamedTuple):
     def decision_function(self, X: ArrayLike) -> Floats:
         """d²(a, c) - d²(a, b) of each row (a, b, c): positive where a is nearer to b."""
         T = triplets.check(X, self.n_objects_)
-        a, b, c = (self.places[ids] for ids in T.T)
-        near = ((a - b) ** 2).sum(axis=1) + self.shifts[T[:, 1]]
-        far = ((a - c) ** 2).sum(axis=1) + self.shifts[T[:, 2]]
-        return np.asarray(far - near)
+        return -excess(*(self.places[ids] for ids in T.T), *self.shifts[T[:, 1:].T])
+
+    def predict_proba(self, X: ArrayLike) -> Floats:
+        """Probabilities, (m, 2), of a being nearer to c and of a being nearer to b, for each row (a, b, c)."""
+        near = scipy.special.expit(self.decision_function(X) / self.temperature_)
+        return np.column_stack([1.0 - near, near])
 
 
 def _chosen(learner: ERKLE) -> str:
