@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from erkle import ERKLE, LowRank
-from erkle.files import FileError
+from erkle.files import FileError, npz_from_bytes, npz_to_bytes
 from erkle.service.learning import Engine, Fold, View
 from erkle.store import Imported, Kind, Query, State, Store
 
@@ -98,6 +98,14 @@ def test_damaged_snapshots_are_refused():
     for damaged in (data[:-100], data[:4] + bytes(50)):
         with pytest.raises(FileError):
             Fold.from_bytes(damaged)
+
+
+@pytest.mark.parametrize("bins", [None, np.zeros((3, 3), np.int64), np.zeros(3), np.full((2, 2), "x")])
+def test_snapshots_with_other_records_are_refused(bins):
+    arrays, meta = npz_from_bytes(Fold(N).to_bytes(), "it")
+    arrays = {name: array for name, array in arrays.items() if name != "held.bins"}
+    with pytest.raises(FileError, match="the log will be read instead"):
+        Fold.from_bytes(npz_to_bytes(arrays | ({} if bins is None else {"held.bins": bins}), meta))
 
 
 def test_the_engine_learns_the_log_and_the_kernel_is_a_fresh_fold(store, study):

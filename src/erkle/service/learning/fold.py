@@ -14,7 +14,7 @@ from erkle.files import FileError, npz_from_bytes, npz_to_bytes
 from erkle.kernels.low_rank import LowRank
 from erkle.online import ERKLE, saving
 from erkle.online.packing import prefixed, under
-from erkle.online.record import Curve
+from erkle.online.record import Curve, Record
 from erkle.store import Answer, Kind
 
 __all__ = ["LEARNED", "Fold"]
@@ -30,19 +30,18 @@ class Fold:
     def __init__(self, n_objects: int) -> None:
         self.learner = ERKLE(n_objects, kernel=LowRank(), random_state=_SEED).partial_fit([])
         self.sequence = 0
-        self._held_at: list[int] = []
-        self._held_wrong: list[bool] = []
+        self._held = Record(n_objects)
 
     def learn(self, answers: Sequence[Answer]) -> None:
         """Read on in the log; answers of excluded participants are none."""
         learned = [answer for answer in answers if self._is_learned(answer)]
         before = self.learner.n_triplets_seen_
         if learned:
-            decisions = self.learner.prequential([(answer.head, answer.near, answer.far) for answer in learned])
+            T = np.array([(answer.head, answer.near, answer.far) for answer in learned], np.int64)
+            decisions = self.learner.prequential(T)
             for place, answer in enumerate(learned):
                 if answer.kind == Kind.HELD_OUT:
-                    self._held_at.append(before + place)
-                    self._held_wrong.append(bool(decisions[place] <= 0.0))
+                    self._held.add(T[place : place + 1], decisions[place : place + 1], before + place)
         if answers:
             self.sequence = answers[-1].sequence
 
@@ -55,12 +54,12 @@ class Fold:
     @property
     def held_out(self) -> Curve:
         """Errors on questions that were drawn at random, before they were learned."""
-        return Curve.of(np.array(self._held_at, np.int64), np.array(self._held_wrong, np.bool_))
+        return Curve.of_bins(self._held.bins)
 
     def to_bytes(self, shown: NDArray[np.float64] | None = None) -> bytes:
         """All of it, as an npz file; ``shown`` is the map that people have before their eyes."""
         arrays, meta = saving.pack(self.learner)
-        arrays |= {"held.at": np.array(self._held_at, np.int64), "held.wrong": np.array(self._held_wrong, np.bool_)}
+        arrays |= prefixed("held", self._held.arrays())
         if shown is not None:
             arrays |= prefixed("shown", {"map": shown})
         return npz_to_bytes(arrays, {**meta, "sequence": self.sequence})
@@ -74,7 +73,8 @@ class Fold:
         try:
             fold.sequence = int(meta["sequence"])
             held: dict[str, NDArray[Any]] = under("held", arrays)
-            fold._held_at, fold._held_wrong = held["at"].tolist(), held["wrong"].tolist()
+            n_answers, n_wrong, _ = held["bins"].sum(axis=0).tolist()
+            fold._held = Record.from_arrays(held, fold.learner.n_objects_, n_answers, n_wrong)
         except (KeyError, TypeError, ValueError) as error:
             raise FileError(f"The snapshot: is not whole ({error}); the log will be read instead.") from error
         return fold, under("shown", arrays).get("map")
