@@ -147,6 +147,15 @@ def test_unknown_studies_and_participants_are_404(client, study):
     assert client.post(f"/api/take/{study}/resume", json={"participant": "nobody"}).status_code == 404
 
 
+def test_an_answer_to_a_study_that_there_is_not_is_refused_and_kept(client, store, study):
+    ann = Somebody(client, study)
+    body = {"participant": ann.id, "token": ann.question["token"], "choice": ann.question["left"]["id"]}
+    reply = client.post("/api/take/nowhere/answer", json=body)
+    assert (reply.status_code, reply.json()["error"]["reason"]) == (409, Reason.OTHER_STUDY)
+    assert [refusal.reason for refusal in store.refusals(None)] == [Reason.OTHER_STUDY]
+    assert store.last(study) == 0
+
+
 def test_who_does_not_consent_is_screened_and_nothing_is_kept(client, store, make):
     study = make(endings={"screened": {"code": "NO"}})
     bob = Somebody(client, study, consent=False, PROLIFIC_PID="bob")

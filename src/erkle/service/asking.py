@@ -62,16 +62,17 @@ class Course(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """What a study asks for besides the strategy's questions, as ids."""
+    """What a study asks for besides the strategy's questions, as ids; ``right`` are the answers of its catches."""
 
     settings: StudySettings
     chooser: Chooser
     catches: list[tuple[int, int, int]]
+    right: dict[tuple[int, int, int], int]
 
-    @property
-    def right(self) -> dict[tuple[int, int, int], int]:
-        """The right answers of catch questions."""
-        return {_catch_key(head, near, far): near for head, near, far in self.catches}
+    @classmethod
+    def of(cls, settings: StudySettings, chooser: Chooser, catches: list[tuple[int, int, int]]) -> "Plan":
+        """The plan of a study with these catch questions (head, near, far)."""
+        return cls(settings, chooser, catches, {_catch_key(*catch): catch[1] for catch in catches})
 
 
 def next_queries(plan: Plan, learning: Learning, ledger: Sequence[Entry], course: Course) -> list[Query]:

@@ -62,6 +62,6 @@ class Desks:
             settings=settings,
             things=things,
             shown=[thing.model_dump() for thing in things],
-            plan=Plan(settings, chooser, catches),
+            plan=Plan.of(settings, chooser, catches),
             thanks_html=markup.html(settings.texts.thanks),
         )

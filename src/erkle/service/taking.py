@@ -127,10 +127,12 @@ class Reception:
 
         def work(transaction: Transaction) -> Turn | Refused:
             outcome = send(transaction)
-            if learning is None and isinstance(outcome, Refused):
+            if learning is None:
+                # No question is one of a study that there is not.
+                assert isinstance(outcome, Refused)
                 return outcome
             try:
-                return self._advance(transaction, learning or self._engine.learning(study), participant, outcome)
+                return self._advance(transaction, learning, participant, outcome)
             except (Unknown, Problem):
                 # Raised, it would undo that the refusal was kept.
                 if isinstance(outcome, Refused):
