@@ -8,6 +8,7 @@ import pytest
 from erkle import ERKLE, LowRank
 from erkle.files import FileError, npz_from_bytes, npz_to_bytes
 from erkle.service.learning import Engine, Fold, View
+from erkle.service.learning.whole import embedding, kernel_npz
 from erkle.store import Imported, Kind, Query, State, Store
 
 N = 12
@@ -185,7 +186,7 @@ def test_who_does_not_own_the_learner_gives_the_same_kernel(store, study, tmp_pa
         second = Engine(other)
         store.import_answers(study, answers(25, seed=4))
         first.learning(study).heard()
-        assert second.learning(study).kernel_npz() == first.learning(study).kernel_npz()
+        assert kernel_npz(other, second.learning(study)) == kernel_npz(store, first.learning(study))
         assert not second.learning(study).owns
         second.close()
     first.close()
@@ -208,7 +209,7 @@ def test_one_bad_row_does_not_end_all_learning(store, study):
 
 def test_the_kernel_as_a_file_has_the_names_and_loads(store, study, tmp_path):
     engine = engine_of(store)
-    (tmp_path / "kernel.npz").write_bytes(engine.learning(study).kernel_npz())
+    (tmp_path / "kernel.npz").write_bytes(kernel_npz(store, engine.learning(study)))
     loaded = ERKLE.load(tmp_path / "kernel.npz")
     np.testing.assert_array_equal(loaded.kernel_, fresh(store, study).learner.kernel_)
     assert np.load(tmp_path / "kernel.npz")["labels"][3] == "thing 3"
@@ -219,9 +220,9 @@ def test_of_a_study_without_answers_there_is_no_kernel(store):
     study = store.create_study("Three", ["a", "b", "c"]).id
     engine = engine_of(store)
     with pytest.raises(ValueError, match="Nothing has been learned"):
-        engine.learning(study).kernel_npz()
+        kernel_npz(store, engine.learning(study))
     with pytest.raises(ValueError, match="Nothing has been learned"):
-        engine.learning(study).embedding()
+        embedding(store, engine.learning(study))
     engine.close()
 
 
@@ -258,7 +259,7 @@ def test_right_after_an_exclusion_the_kernel_is_without_them(store, study, tmp_p
     engine = engine_of(store)
     until(lambda: engine.learning(study).ready)
     store.exclude(study, store.participants(study)[0].id)
-    (tmp_path / "kernel.npz").write_bytes(engine.learning(study).kernel_npz())
+    (tmp_path / "kernel.npz").write_bytes(kernel_npz(store, engine.learning(study)))
     np.testing.assert_array_equal(ERKLE.load(tmp_path / "kernel.npz").kernel_, fresh(store, study).learner.kernel_)
     engine.close()
 

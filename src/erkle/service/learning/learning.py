@@ -1,11 +1,10 @@
 """The learner of one study: it reads the log, learns, and publishes what it knows.
 
-Of several processes one owns the learner and folds the log; it keeps a snapshot now and then. The others look at those
-snapshots. An answer is never passed from process to process: it is in the log, where everybody finds it.
+Of several processes one owns the learner and folds the log; it keeps `snapshots` now and then, and the others look at
+those. An answer is never passed from process to process: it is in the log, where everybody finds it.
 """
 
 import logging
-import math
 import threading
 import time
 from collections.abc import Iterator
@@ -14,26 +13,23 @@ from contextlib import contextmanager
 import numpy as np
 from numpy.typing import NDArray
 
-from erkle.files import FileError
-from erkle.online import saving
 from erkle.service.learning.columns import Columns
 from erkle.service.learning.fold import Fold
 from erkle.service.learning.pending import Pending
+from erkle.service.learning.snapshots import SHARE, Kept, Snapshots
 from erkle.service.learning.view import View
-from erkle.store import Answer, NotAllowed, Store, StoreError, Study, Unknown
+from erkle.store import Answer, Store, StoreError, Study, Unknown
 
-__all__ = ["Learning"]
+__all__ = ["PAGE", "Learning"]
 
 Query = tuple[int, int, int]
 
 LEASE = 6.0
-_PAGE = 500
+PAGE = 500
 # Answers that come within this time are learned together: one look at the log for all of them.
 _TOGETHER = 0.01
 # How often to look for news that nobody tells of, at first and after a while without any.
 _SOON, _LATE = 0.25, 2.0
-# Seconds between two snapshots, at least, and how many times what one takes.
-_SNAPSHOT, _SHARE = 5.0, 100.0
 # Answers that the view does not know yet, and that are not asked again.
 _RECENT = 2000
 # Seconds without news, and without anybody who wants to know, after which a learner ends.
@@ -68,11 +64,11 @@ class Learning:
         self.reading, self._folding = threading.Lock(), threading.Lock()
         self.pending = Pending()
         self._store, self._process = store, process
+        self._snapshots = Snapshots(store, study.id, study.n_objects)
         self._roster = self._published = study.roster
         self._fold: Fold | None = None
         self._fence: int | None = None
         self._heard, self._stopping = threading.Event(), threading.Event()
-        self._saved_at, self._save_takes, self._saved = -math.inf, 0.0, 0
         self._lease_due = self._look_due = self._watch_due = 0.0
         self._quiet_since = self.wanted_at = time.monotonic()
         self._thread = threading.Thread(target=self._run, name=f"erkle-learner-{study.id}", daemon=True)
@@ -109,44 +105,22 @@ class Learning:
             queries: list[Query] = list(map(tuple, T.tolist()))
         return queries
 
-    def kernel_npz(self) -> bytes:
-        """The kernel as a file, of all answers that were in the log when it was asked for."""
-        names = [each.name for each in self._store.objects(self.study)]
-        with self._whole() as fold:
-            return saving.to_bytes(fold.learner, names)
-
-    def embedding(self) -> NDArray[np.float64]:
-        """A map, (n, 2), by falling variance, of all answers that were in the log when it was asked for."""
-        with self._whole() as fold:
-            return fold.learner.embedding(2)
-
     @contextmanager
-    def _whole(self) -> Iterator[Fold]:
-        """A fold of the whole log: the learner's own, when it has come so far, or, where another process learns, one
-        made for this from the last snapshot; both are the same to the last bit."""
-        roster, last = self._store.study(self.study).roster, self._store.last(self.study)
+    def fold(self, roster: int, last: int) -> Iterator[Fold | None]:
+        """Its own fold, held still, once it has come so far with this roster; None where it does not."""
         until = time.monotonic() + _PATIENCE
         while self.alive and self._is_on_the_way(roster, last) and time.monotonic() < until:
             self.heard()
             time.sleep(0.02)
         with self._folding:
             own = self._fold if self.owns and self._roster >= roster else None
-            fold = own if own is not None and own.sequence >= last else self._made(last)
-            if fold.learner.n_triplets_seen_ == 0:
-                raise NotAllowed("Nothing has been learned of this study yet; wait for answers.")
-            yield fold
+            yield own if own is not None and own.sequence >= last else None
 
     def _is_on_the_way(self, roster: int, last: int) -> bool:
         """Whether the learner's own fold will come there; for that of another process nobody waits."""
         if not self.owns:
             return self._lease_due == 0.0
         return self._fold is None or self._roster < roster or self._fold.sequence < last
-
-    def _made(self, last: int) -> Fold:
-        fold = self._restored() or Fold(self.n_objects)
-        while fold.sequence < last and (page := self._page(fold.sequence)):
-            fold.learn(page)
-        return fold
 
     def stop(self) -> None:
         """End soon."""
@@ -205,7 +179,8 @@ class Learning:
         self._look_due = time.monotonic() + _SOON
         if roster != self._roster:
             # Somebody was excluded or included again: learn anew, while the old view stands.
-            self._roster, self._fold, self._saved = roster, None, 0
+            self._roster, self._fold = roster, None
+            self._snapshots.begin_anew()
 
     def _seek_lease(self) -> None:
         if not self.owns:
@@ -226,7 +201,7 @@ class Learning:
         self._note(page, self._fold.sequence)
         if page or self._is_news(self._fold):
             self._publish(self._fold)
-        self.ready = self.ready or len(page) < _PAGE
+        self.ready = self.ready or len(page) < PAGE
         self._keep(self._fold)
         return bool(page)
 
@@ -237,14 +212,14 @@ class Learning:
         if time.monotonic() >= self._watch_due:
             begun = time.monotonic()
             fold = self._restored()
-            self._watch_due = time.monotonic() + max(_LATE, _SHARE * (time.monotonic() - begun))
+            self._watch_due = time.monotonic() + max(_LATE, SHARE * (time.monotonic() - begun))
             if fold is not None and self._is_news(fold):
                 self._publish(fold)
                 self.ready = True
         return bool(page)
 
     def _page(self, after: int) -> list[Answer]:
-        return list(self._store.log(self.study, after, _PAGE, include_excluded=True))
+        return list(self._store.log(self.study, after, PAGE, include_excluded=True))
 
     def _note(self, page: list[Answer], last: int) -> None:
         """Columns know every answer up to the last once, even where the fold has come from a snapshot or anew."""
@@ -268,26 +243,14 @@ class Learning:
             self.view, self._published = View.of(fold.learner, fold.sequence, fold.held_out), self._roster
 
     def _restored(self) -> Fold | None:
-        for snapshot in self._store.snapshots(self.study):
-            try:
-                fold, shown = Fold.from_bytes(snapshot.data)
-            except FileError as trouble:
-                log.warning("a snapshot cannot be used", extra={"trouble": str(trouble)})
-                continue
-            if fold.learner.n_objects_ == self.n_objects:
-                self.shown = shown if self.shown is None else self.shown
-                return fold
-        return None
+        kept = self._snapshots.newest()
+        if kept is None:
+            return None
+        self.shown = kept.shown if self.shown is None else self.shown
+        return kept.fold
 
     def _keep(self, fold: Fold, at_once: bool = False) -> None:
-        wait = max(_SNAPSHOT, _SHARE * self._save_takes)
-        if fold.sequence <= self._saved or not (at_once or time.monotonic() - self._saved_at > wait):
-            return
-        begun = time.monotonic()
-        data = fold.to_bytes(self.shown)
-        self._store.save_snapshot(self.study, fold.sequence, self._roster, data, self._fence)
-        self._saved, self._saved_at = fold.sequence, time.monotonic()
-        self._save_takes = self._saved_at - begun
+        self._snapshots.keep(Kept(fold, self.shown), self._roster, self._fence, at_once)
 
     def _end(self) -> None:
         if not self.owns:

@@ -15,6 +15,7 @@ from erkle.service.dependencies import AccountDep, EngineDep, StoreDep, StudyDep
 from erkle.service.errors import Problem, problems
 from erkle.service.exporting import answers_csv, answers_jsonl, embedding_csv
 from erkle.service.importing import add_answers, read_answers, study_of
+from erkle.service.learning.whole import embedding, kernel_npz
 from erkle.service.routes.studies import StudyOut, study_out
 from erkle.service.unbundling import import_bundle
 from erkle.store import StoreError, Study
@@ -48,14 +49,14 @@ def export_jsonl(study: StudyDep, store: StoreDep) -> StreamingResponse:
 def export_embedding(study: StudyDep, store: StoreDep, engine: EngineDep) -> Response:
     """The place of each object on the map."""
     names = [each.name for each in store.objects(study.id)]
-    text = embedding_csv(names, engine.learning(study.id).embedding())
+    text = embedding_csv(names, embedding(store, engine.learning(study.id)))
     return _attached(text.encode(), study, "embedding.csv", "text/csv; charset=utf-8")
 
 
 @router.get("/studies/{study}/export/kernel.npz", responses=problems(409))
-def export_kernel(study: StudyDep, engine: EngineDep) -> Response:
+def export_kernel(study: StudyDep, store: StoreDep, engine: EngineDep) -> Response:
     """What has been learned, as `erkle learn --start` and `ERKLE.load` take it."""
-    return _attached(engine.learning(study.id).kernel_npz(), study, "kernel.npz", "application/octet-stream")
+    return _attached(kernel_npz(store, engine.learning(study.id)), study, "kernel.npz", "application/octet-stream")
 
 
 @router.get("/studies/{study}/export/bundle.zip", response_class=StreamingResponse)

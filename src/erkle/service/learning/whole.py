@@ -1,0 +1,50 @@
+"""What all answers say that are in the log when somebody asks, whichever process learns them."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import numpy as np
+from numpy.typing import NDArray
+
+from erkle.online import saving
+from erkle.service.learning.fold import Fold
+from erkle.service.learning.learning import PAGE, Learning
+from erkle.service.learning.snapshots import Snapshots
+from erkle.store import NotAllowed, Store
+
+__all__ = ["embedding", "kernel_npz"]
+
+
+def kernel_npz(store: Store, learning: Learning) -> bytes:
+    """The kernel as a file."""
+    names = [each.name for each in store.objects(learning.study)]
+    with _whole(store, learning) as fold:
+        return saving.to_bytes(fold.learner, names)
+
+
+def embedding(store: Store, learning: Learning) -> NDArray[np.float64]:
+    """A map, (n, 2), by falling variance."""
+    with _whole(store, learning) as fold:
+        return fold.learner.embedding(2)
+
+
+@contextmanager
+def _whole(store: Store, learning: Learning) -> Iterator[Fold]:
+    """A fold of the whole log: the learner's own, when it has come so far, or, where another process learns, one
+    made for this from the last snapshot; both are the same to the last bit."""
+    roster, last = store.study(learning.study).roster, store.last(learning.study)
+    with learning.fold(roster, last) as own:
+        fold = _made(store, learning, last) if own is None else own
+        if fold.learner.n_triplets_seen_ == 0:
+            raise NotAllowed("Nothing has been learned of this study yet; wait for answers.")
+        yield fold
+
+
+def _made(store: Store, learning: Learning, last: int) -> Fold:
+    kept = Snapshots(store, learning.study, learning.n_objects).newest()
+    fold = Fold(learning.n_objects) if kept is None else kept.fold
+    while fold.sequence < last and (
+        page := list(store.log(learning.study, fold.sequence, PAGE, include_excluded=True))
+    ):
+        fold.learn(page)
+    return fold
