@@ -9,11 +9,13 @@ import sys
 import time
 import urllib.error
 import urllib.request
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
 from fastapi.testclient import TestClient
+from listening import listening
 
 from erkle.service import Configuration, create_app, passwords
 from erkle.service.sessions import COOKIE
@@ -205,3 +207,22 @@ def visiting(chromium):
     for context in contexts:
         context.close()
     assert not complaints
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    """A real server for all tests of a file; each has studies of its own."""
+    with listening(tmp_path_factory.mktemp("site")) as site:
+        yield site
+
+
+@pytest.fixture
+def visitor(visiting, site):
+    """Another person's page: ``visitor()``."""
+    return partial(visiting, site.url)
+
+
+@pytest.fixture
+def page(visitor):
+    """The page of one person at a desk."""
+    return visitor()
