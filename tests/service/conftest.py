@@ -100,6 +100,24 @@ def study(store, researcher):
     return study
 
 
+@pytest.fixture
+def draft(researcher):
+    """The id of a study of four objects that is not open yet."""
+    return researcher.post("/api/studies", json={"title": "Cities", "objects": THINGS[:4]}).json()["id"]
+
+
+@pytest.fixture
+def make(store):
+    """An open study of letters with other settings: ``make(holdout=0.2)``."""
+
+    def make(things=("a", "b", "c", "d", "e", "f"), **changes):
+        study = store.create_study("Letters", list(things), settings(**changes)).id
+        store.change_state(study, State.OPEN)
+        return study
+
+    return make
+
+
 class Server(NamedTuple):
     """A server process: where it is, what runs it, and how to start it again on the same data."""
 

@@ -1,4 +1,4 @@
-"""What the tests of the service share: a password, some things to ask about, settings, and what a log says."""
+"""What tests of the service share: a password, things to ask about, settings, somebody who answers, what a log says."""
 
 import json
 import re
@@ -22,3 +22,35 @@ def reason(answer):
 def lines(path):
     """The JSON lines of a server's log."""
     return [json.loads(line) for line in path.read_text().splitlines() if re.match(r"\{", line)]
+
+
+class Somebody:
+    """Who takes part, answer by answer."""
+
+    def __init__(self, client, study, consent=True, **parameters):
+        self.client, self.study = client, study
+        self.turn = self.post("join", parameters=parameters, consent=consent).json()
+        self.id = self.turn.get("participant")
+
+    def post(self, what, **body):
+        return self.client.post(f"/api/take/{self.study}/{what}", json=body)
+
+    @property
+    def question(self):
+        return self.turn["questions"][0]
+
+    def send(self, question=None, side="left", **changes):
+        question = question or self.question
+        body = {"participant": self.id, "token": question["token"], "choice": question[side]["id"], "response_ms": 800}
+        return self.post("answer", **{**body, **changes})
+
+    def answer(self, **options):
+        reply = self.send(**options)
+        assert reply.status_code == 200, reply.text
+        self.turn = reply.json()
+        return self.turn
+
+    def answer_all(self, **options):
+        while not self.turn["finished"]:
+            self.answer(**options)
+        return self.turn["finished"]

@@ -3,62 +3,13 @@
 import pytest
 
 from erkle.store import Kind, Reason, Standing, State
-from people import settings
-
-
-class Somebody:
-    """Who takes part, answer by answer."""
-
-    def __init__(self, client, study, consent=True, **parameters):
-        self.client, self.study = client, study
-        self.turn = self.post("join", parameters=parameters, consent=consent).json()
-        self.id = self.turn.get("participant")
-
-    def post(self, what, **body):
-        return self.client.post(f"/api/take/{self.study}/{what}", json=body)
-
-    @property
-    def question(self):
-        return self.turn["questions"][0]
-
-    def send(self, question=None, side="left", **changes):
-        question = question or self.question
-        body = {"participant": self.id, "token": question["token"], "choice": question[side]["id"], "response_ms": 800}
-        return self.post("answer", **{**body, **changes})
-
-    def answer(self, **options):
-        reply = self.send(**options)
-        assert reply.status_code == 200, reply.text
-        self.turn = reply.json()
-        return self.turn
-
-    def answer_all(self, **options):
-        while not self.turn["finished"]:
-            self.answer(**options)
-        return self.turn["finished"]
-
-
-@pytest.fixture
-def make(store):
-    """An open study with other settings."""
-
-    def make(things=("a", "b", "c", "d", "e", "f"), **changes):
-        study = store.create_study("Letters", list(things), settings(**changes)).id
-        store.change_state(study, State.OPEN)
-        return study
-
-    return make
-
-
-FEW = {"limits": {"per_participant": 4}}
-
-
-def kinds(store, study, person):
-    return [entry.issued.kind for entry in store.ledger(study, person.id)]
+from people import Somebody
 
 
 def test_somebody_joins_practises_answers_and_gets_the_code(client, store, make):
-    study = make(**FEW, endings={"completed": {"code": "DONE7", "url": "https://example.org/?cc=DONE7"}})
+    study = make(
+        limits={"per_participant": 4}, endings={"completed": {"code": "DONE7", "url": "https://example.org/?cc=DONE7"}}
+    )
     ann = Somebody(client, study, PROLIFIC_PID="ann", STUDY_ID="x")
     assert ann.question["practice"]
     assert ann.turn["progress"] == {"done": 0, "total": 4}
@@ -70,7 +21,7 @@ def test_somebody_joins_practises_answers_and_gets_the_code(client, store, make)
         "url": "https://example.org/?cc=DONE7",
         "thanks_html": "<p>Thank you.</p>\n",
     }
-    assert kinds(store, study, ann)[0] == Kind.PRACTICE
+    assert store.ledger(study, ann.id)[0].issued.kind == Kind.PRACTICE
     assert store.last(study) == 5
     assert store.participant(study, ann.id).standing == Standing.COMPLETED
     assert store.participant(study, ann.id).parameters == {"PROLIFIC_PID": "ann", "STUDY_ID": "x"}
@@ -156,14 +107,6 @@ def test_an_answer_to_a_study_that_there_is_not_is_refused_and_kept(client, stor
     assert store.last(study) == 0
 
 
-def test_who_does_not_consent_is_screened_and_nothing_is_kept(client, store, make):
-    study = make(endings={"screened": {"code": "NO"}})
-    bob = Somebody(client, study, consent=False, PROLIFIC_PID="bob")
-    assert bob.turn["finished"]["outcome"] == "screened"
-    assert bob.turn["finished"]["code"] == "NO"
-    assert store.participants(study) == []
-
-
 def test_who_comes_back_with_the_same_identity_goes_on(client, store, study):
     ann = Somebody(client, study, PROLIFIC_PID="ann")
     ann.answer()
@@ -180,39 +123,6 @@ def test_after_a_reload_the_same_questions_are_open(client, study):
     resumed = ann.post("resume", participant=ann.id).json()
     assert resumed["questions"] == ann.turn["questions"]
     assert resumed["acknowledged"] is None
-
-
-def test_a_full_study_sends_others_away_but_not_those_who_come_back(client, make):
-    study = make(limits={"per_participant": 4, "participants": 1}, endings={"screened": {"code": "FULL"}})
-    ann = Somebody(client, study, workerId="ann")
-    assert Somebody(client, study, workerId="bob").turn["finished"]["code"] == "FULL"
-    assert Somebody(client, study, workerId="ann").id == ann.id
-
-
-def test_a_study_that_has_all_its_answers_asks_no_more(client, store, make):
-    study = make(limits={"per_participant": 50, "answers": 3}, checks={"practice": 0})
-    assert Somebody(client, study).answer_all()["outcome"] == "completed"
-    assert 3 <= store.last(study) <= 4
-    # Who comes only now has completed nothing.
-    assert Somebody(client, study).turn["finished"]["outcome"] == "screened"
-
-
-@pytest.mark.parametrize(("skips", "outcome"), [(2, "completed"), (3, "failed"), (4, "failed")])
-def test_who_skips_more_than_half_has_not_completed(client, make, skips, outcome):
-    ann = Somebody(client, make(**FEW, checks={"practice": 0}))
-    for _ in range(skips):
-        ann.turn = ann.post("skip", participant=ann.id, token=ann.question["token"]).json()
-    if not ann.turn["finished"]:
-        ann.answer_all()
-    assert ann.turn["finished"]["outcome"] == outcome
-
-
-def test_a_catch_question_that_is_skipped_was_not_answered_rightly(client, make):
-    ann = Somebody(client, make(limits={"per_participant": 10}, checks=CATCH))
-    while not ann.turn["finished"]:
-        ann.turn = ann.post("skip", participant=ann.id, token=ann.question["token"]).json()
-    assert ann.turn["finished"]["outcome"] == "failed"
-    assert ann.turn["progress"]["done"] == 4
 
 
 def test_what_was_not_answered_in_time_is_asked_again(client, store, make, monkeypatch):
@@ -238,67 +148,6 @@ def test_what_was_acknowledged_is_acknowledged_again_after_exclusion_and_closing
     assert ann.send(question).json()["acknowledged"] == {**told, "repeated": True}
 
 
-CATCH = {"practice": 0, "catch": [{"head": "a", "near": "b", "far": "c"}], "catch_every": 2, "fail_after": 2}
-
-
-@pytest.mark.parametrize("attentive", [True, False])
-def test_who_fails_the_catch_questions_fails(client, store, make, attentive):
-    study = make(
-        limits={"per_participant": 10}, checks=CATCH, endings={"completed": {"code": "YES"}, "failed": {"code": "NO"}}
-    )
-    ann = Somebody(client, study)
-    while not ann.turn["finished"]:
-        question = ann.question
-        wanted = "b" if attentive else "c"
-        side = "left" if question["left"]["name"] == wanted else "right"
-        ann.answer(side=side)
-    assert ann.turn["finished"]["code"] == ("YES" if attentive else "NO")
-    if attentive:
-        assert [kind == Kind.CATCH for kind in kinds(store, study, ann)] == [False, True] * 5
-
-
-def test_repeated_questions_are_asked_with_the_sides_changed(client, store, make):
-    study = make(limits={"per_participant": 30}, checks={"practice": 0, "repeat_share": 0.5})
-    ann = Somebody(client, study)
-    ann.answer_all()
-    entries = [entry.issued for entry in store.ledger(study, ann.id)]
-    repeated = [issued for issued in entries if issued.kind == Kind.REPEATED]
-    assert repeated
-    for again in repeated:
-        [before, *_] = [e for e in entries if (e.head, e.o1, e.o2) == (again.head, again.o1, again.o2)]
-        assert before.kind in (Kind.CHOSEN, Kind.HELD_OUT)
-
-
-def test_sides_are_drawn(client, store, make):
-    study = make(limits={"per_participant": 40}, checks={"practice": 0})
-    ann = Somebody(client, study)
-    ann.answer_all()
-    left = [entry.issued.left == min(entry.issued.o1, entry.issued.o2) for entry in store.ledger(study, ann.id)]
-    assert 5 < sum(left) < 35
-
-
-def test_a_skipped_question_is_recorded_and_done(client, store, study):
-    ann = Somebody(client, study)
-    ann.answer()
-    reply = ann.post("skip", participant=ann.id, token=ann.question["token"], reason="I cannot decide").json()
-    assert reply["skipped"]
-    assert reply["progress"]["done"] == 1
-    assert [skip.reason for skip in store.skips(study)] == ["I cannot decide"]
-    assert ann.send().status_code == 409
-
-
-def test_where_skipping_is_not_allowed_it_is_refused(client, make):
-    ann = Somebody(client, make(skipping={"allowed": False}))
-    assert ann.post("skip", participant=ann.id, token=ann.question["token"]).status_code == 409
-
-
-def test_answers_that_come_too_fast_are_told_and_count(client, store, make):
-    ann = Somebody(client, make(checks={"too_fast_ms": 300}))
-    assert ann.answer(response_ms=100)["too_fast"]
-    assert not ann.answer(response_ms=301)["too_fast"]
-    assert store.last(ann.study) == 2
-
-
 @pytest.mark.parametrize("state", [State.PAUSED, State.CLOSED])
 def test_a_study_that_is_not_open_takes_no_answers(client, store, study, state):
     ann = Somebody(client, study)
@@ -318,12 +167,6 @@ def test_who_is_excluded_cannot_go_on(client, store, study):
     assert ann.send().status_code == 200
 
 
-def test_when_all_questions_have_been_asked_it_is_enough(client, store, make):
-    study = make(things=("a", "b", "c"), limits={"per_participant": 50}, checks={"practice": 0})
-    assert Somebody(client, study).answer_all()["outcome"] == "completed"
-    assert store.last(study) == 3
-
-
 def test_what_somebody_reads_is_sanitised(client, make):
     study = make(texts={"consent": "Do you *agree*? <img src=x onerror=alert(1)>", "question": "Which?"})
     told = client.get(f"/api/take/{study}").json()
@@ -331,11 +174,6 @@ def test_what_somebody_reads_is_sanitised(client, make):
     assert "<img" not in told["consent_html"]
     assert told["n_questions"] == 50
     assert told["state"] == "open"
-
-
-def test_questions_do_not_tell_why_they_are_asked(client, make):
-    ann = Somebody(client, make(checks=CATCH))
-    assert set(ann.question) == {"token", "practice", "head", "left", "right", "expires_at"}
 
 
 def test_a_preview_is_put_to_nobody(researcher, store, study):

@@ -1,0 +1,122 @@
+"""What somebody is asked over HTTP, how much of it, and how it ends for them."""
+
+import pytest
+
+from erkle.store import Kind
+from people import Somebody
+
+CATCH = {"practice": 0, "catch": [{"head": "a", "near": "b", "far": "c"}], "catch_every": 2, "fail_after": 2}
+
+
+def kinds(store, study, person):
+    return [entry.issued.kind for entry in store.ledger(study, person.id)]
+
+
+def test_who_does_not_consent_is_screened_and_nothing_is_kept(client, store, make):
+    study = make(endings={"screened": {"code": "NO"}})
+    bob = Somebody(client, study, consent=False, PROLIFIC_PID="bob")
+    assert bob.turn["finished"]["outcome"] == "screened"
+    assert bob.turn["finished"]["code"] == "NO"
+    assert store.participants(study) == []
+
+
+def test_a_full_study_sends_others_away_but_not_those_who_come_back(client, make):
+    study = make(limits={"per_participant": 4, "participants": 1}, endings={"screened": {"code": "FULL"}})
+    ann = Somebody(client, study, workerId="ann")
+    assert Somebody(client, study, workerId="bob").turn["finished"]["code"] == "FULL"
+    assert Somebody(client, study, workerId="ann").id == ann.id
+
+
+def test_a_study_that_has_all_its_answers_asks_no_more(client, store, make):
+    study = make(limits={"per_participant": 50, "answers": 3}, checks={"practice": 0})
+    assert Somebody(client, study).answer_all()["outcome"] == "completed"
+    assert 3 <= store.last(study) <= 4
+    # Who comes only now has completed nothing.
+    assert Somebody(client, study).turn["finished"]["outcome"] == "screened"
+
+
+@pytest.mark.parametrize(("skips", "outcome"), [(2, "completed"), (3, "failed"), (4, "failed")])
+def test_who_skips_more_than_half_has_not_completed(client, make, skips, outcome):
+    ann = Somebody(client, make(limits={"per_participant": 4}, checks={"practice": 0}))
+    for _ in range(skips):
+        ann.turn = ann.post("skip", participant=ann.id, token=ann.question["token"]).json()
+    if not ann.turn["finished"]:
+        ann.answer_all()
+    assert ann.turn["finished"]["outcome"] == outcome
+
+
+def test_a_catch_question_that_is_skipped_was_not_answered_rightly(client, make):
+    ann = Somebody(client, make(limits={"per_participant": 10}, checks=CATCH))
+    while not ann.turn["finished"]:
+        ann.turn = ann.post("skip", participant=ann.id, token=ann.question["token"]).json()
+    assert ann.turn["finished"]["outcome"] == "failed"
+    assert ann.turn["progress"]["done"] == 4
+
+
+@pytest.mark.parametrize("attentive", [True, False])
+def test_who_fails_the_catch_questions_fails(client, store, make, attentive):
+    study = make(
+        limits={"per_participant": 10}, checks=CATCH, endings={"completed": {"code": "YES"}, "failed": {"code": "NO"}}
+    )
+    ann = Somebody(client, study)
+    while not ann.turn["finished"]:
+        question = ann.question
+        wanted = "b" if attentive else "c"
+        side = "left" if question["left"]["name"] == wanted else "right"
+        ann.answer(side=side)
+    assert ann.turn["finished"]["code"] == ("YES" if attentive else "NO")
+    if attentive:
+        assert [kind == Kind.CATCH for kind in kinds(store, study, ann)] == [False, True] * 5
+
+
+def test_repeated_questions_are_asked_with_the_sides_changed(client, store, make):
+    study = make(limits={"per_participant": 30}, checks={"practice": 0, "repeat_share": 0.5})
+    ann = Somebody(client, study)
+    ann.answer_all()
+    entries = [entry.issued for entry in store.ledger(study, ann.id)]
+    repeated = [issued for issued in entries if issued.kind == Kind.REPEATED]
+    assert repeated
+    for again in repeated:
+        [before, *_] = [e for e in entries if (e.head, e.o1, e.o2) == (again.head, again.o1, again.o2)]
+        assert before.kind in (Kind.CHOSEN, Kind.HELD_OUT)
+
+
+def test_sides_are_drawn(client, store, make):
+    study = make(limits={"per_participant": 40}, checks={"practice": 0})
+    ann = Somebody(client, study)
+    ann.answer_all()
+    left = [entry.issued.left == min(entry.issued.o1, entry.issued.o2) for entry in store.ledger(study, ann.id)]
+    assert 5 < sum(left) < 35
+
+
+def test_a_skipped_question_is_recorded_and_done(client, store, study):
+    ann = Somebody(client, study)
+    ann.answer()
+    reply = ann.post("skip", participant=ann.id, token=ann.question["token"], reason="I cannot decide").json()
+    assert reply["skipped"]
+    assert reply["progress"]["done"] == 1
+    assert [skip.reason for skip in store.skips(study)] == ["I cannot decide"]
+    assert ann.send().status_code == 409
+
+
+def test_where_skipping_is_not_allowed_it_is_refused(client, make):
+    ann = Somebody(client, make(skipping={"allowed": False}))
+    assert ann.post("skip", participant=ann.id, token=ann.question["token"]).status_code == 409
+
+
+def test_answers_that_come_too_fast_are_told_and_count(client, store, make):
+    ann = Somebody(client, make(checks={"too_fast_ms": 300}))
+    assert ann.answer(response_ms=100)["too_fast"]
+    assert not ann.answer(response_ms=301)["too_fast"]
+    assert store.last(ann.study) == 2
+
+
+def test_when_all_questions_have_been_asked_it_is_enough(client, store, make):
+    study = make(things=("a", "b", "c"), limits={"per_participant": 50}, checks={"practice": 0})
+    assert Somebody(client, study).answer_all()["outcome"] == "completed"
+    assert store.last(study) == 3
+
+
+def test_questions_do_not_tell_why_they_are_asked(client, make):
+    ann = Somebody(client, make(checks=CATCH))
+    assert set(ann.question) == {"token", "practice", "head", "left", "right", "expires_at"}

@@ -1,0 +1,142 @@
+"""Files of studies through the real application: what is uploaded becomes objects and media, and nothing else."""
+
+import io
+import json
+import zipfile
+
+import pytest
+from PIL import Image
+
+from erkle.store import Medium
+
+EVIL = "<script>alert(1)</script>"
+
+
+def picture(colour, kind="PNG", size=(300, 200)):
+    file = io.BytesIO()
+    Image.new("RGB", size, colour).save(file, kind)
+    return file.getvalue()
+
+
+def test_a_study_of_pictures_is_uploaded_and_shown(researcher, client):
+    files = [("files", (f"{name}.png", picture(name))) for name in ("red", "green", "blue")]
+    spec = json.dumps({"title": "Colours", "holdout": 0.2})
+    created = researcher.post("/api/studies/upload", files=files, data={"spec": spec})
+    assert created.status_code == 201, created.text
+    study = created.json()
+    assert (study["title"], study["settings"]["holdout"]) == ("Colours", 0.2)
+    things = researcher.get(f"/api/studies/{study['id']}/objects").json()
+    assert [thing["name"] for thing in things] == ["blue", "green", "red"]
+    shown = client.get(things[2]["image"])
+    assert shown.status_code == 200
+    assert Image.open(io.BytesIO(shown.content)).convert("RGB").getpixel((5, 5)) == (255, 0, 0)
+    assert Image.open(io.BytesIO(client.get(things[0]["thumb"]).content)).size == (160, 107)
+
+
+def test_a_study_of_a_zip_with_a_table_is_uploaded(researcher):
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as archive:
+        archive.writestr("things/list.csv", "name,text,image\nFire,hot,red.png\nSea,wet,blue.png\nGrass,,green.png\n")
+        for name in ("red", "green", "blue"):
+            archive.writestr(f"things/pics/{name}.png", picture(name))
+    created = researcher.post("/api/studies/upload", files={"files": ("elements.zip", file.getvalue())})
+    assert created.status_code == 201, created.text
+    assert created.json()["title"] == "elements"
+    things = researcher.get(f"/api/studies/{created.json()['id']}/objects").json()
+    assert [(thing["name"], thing["text"], bool(thing["image"])) for thing in things] == [
+        ("Fire", "hot", True),
+        ("Sea", "wet", True),
+        ("Grass", None, True),
+    ]
+
+
+def test_a_study_of_a_list_of_names_is_uploaded(researcher):
+    spec = "title: Towns\nlimits:\n  per_participant: 20\n"
+    files = {"files": ("towns.txt", b"Paris\nLyon\nWien\n")}
+    study = researcher.post("/api/studies/upload", files=files, data={"spec": spec}).json()
+    assert (study["n_objects"], study["settings"]["limits"]["per_participant"]) == (3, 20)
+
+
+@pytest.mark.parametrize(
+    ("files", "spec", "words"),
+    [
+        ([("a.png", b"no picture"), ("b.svg", b"<svg/>")], "", "b.svg: is an SVG drawing"),
+        ([("a.png", b"no picture"), ("b.svg", b"<svg/>")], "", "a.png: cannot be read as a picture"),
+        ([("../a.png", b"")], "", "leads out of its folder"),
+        ([("list.csv", b"name,image\na,a.png\nb,\nc,\n")], "", "list.csv, line 2: a.png: is not among the files"),
+        ([("list.txt", b"a\nb\nc\n")], "title: x\nholdouts: 3\n", "spec, line 2: holdouts is no setting; did you mean"),
+        ([("list.txt", b"a\nb\n")], "", "there are 2 objects"),
+        ([], "title: x\nobjects: [a, b, *c]\n", "spec, line 2"),
+        ([], "title: x\nobjects: /etc/passwd\n", "there are 0 objects"),
+        ([], "title: x\nobjects: /etc/objects.csv\n", "is not among the files that were sent"),
+        ([], "title: x\nobjects: [{name: a, image: /etc/hostname}, b, c]\n", "is not among the files that were sent"),
+        ([], "!!python/object/apply:os.system [ls]", "spec, line 1: has the tag"),
+    ],
+)
+def test_an_upload_that_cannot_be_used_is_refused_in_a_sentence(researcher, files, spec, words):
+    sent = [("files", file) for file in files] or None
+    answer = researcher.post("/api/studies/upload", files=sent, data={"spec": spec})
+    assert answer.status_code == 422, answer.text
+    assert words in answer.json()["error"]["sentence"]
+    assert researcher.get("/api/studies").json() == []
+
+
+def test_files_of_strange_names_and_kinds_are_refused(researcher):
+    for name in ("", " ", ".", "a\0b", "\ud7ff\U0010ffff", "x" * 3000, "a/b/../../../c"):
+        answer = researcher.post("/api/studies/upload", files={"files": (name, b"\xff\xd8\xff")})
+        assert answer.status_code in (400, 422), name
+
+
+@pytest.fixture
+def sound(store, draft):
+    data = bytes(range(256)) * 4
+    store.add_media(draft, {"ab.mp3": Medium("audio/mpeg", data), "evil.webp": Medium("text/html", EVIL.encode())})
+    return f"/media/{draft}/ab.mp3", data
+
+
+def test_media_cannot_become_pages_and_are_kept_by_browsers(client, sound, draft):
+    answer = client.get(sound[0])
+    assert answer.headers["content-type"] == "audio/mpeg"
+    assert answer.headers["content-security-policy"] == "default-src 'none'; sandbox"
+    assert answer.headers["x-content-type-options"] == "nosniff"
+    assert "immutable" in answer.headers["cache-control"]
+    assert client.get(f"/media/{draft}/evil.webp").headers["content-type"] == "application/octet-stream"
+    again = client.get(sound[0], headers={"If-None-Match": answer.headers["etag"]})
+    assert (again.status_code, again.content) == (304, b"")
+
+
+@pytest.mark.parametrize(
+    ("asked", "part"),
+    [
+        ("bytes=0-99", slice(0, 100)),
+        ("bytes=1000-", slice(1000, None)),
+        ("bytes=-24", slice(1000, None)),
+        ("bytes=0-9999", slice(None)),
+    ],
+)
+def test_a_part_of_a_sound_can_be_asked_for(client, sound, asked, part):
+    path, data = sound
+    answer = client.get(path, headers={"Range": asked})
+    assert (answer.status_code, answer.content) == (206, data[part])
+    start = part.start or 0
+    assert answer.headers["content-range"] == f"bytes {start}-{start + len(answer.content) - 1}/{len(data)}"
+
+
+@pytest.mark.parametrize("asked", ["bytes=2000-", "bytes=-0"])
+def test_a_part_that_is_not_there_is_refused(client, sound, asked):
+    answer = client.get(sound[0], headers={"Range": asked})
+    assert (answer.status_code, answer.headers["content-range"]) == (416, "bytes */1024")
+
+
+@pytest.mark.parametrize(
+    "asked", ["bytes=5-2", "lines=1-2", "bytes=0-1,5-6", "bytes=-", "bytes=x-", "bytes=" + "9" * 5000]
+)
+def test_a_part_that_cannot_be_understood_is_the_whole(client, sound, asked):
+    answer = client.get(sound[0], headers={"Range": asked})
+    assert (answer.status_code, len(answer.content)) == (200, 1024)
+
+
+def test_media_of_other_names_are_not_there(client, sound, draft):
+    for name in ("ac.mp3", "..%2f..%2fetc%2fpasswd", "%00", "x" * 300):
+        assert client.get(f"/media/{draft}/{name}").status_code == 404
+    assert client.get("/media/nowhere/ab.mp3").status_code == 404
