@@ -165,12 +165,6 @@ def serve(tmp_path):
             server.process.wait()
 
 
-@pytest.fixture
-def server(serve):
-    """A server process on an empty folder."""
-    return serve()
-
-
 def free_port():
     """A port that nobody listens on now."""
     with socket.socket() as found:
@@ -235,7 +229,14 @@ def site(tmp_path_factory):
 
 
 @pytest.fixture
-def visitor(visiting, site):
+def server(tmp_path):
+    """A server on an empty folder, of one test alone."""
+    with listening(tmp_path / "served") as site:
+        yield site
+
+
+@pytest.fixture
+def visitor(site, visiting):
     """Another person's page: ``visitor()``."""
     return partial(visiting, site.url)
 

@@ -52,6 +52,11 @@ def listening(data):
         assert thread.is_alive()
         time.sleep(0.02)
     port = server.servers[0].sockets[0].getsockname()[1]
-    yield Site(f"http://127.0.0.1:{port}", app)
-    server.should_exit = True
-    thread.join(30)
+    try:
+        yield Site(f"http://127.0.0.1:{port}", app)
+    finally:
+        # What a signal does in a process of its own.
+        app.state.ending.asked.set()
+        server.should_exit = True
+        thread.join(30)
+        assert not thread.is_alive(), "The server did not end."

@@ -1,14 +1,12 @@
 """Researchers in a real browser: set up, create, open, watch, exclude, leave and come back. No page ever complains."""
 
 import re
-from functools import partial
 
 import pytest
 from PIL import Image
 
 from erkle.client import Client
 from erkle.service.sessions import setup_link
-from erkle.store import Store
 from people import PASSWORD, THINGS
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
@@ -19,22 +17,15 @@ HOSTILE = "<img src=x onerror=document.title='broken'>"
 
 
 @pytest.fixture
-def visitor(visiting, server):
-    """Another person's page: ``visitor()``."""
-    return partial(visiting, server.url)
-
-
-@pytest.fixture
-def page(visitor):
-    """A new visitor's page."""
-    return visitor()
+def site(server):
+    """Every test has a server of its own, for the first account is made once."""
+    return server
 
 
 @pytest.fixture
 def link(server):
     """The link of the first start."""
-    with Store(server.data / "erkle.db") as store:
-        return setup_link(store, server.url)
+    return setup_link(server.store, server.url)
 
 
 @pytest.fixture
@@ -222,11 +213,11 @@ def test_settings_are_changed_and_a_study_is_deleted_only_by_typing_its_title(si
     expect(page.get_by_text("No studies yet")).to_be_visible()
 
 
-def test_the_page_of_the_api_tells_of_every_address(signed_in, server):
+def test_the_page_of_the_api_tells_of_every_address(signed_in):
     signed_in.goto("/api")
     expect(signed_in.locator(".operation").first).to_be_visible()
     shown = signed_in.locator(".operation summary code").all_text_contents()
-    assert set(shown) >= set(server.get("/openapi.json")["paths"])
+    assert set(shown) >= set(signed_in.request.get("/openapi.json").json()["paths"])
 
 
 def test_who_is_invited_by_a_link_makes_an_account_and_has_no_studies_of_others(signed_in, visitor):
@@ -339,7 +330,7 @@ def test_a_strategy_that_fell_back_is_named_with_the_reason(signed_in):
     expect(chosen.get_by_role("rowheader")).to_contain_text("it failed")
 
 
-def test_an_address_with_nothing_says_so_to_people_and_in_json_to_programs(page, server):
+def test_an_address_with_nothing_says_so_to_people_and_in_json_to_programs(page):
     answer = page.goto("/nothing/here")
     assert answer.status == 404
     expect(page.get_by_role("heading", name="There is nothing here")).to_be_visible()

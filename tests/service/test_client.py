@@ -9,7 +9,7 @@ import pytest
 
 from erkle.client import Client, Refused, Unreachable
 from erkle.service.passwords import hashed
-from erkle.store import Purpose, Store
+from erkle.store import Purpose
 
 PASSWORD = "correct horse battery"
 THINGS = ["Paris", "Lyon", "Madrid", "Rome"]
@@ -18,8 +18,7 @@ SETTINGS = {"limits": {"per_participant": 4}, "checks": {"practice": 1}, "ending
 
 @pytest.fixture
 def researcher(server):
-    with Store(server.data / "erkle.db") as store:
-        store.create_account("ann", hashed(PASSWORD))
+    server.store.create_account("ann", hashed(PASSWORD))
     with Client(server.url) as client:
         client.login("ann", PASSWORD)
         yield client
@@ -82,7 +81,8 @@ def test_files_become_a_study(researcher, tmp_path):
 
 
 def test_links_let_somebody_in(server):
-    with Store(server.data / "erkle.db") as store, Client(server.url) as client:
+    store = server.store
+    with Client(server.url) as client:
         assert client.set_up(store.create_link(Purpose.SETUP), "root", PASSWORD)["admin"]
         [account] = store.accounts()
         assert client.enter(store.create_link(Purpose.ENTER, account.id))["name"] == "root"
