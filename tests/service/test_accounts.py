@@ -124,6 +124,11 @@ def test_a_name_that_nobody_has_is_checked_against_a_hash_too():
     assert passwords.is_right(PASSWORD, "no hash at all") is False
 
 
+def test_to_check_the_password_of_nobody_is_as_much_work_as_that_of_somebody():
+    assert passwords.is_right("nobody has this password", passwords._NOBODY)
+    assert not passwords.is_stale(passwords._NOBODY)
+
+
 @pytest.mark.parametrize("password", ["short", "123456789", "", "aaaaaaaaaaaaaaa", "x" * 1001, "ann-ann-an"])
 def test_a_password_that_is_easy_to_guess_is_refused(client, store, password):
     token = token_of(setup_link(store, ""))
