@@ -19,14 +19,25 @@ from listening import listening
 
 from erkle.service import Configuration, create_app, passwords
 from erkle.service.sessions import COOKIE
-from erkle.store import State
+from erkle.store import State, Store
 from people import PASSWORD, THINGS, settings
 
 
+@pytest.fixture(scope="session")
+def empty(tmp_path_factory):
+    """A database with its tables and nothing in them: to copy it takes a tenth of the time that they take."""
+    file = tmp_path_factory.mktemp("empty") / "erkle.db"
+    Store(file).close()
+    return file
+
+
 @pytest.fixture
-def configuration(tmp_path):
+def configuration(tmp_path, empty):
     """Where the data lie; a test that needs another configuration overrides this fixture."""
-    return Configuration(data=tmp_path / "data")
+    data = tmp_path / "data"
+    data.mkdir()
+    shutil.copy(empty, data)
+    return Configuration(data=data)
 
 
 @pytest.fixture
