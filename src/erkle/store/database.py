@@ -69,13 +69,13 @@ class Database:
     @contextmanager
     def reading(self) -> Iterator[Connection]:
         """A transaction that only reads, and sees one state of an SQLite database."""
-        with self._sentences(), self.engine.begin() as connection:
+        with self._sentences(), _begun(self.engine) as connection:
             yield connection
 
     @contextmanager
     def writing(self) -> Iterator[Connection]:
         """A transaction that is on the disk when the block has ended without an error."""
-        with self._sentences(), self.engine.execution_options(writes=True).begin() as connection:
+        with self._sentences(), _begun(self.engine.execution_options(writes=True)) as connection:
             yield connection
             self.check()
 
@@ -194,6 +194,21 @@ def _engine(url: URL, name: str) -> Engine:
         raise StoreError(f"{name}: psycopg is not installed; pip install 'erkle[postgres]'.") from None
     event.listen(engine, "connect", _prepare_postgresql)
     return engine
+
+
+@contextmanager
+def _begun(engine: Engine) -> Iterator[Connection]:
+    """A transaction; a connection on which something unforeseen has happened is used for no other."""
+    with engine.connect() as connection:
+        try:
+            with connection.begin():
+                yield connection
+        except StoreError:
+            raise
+        except BaseException:
+            # A statement that nobody has read to its end would keep an old state of an SQLite database open.
+            connection.invalidate()
+            raise
 
 
 def _prepare_sqlite(connection: Any, _: object) -> None:
