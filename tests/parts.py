@@ -53,7 +53,7 @@ STEPS = named(
     [
         Constant(0.5),
         Inverse(2.0),
-        InverseSqrt(1.0),
+        InverseSqrt(1.0, after=7.0),
         PassiveAggressive(),
         PassiveAggressiveI(C=0.05),
         PassiveAggressiveII(C=0.5),

@@ -69,7 +69,8 @@ def test_the_page_shows_every_figure_and_every_claim(run):
     page = (run / "report.html").read_text()
     assert page.count("data:image/png;base64,") == len(SYNTHETIC)
     assert page.count("class=holds") + page.count("class=differs") == len(table_of_verdicts(run))
-    assert "http" not in page.replace("http-equiv", "")
+    # With the colon, which no picture has: the letters alone may stand in base64.
+    assert "://" not in page
     assert "seeds [2015" in page
 
 

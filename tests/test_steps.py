@@ -28,6 +28,8 @@ def test_the_schedules_are_rate_times_slope_by_the_number_of_the_answer(j, exces
     assert Constant(0.7).magnitude(j, excess, slope, fall) == 0.7 * slope
     assert Inverse(0.7).magnitude(j, excess, slope, fall) == pytest.approx(0.7 * slope / j)
     assert InverseSqrt(0.7).magnitude(j, excess, slope, fall) == pytest.approx(0.7 * slope / j**0.5)
+    later = InverseSqrt(0.7, after=40.0).magnitude(j, excess, slope, fall)
+    assert later == pytest.approx(0.7 * slope / (1.0 + (j - 1) / 40.0) ** 0.5)
 
 
 @given(j=numbers, excess=excesses, slope=slopes, fall=falls, margin=st.floats(0.01, 10.0), C=st.floats(1e-3, 10.0))

@@ -5,7 +5,8 @@ from typing import Any
 
 from benchmarks.people.keeping import Unit
 from benchmarks.people.streams import Stream, first
-from erkle import ERKLE, STE, Constant, LowRank
+from erkle import ERKLE, STE, InverseSqrt, LowRank
+from erkle.online.race import SETTLING
 
 RANKS = (2, 3, 5, 10, 20, 40)
 # Per answer: at 10,000 answers, ridges of 0.1 to 10.
@@ -20,7 +21,7 @@ def online(name: str, seed: int, passes: int) -> dict[str, Any]:
     race = ERKLE(data.n_objects, passes=passes, random_state=seed, kernel=LowRank(consolidate="off"))
     found = _timed(race, data)
     setting = _leader(race)
-    kernel, step = LowRank(setting["rank"], setting["trace"]), Constant(setting["rate"])
+    kernel, step = LowRank(setting["rank"], setting["trace"]), InverseSqrt(setting["rate"], SETTLING * data.n_objects)
     alone = ERKLE(data.n_objects, STE(), step, passes=passes, random_state=seed, kernel=kernel)
     return {**found, "setting": setting, "alone": _timed(alone, data)}
 

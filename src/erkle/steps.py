@@ -57,13 +57,17 @@ class Inverse(NamedTuple):
 
 
 class InverseSqrt(NamedTuple):
-    """gamma = rate * slope / sqrt(j)."""
+    """gamma = rate * slope / sqrt(1 + (j - 1) / after): constant at first, and shorter after so many answers.
+
+    ``after=1`` is the paper's rate * slope / sqrt(j).
+    """
 
     rate: float = 1.0
+    after: float = 1.0
 
     def magnitude(self, j: int, excess: float, slope: float, fall: float) -> float:
         """How far to go, never negative."""
-        return self.rate * slope / math.sqrt(j)
+        return self.rate * slope / math.sqrt(1.0 + (j - 1) / self.after)
 
 
 class PassiveAggressive(NamedTuple):

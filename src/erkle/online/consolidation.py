@@ -3,7 +3,7 @@
 The fits are logistic embeddings (STE) under a ridge, by L-BFGS. They come at a geometric schedule, so that they cost a
 constant number of iterations per answer in all, and the model is never worse than a batch fit that is a few per cent
 behind. Several ranks and ridges are fitted side by side; the leader is chosen by how well each fit predicted the
-answers that came after it. The model is a mixture by that evidence, which soon is the leader alone.
+answers that came after it. The model is a mixture by that evidence: the clearer it is, the more the leader counts.
 """
 
 import math
@@ -33,7 +33,9 @@ Floats = NDArray[np.float64]
 
 RANKS = (1, 2, 3, 5, 10, 25, 50, 100)
 RIDGES = (0.01, 0.03, 0.1, 0.3, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0)
+# Candidates at once; and fewer from so many answers an object on, when most of the choice is made and fits cost most.
 _MOST, _HOPELESS = 9, 8.0
+_SETTLED, _FEW = 40, 5
 # Between two fits: gentle steps along the gradient, for one answer must not undo what a thousand have settled.
 BETWEEN = Rule(STE(), Constant(0.1), False)
 _FIRST = 10
@@ -145,6 +147,7 @@ class Consolidation:
 
     def review(self, seen: int, history: NDArray[np.int32]) -> None:
         """Choose the leader by what the last fits have predicted since, then fit all answers."""
+        self.field.most = _MOST if seen < _SETTLED * self.n_objects else _FEW
         self.field.review(seen, lambda fit, leader: self._start(leader.model, fit, seen))
         self._fit_all(history, self.field.entries, _iterations(self.n_objects), _TOL)
         share = automatic_share(seen, self.n_objects) if self.share is None else self.share

@@ -44,7 +44,10 @@ class Candidate(NamedTuple):
 
 
 class Field(Generic[Setting, Model]):
-    """Candidates side by side, ``most`` at once; one that is ``hopeless`` nats behind retires."""
+    """Candidates side by side, ``most`` at once; one that is ``hopeless`` nats behind retires.
+
+    ``neighbours`` of the leader enter where there is room. Those that are ``pressing`` do so in the place of the last.
+    """
 
     def __init__(
         self,
@@ -52,11 +55,12 @@ class Field(Generic[Setting, Model]):
         neighbours: Callable[[Entry[Setting, Model]], Iterable[Setting]],
         most: int,
         hopeless: float,
+        pressing: Callable[[Entry[Setting, Model]], Iterable[Setting]] = lambda leader: (),
     ) -> None:
         self.entries, self.most, self.hopeless = list(entries), most, hopeless
         self.leader = self.entries[0]
         self.retired: dict[Setting, int] = {}
-        self._neighbours = neighbours
+        self._neighbours, self._pressing = neighbours, pressing
 
     def review(self, seen: int, enter: Callable[[Setting, Entry[Setting, Model]], Model]) -> None:
         """Choose the leader, retire those that are far behind, and let neighbours of the leader in."""
@@ -64,18 +68,28 @@ class Field(Generic[Setting, Model]):
         self.leader = self.entries[0]
         limit = self.leader.judge.evidence + self.hopeless
         self._retire([entry for entry in self.entries if entry.judge.evidence > limit], seen)
-        running = {entry.setting for entry in self.entries}
-        for setting in self._neighbours(self.leader):
-            if setting in running or seen < _COMEBACK * self.retired.get(setting, 0):
-                continue
-            if len(self.entries) >= self.most:
-                break
-            self.retired.pop(setting, None)
-            model = enter(setting, self.leader)
-            self.entries.append(Entry(setting, model, self.leader.judge.successor(_HANDICAP)))
+        pressing = self._due(self._pressing(self.leader), seen)
+        self._retire(self.entries[max(1, self.most - len(pressing)) :], seen)
+        for setting in pressing + self._due(self._neighbours(self.leader), seen):
+            if len(self.entries) < self.most and setting not in self._running():
+                self.retired.pop(setting, None)
+                model = enter(setting, self.leader)
+                self.entries.append(Entry(setting, model, self.leader.judge.successor(_HANDICAP)))
+
+    def _due(self, settings: Iterable[Setting], seen: int) -> list[Setting]:
+        """Those that do not run and have not retired lately."""
+        running = self._running()
+        return [
+            setting
+            for setting in settings
+            if setting not in running and seen >= _COMEBACK * self.retired.get(setting, 0)
+        ]
+
+    def _running(self) -> set[Setting]:
+        return {entry.setting for entry in self.entries}
 
     def weights(self) -> list[float]:
-        """What each candidate counts for in a mixture: all the same without evidence, soon the leader alone."""
+        """What each candidate counts for in a mixture: all alike without evidence, the leader alone if it is clear."""
         # Between two reviews another one may be better than the leader.
         best = min(entry.judge.evidence for entry in self.entries)
         weights = [math.exp(_TRUST * (best - entry.judge.evidence)) for entry in self.entries]

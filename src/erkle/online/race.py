@@ -13,7 +13,7 @@ from erkle.online.field import Entry, Field, next_review
 from erkle.online.judging import Judge
 from erkle.online.packing import Packed, pack_field, prefixed, under, unpack_field
 from erkle.parameters import number, whole
-from erkle.steps import Constant
+from erkle.steps import InverseSqrt
 
 __all__ = ["Pace", "Race"]
 
@@ -21,11 +21,13 @@ Floats = NDArray[np.float64]
 Number = TypeVar("Number", int, float)
 
 # Gentle steps under a trace norm are good for people's answers, long steps and none for answers without errors.
-_START = tuple((rank, trace, rate) for trace, rate in ((2e-3, 0.3), (0.0, 1.0)) for rank in (5, 2, 10))
-RANKS, TRACES, RATES = (1, 2, 3, 5, 10, 20, 40), (0.0, 5e-4, 2e-3, 8e-3), (0.1, 0.3, 1.0)
+_START = ((10, 2e-3, 1.0), (10, 0.0, 3.0), (2, 2e-3, 1.0), (5, 0.0, 3.0))
+RANKS, TRACES, RATES = (1, 2, 3, 5, 10, 20, 40), (0.0, 5e-4, 2e-3, 8e-3), (0.3, 1.0, 3.0)
+# Steps begin to grow shorter when there are so many answers an object.
+SETTLING = 5.0
 _FIRST, _SHARE = 100, 0.25
 # Few at once, for each costs as much as learning alone. A larger rank falls behind at first and must be waited for.
-_MOST, _HOPELESS, _DISCOUNT = 6, 25.0, 8.0
+_MOST, _HOPELESS, _DISCOUNT = 4, 25.0, 8.0
 
 
 class Pace(NamedTuple):
@@ -35,21 +37,20 @@ class Pace(NamedTuple):
     trace: float
     rate: float
 
-    @property
-    def rule(self) -> Rule:
-        """How it learns: STE at a constant rate, along the paper's G."""
-        return Rule(STE(), Constant(self.rate), True)
+    def rule(self, n_objects: int) -> Rule:
+        """How it learns: STE along the paper's G, by steps that grow shorter with the answers an object has had."""
+        return Rule(STE(), InverseSqrt(self.rate, SETTLING * n_objects), True)
 
 
 class Race:
-    """Candidates that all learn every answer; the model is a mixture by evidence, which soon is the leader alone."""
+    """Candidates that all learn every answer; the model is their mixture by evidence."""
 
     def __init__(self, n_objects: int) -> None:
         most = _largest_rank(n_objects)
         paces = dict.fromkeys(Pace(min(rank, most), trace, rate) for rank, trace, rate in _START)
         entries = [Entry(pace, LowRankKernel(n_objects, pace.rank, pace.trace), Judge(_DISCOUNT)) for pace in paces]
         self.field: Field[Pace, LowRankKernel] = Field(
-            entries, lambda leader: self._neighbours(leader.setting), _MOST, _HOPELESS
+            entries, lambda leader: self._waiting(leader.setting), _MOST, _HOPELESS, self._pressing
         )
         self.judge = Judge()
         self.shares = self.field.shares()
@@ -105,15 +106,26 @@ class Race:
         self.shares = self.field.shares()
         self.next_review = next_review(seen, _SHARE)
 
+    def _waiting(self, pace: Pace) -> list[Pace]:
+        """Neighbours of the leader, first those that have never been tried, then those that retired long ago."""
+        return sorted(self._neighbours(pace), key=lambda other: self.field.retired.get(other, 0))
+
+    def _pressing(self, leader: Entry[Pace, LowRankKernel]) -> list[Pace]:
+        """A leader that has the largest rank of all may want a larger one; beyond what they start with it must wait."""
+        pace, top = leader.setting, max(entry.setting.rank for entry in self.field.entries)
+        most = min(_largest_rank(self.n_objects), max(rank for rank, _, _ in _START))
+        above = [rank for rank in RANKS if pace.rank < rank <= most]
+        return [pace._replace(rank=above[0])] if above and pace.rank == top else []
+
     def _neighbours(self, pace: Pace) -> Iterator[Pace]:
-        """The rates, ranks and weights next to the leader's."""
-        for rate in _beside(RATES, pace.rate):
-            yield pace._replace(rate=rate)
-        for rank in reversed(_beside(RANKS, pace.rank)):
-            if rank <= _largest_rank(self.n_objects):
-                yield pace._replace(rank=rank)
+        """The weights, ranks and rates next to the leader's."""
         for trace in reversed(_beside(TRACES, pace.trace)):
             yield pace._replace(trace=trace)
+        for rank in _beside(RANKS, pace.rank):
+            if rank <= _largest_rank(self.n_objects):
+                yield pace._replace(rank=rank)
+        for rate in _beside(RATES, pace.rate):
+            yield pace._replace(rate=rate)
 
     def grow(self, n_new: int) -> None:
         """Make room for new objects."""
@@ -162,7 +174,7 @@ def _learn_all(entry: Entry[Pace, LowRankKernel], stretch: Stretch) -> bool:
     while np.isnan(stretch.excess).any():
         done = int(np.argmax(np.isnan(stretch.excess)))
         try:
-            entry.model.learn(entry.setting.rule, stretch.after(done))
+            entry.model.learn(entry.setting.rule(entry.model.n_objects), stretch.after(done))
         except KeyboardInterrupt:
             interrupted = True
     return interrupted
