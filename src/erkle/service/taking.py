@@ -187,7 +187,7 @@ class Reception:
         course: Course,
     ) -> list[Issued]:
         limits = desk.settings.limits
-        if limits.answers is not None and transaction.last(study.id) >= limits.answers:
+        if limits.answers is not None and transaction.has_answers(study.id, limits.answers):
             return []
         queries = next_queries(desk.plan, learning, ledger, course)
         return transaction.issue(study.id, participant, queries, limits.lifetime_s) if queries else []

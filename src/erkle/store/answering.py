@@ -10,12 +10,14 @@ from typing import Any, NamedTuple
 from sqlalchemy import Connection, RowMapping, bindparam, func, insert, select
 
 from erkle.store import refusals, schema, studies
+from erkle.store.damaged import number
+from erkle.store.numbering import NUMBERED, last_number
 from erkle.store.outside import bounded_json, bounded_text, is_id
 from erkle.store.participants import Standing, standing_of
 from erkle.store.refusals import Reason, Refused
 from erkle.store.studies import State
 
-__all__ = ["Acknowledged", "Sent", "Skipped", "answer", "last", "skip"]
+__all__ = ["Acknowledged", "Sent", "Skipped", "answer", "has_answers", "last", "skip"]
 
 _CLIENT, _REASON = 2000, 500
 # A day. What a clock that was set in between makes of a time is no response time.
@@ -37,19 +39,14 @@ _ASKED = (
     .outerjoin(schema.skips, schema.skips.c.question_id == schema.questions.c.id)
     .where(schema.questions.c.token == bindparam("token"))
 )
-_LAST = select(func.coalesce(func.max(schema.answers.c.sequence), 0)).where(
-    schema.answers.c.study_id == bindparam("study")
-)
-_LAST_OF = select(func.max(schema.answers.c.sequence)).where(
-    schema.answers.c.study_id
-    == select(schema.studies.c.id).where(schema.studies.c.public_id == bindparam("study")).scalar_subquery()
-)
+_STUDY = select(schema.studies.c.id).where(schema.studies.c.public_id == bindparam("study"))
+_LAST_OF = select(last_number(_STUDY.scalar_subquery()))
 # No other transaction can come between: whoever adds an answer holds the lock on the study until it has committed.
 _INSERT = (
     insert(schema.answers)
     .values(
         study_id=bindparam("study"),
-        sequence=_LAST.scalar_subquery() + 1,
+        sequence=last_number(bindparam("study")) + 1,
         question_id=bindparam("question"),
         choice=bindparam("choice"),
         response_ms=bindparam("response_ms"),
@@ -93,7 +90,7 @@ def answer(connection: Connection, sent: Sent, at: int) -> Acknowledged | Refuse
     if type(sent.choice) is not int or sent.choice not in (question["o1"], question["o2"]):
         return _refuse(connection, Reason.OUT_OF_RANGE, sent, at)
     if question["choice"] == sent.choice:
-        return Acknowledged(question["sequence"], repeated=True)
+        return Acknowledged(number(question["sequence"]), repeated=True)
     reason = _used(question) or _closed(question, at)
     if reason is not None:
         return _refuse(connection, reason, sent, at)
@@ -116,12 +113,21 @@ def skip(connection: Connection, sent: Sent, at: int) -> Skipped | Refused:
 
 
 def last(connection: Connection, study: str) -> int:
-    """The number of the study's last answer, which is how many there are."""
-    number = connection.execute(_LAST_OF, {"study": study}).scalar_one() if is_id(study) else None
-    if number is None:
+    """The number of the study's last answer, which is how many there are where nobody has changed a number by hand."""
+    found = connection.execute(_LAST_OF, {"study": study}).scalar_one() if is_id(study) else 0
+    if found == 0:
         # There is no answer, or no study.
         studies.find(connection, study)
-    return number or 0
+    return int(found)
+
+
+def has_answers(connection: Connection, study: str, many: int) -> bool:
+    """Whether a study has so many answers; they are counted only where the last number says so."""
+    if last(connection, study) < many:
+        return False
+    a, owner = schema.answers.c, studies.find(connection, study)["id"]
+    counted = select(func.count()).where(a.study_id == owner, NUMBERED)
+    return int(connection.execute(counted).scalar_one()) >= many
 
 
 def _question(connection: Connection, sent: Sent) -> RowMapping | Reason:
@@ -155,7 +161,7 @@ def _closed(question: RowMapping, at: int) -> Reason | None:
         return Reason.NOT_OPEN
     if (standing := standing_of(question)) != Standing.ACTIVE:
         return Reason.EXCLUDED if standing == Standing.EXCLUDED else Reason.ENDED
-    return Reason.EXPIRED if question["expires_at"] <= at else None
+    return None if number(question["expires_at"]) > at else Reason.EXPIRED
 
 
 def _add(connection: Connection, question: RowMapping, sent: Sent, at: int) -> int:

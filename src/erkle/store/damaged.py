@@ -5,13 +5,16 @@ for JSON; PostgreSQL refuses both.
 """
 
 import json
+import math
 from typing import Any
 
-from erkle.store.outside import Json, bounded_text
+from erkle.store.outside import Json, bounded_text, cleaned
 
-__all__ = ["json_object", "moment", "number", "text"]
+__all__ = ["data", "json_object", "moment", "number", "roster", "text"]
 
 _SHOWN = 500
+# Above as many brackets something may lie deeper than it can be written again.
+_BRACKETS = 20
 
 
 def number(value: Any) -> int:
@@ -32,23 +35,61 @@ def moment(value: Any) -> int:
     return value if type(value) is int and 0 <= value < 2**62 else 0
 
 
+def roster(value: Any) -> int:
+    """How often the roster of a study has changed; -1 where nobody knows, so that it is like none before.
+
+    >>> roster(2), roster("abc"), roster(-7)
+    (2, -1, -1)
+    """
+    return value if type(value) is int and 0 <= value < 2**53 else -1
+
+
+def data(value: Any) -> bytes | None:
+    """Bytes; None where there are none.
+
+    >>> data(b"PK"), data("PK"), data(7)
+    (b'PK', None, None)
+    """
+    return bytes(value) if isinstance(value, bytes | bytearray | memoryview) else None
+
+
 def text(value: Any) -> str:
     r"""A text; of what is none, how Python writes it.
 
     >>> text("Lyon"), text(7), text(b"\xff")
     ('Lyon', '7', "b'\\xff'")
     """
-    return value if isinstance(value, str) else bounded_text(value, _SHOWN)
+    return value if isinstance(value, str) and "\0" not in value else bounded_text(value, _SHOWN)
 
 
 def json_object(value: Any) -> Json:
     """The object that a text of JSON says; where it says none, the text as what is damaged.
 
+    Whatever it is, it can be written as JSON again.
+
     >>> json_object('{"width": 1280}'), json_object("{not json"), json_object("[1]"), json_object(7)
     ({'width': 1280}, {'damaged': '{not json'}, {'damaged': '[1]'}, {'damaged': '7'})
+    >>> json_object('{"a": NaN, "b": 1e999, "c": [[[[[[[[[[[[[[[[[[[[[[]]]]]]]]]]]]]]]]]]]]]]}')
+    {'a': None, 'b': None, 'c': [[[[[[[[[[[[[[[[[[['[[[]]]']]]]]]]]]]]]]]]]]]]}
     """
     try:
-        found = json.loads(value)
+        written = value.decode() if isinstance(value, bytes) else value
+        found = _DECODER.decode(written)
     except (TypeError, ValueError, RecursionError):
         found = None
-    return found if isinstance(found, dict) else {"damaged": bounded_text(value, _SHOWN)}
+    if not isinstance(found, dict):
+        return {"damaged": bounded_text(value, _SHOWN)}
+    # Only these can hide half a surrogate pair, or a depth; to clean everything would take longer than to read it.
+    is_odd = "\\u" in written or written.count("[") + written.count("{") > _BRACKETS
+    return cleaned(found) if is_odd else found
+
+
+def _number(written: str) -> float | None:
+    return found if math.isfinite(found := float(written)) else None
+
+
+def _whole(written: str) -> int | str:
+    return int(written) if len(written) < 19 else cleaned(int(written))
+
+
+_DECODER = json.JSONDecoder(parse_constant=lambda _: None, parse_float=_number, parse_int=_whole)

@@ -10,9 +10,11 @@ from erkle.store import schema, studies
 
 __all__ = ["delete_study"]
 
-_OF_QUESTIONS = (schema.answers, schema.skips)
 # A table is emptied before those that it refers to.
-_OF_STUDY = (schema.questions, schema.participants, schema.refusals, schema.snapshots, schema.leases, schema.media)
+_OF_STUDY = (
+    schema.answers, schema.questions, schema.participants, schema.refusals, schema.snapshots, schema.leases,
+    schema.media, schema.objects,
+)  # fmt: skip
 
 
 def delete_study(connection: Connection, study: str) -> None:
@@ -20,9 +22,8 @@ def delete_study(connection: Connection, study: str) -> None:
     number = studies.locked(connection, study, alone=True)["id"]
     connection.execute(insert(schema.deletions).values(study_id=number, smaller=number - 1))
     asked = select(schema.questions.c.id).where(schema.questions.c.study_id == number)
-    for table in _OF_QUESTIONS:
-        connection.execute(delete(table).where(table.c.question_id.in_(asked)))
-    for table in (*_OF_STUDY, schema.objects):
+    connection.execute(delete(schema.skips).where(schema.skips.c.question_id.in_(asked)))
+    for table in _OF_STUDY:
         connection.execute(delete(table).where(table.c.study_id == number))
     connection.execute(delete(schema.studies).where(schema.studies.c.id == number))
     connection.execute(delete(schema.deletions).where(schema.deletions.c.study_id == number))

@@ -4,15 +4,16 @@ What is learned is a fold over it. Without those that are excluded it is a funct
 ``roster`` alone, so two readers of the same roster and the same last number have read the same.
 
 Rows are read one by one and nothing in them is believed: one that somebody has changed by hand is an answer of the kind
-*damaged*, which is never learned, and holds up no other.
+*damaged*, which is never learned, and holds up no other. One whose number is none is in no log (see `numbering`).
 """
 
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, Select, func, select
+from sqlalchemy import Connection, Select, func, or_, select
 
 from erkle.store import schema, studies
 from erkle.store.damaged import moment, number, text
+from erkle.store.numbering import NUMBERED
 from erkle.store.outside import Json
 from erkle.store.questions import Kind, are_objects, kind_of
 
@@ -22,7 +23,8 @@ __all__ = ["Answer", "Counts", "Skip", "counts", "page", "skips", "strategies"]
 class Answer(NamedTuple):
     """An answer that counts: the head is more like ``near`` than like ``far``.
 
-    Of one that is damaged, ids are -1 where they are no numbers, and may be those of no object.
+    Of one that is damaged, ids are -1 where they are no numbers, and may be those of no object. ``participant`` is ""
+    where nobody has given it.
     """
 
     sequence: int
@@ -53,7 +55,7 @@ class Skip(NamedTuple):
 
 
 class Counts(NamedTuple):
-    """How much there is of a study; ``answers`` is the last number of the log."""
+    """How much there is of a study; ``answers`` are those in the log."""
 
     participants: int
     questions: int
@@ -66,9 +68,10 @@ class Counts(NamedTuple):
 def page(connection: Connection, study: int, n_objects: int, after: int, limit: int, excluded: bool) -> list[Answer]:
     """The next answers after a number, those of excluded participants among them or not."""
     a, p = schema.answers.c, schema.participants.c
-    query = _joined().where(a.study_id == study, a.sequence > after)
-    query = query if excluded else query.where(p.excluded.is_(False))
-    return [_answer(n_objects, *row) for row in connection.execute(query.order_by(a.sequence).limit(limit))]
+    query = _joined().where(a.study_id == study, a.sequence > after, NUMBERED)
+    query = query if excluded else query.where(or_(p.excluded.is_(False), p.id.is_(None)))
+    rows = connection.execute(query.order_by(a.sequence).limit(limit)).all()
+    return [_answer(n_objects, *row) for row in rows]
 
 
 def counts(connection: Connection, study: str) -> Counts:
@@ -79,8 +82,7 @@ def counts(connection: Connection, study: str) -> Counts:
     sums = (
         _number_of(schema.participants).where(schema.participants.c.study_id == number),
         _number_of(q).where(q.c.study_id == number),
-        # The numbers have no gaps, so that the last is how many there are.
-        select(func.coalesce(func.max(a.c.sequence), 0)).where(a.c.study_id == number),
+        _number_of(a).where(a.c.study_id == number, NUMBERED),
         _number_of(a).where(a.c.study_id == number, a.c.question_id.in_(excluded)),
         _number_of(schema.skips).join(q).where(q.c.study_id == number),
         _number_of(schema.refusals).where(schema.refusals.c.study_id == number),
@@ -98,8 +100,8 @@ def skips(connection: Connection, study: str) -> list[Skip]:
         .order_by(s.skipped_at, s.question_id)
     )
     return [
-        Skip(participant, number(head), number(o1), number(o2), text(reason), moment(at))
-        for participant, head, o1, o2, reason, at in connection.execute(query)
+        Skip(text(participant), number(head), number(o1), number(o2), text(reason), moment(at))
+        for participant, head, o1, o2, reason, at in connection.execute(query).all()
     ]
 
 
@@ -115,7 +117,7 @@ def strategies(connection: Connection, study: str) -> list[tuple[str, str, int, 
     )
     return [
         (text(strategy), str(kind_of(kind)), asked, answered)
-        for strategy, kind, asked, answered in connection.execute(query)
+        for strategy, kind, asked, answered in connection.execute(query).all()
     ]
 
 
@@ -123,21 +125,23 @@ def _joined() -> Select[Any]:
     a, q, p = schema.answers.c, schema.questions.c, schema.participants.c
     question = (q.head, q.o1, q.o2, q.left_object, q.kind, q.strategy, q.token, q.issued_at)
     columns = (a.sequence, a.choice, a.response_ms, a.client, a.answered_at, *question, p.public_id, p.excluded)
-    joined = schema.answers.join(schema.questions).join(schema.participants)
+    # Outer joins: an answer whose question is gone is damaged, and still one of the log.
+    joined = schema.answers.outerjoin(schema.questions).outerjoin(schema.participants)
     return select(*columns).select_from(joined)
 
 
 def _answer(
     n_objects: int, sequence: int, choice: Any, response_ms: Any, client: Json, answered_at: Any,
-    head: Any, o1: Any, o2: Any, left: Any, kind: Any, strategy: Any, token: str, issued_at: Any,
-    participant: str, excluded: bool,
+    head: Any, o1: Any, o2: Any, left: Any, kind: Any, strategy: Any, token: Any, issued_at: Any,
+    participant: Any, excluded: bool | None,
 ) -> Answer:  # fmt: skip
     why, far = kind_of(kind), {o1: o2, o2: o1}.get(choice, -1)
-    if not are_objects((head, choice, far), n_objects):
+    if participant is None or not are_objects((head, choice, far), n_objects):
         why = Kind.DAMAGED
-    how = (why, number(left) if left in (o1, o2) else -1, text(strategy), token)
+    who = "" if participant is None else text(participant)
+    how = (why, number(left) if left in (o1, o2) else -1, text(strategy or ""), text(token or ""))
     what = (response_ms if type(response_ms) is int else None, client, moment(issued_at), moment(answered_at))
-    return Answer(sequence, participant, number(head), number(choice), number(far), *how, *what, excluded)
+    return Answer(sequence, who, number(head), number(choice), number(far), *how, *what, bool(excluded))
 
 
 def _number_of(table: Any) -> Select[Any]:

@@ -6,6 +6,7 @@ from typing import NamedTuple
 from sqlalchemy import Connection, delete, insert, select
 
 from erkle.store import schema, studies
+from erkle.store.damaged import text
 from erkle.store.errors import StoreError, Unknown
 from erkle.store.outside import bounded_text, strict_text
 
@@ -41,13 +42,14 @@ def get(connection: Connection, study: str, name: str) -> Medium:
     known = isinstance(name, str) and bounded_text(name, _NAME) == name
     query = select(_T.type, _T.data).where(_T.study_id == number, _T.name == name)
     row = connection.execute(query).one_or_none() if known else None
-    if row is None:
+    if row is None or row.data is None:
         raise Unknown(f"The study has no medium {bounded_text(name, 60)!r}; check its name.")
-    return Medium(row.type, bytes(row.data))
+    return Medium(text(row.type), row.data)
 
 
 def listed(connection: Connection, study: str) -> list[str]:
-    """The names of all media, in their order."""
+    """The names of all media, in their order, but for those that are no texts."""
     number = studies.find(connection, study)["id"]
+    names = connection.execute(select(_T.name).where(_T.study_id == number)).scalars().all()
     # Ordered here: databases do not agree on the order of letters.
-    return sorted(connection.execute(select(_T.name).where(_T.study_id == number)).scalars())
+    return sorted(name for name in names if isinstance(name, str))

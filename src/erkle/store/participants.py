@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, RowMapping, Select, bindparam, func, insert, select, update
 
-from erkle.store import schema, studies
-from erkle.store.damaged import moment, text
+from erkle.store import schema, sizes, studies
+from erkle.store.damaged import moment, roster, text
 from erkle.store.errors import Full, NotAllowed, StoreError, Unknown
 from erkle.store.outside import Json, bounded_json, bounded_text, is_id
 
@@ -27,6 +27,7 @@ _FOUND = select(_T.id, _T.public_id, _T.study_id, _T.state, _T.excluded).where(*
 _WITH_STUDY = (
     select(_T.id, _T.public_id, _T.study_id, _T.state, _T.excluded, schema.studies.c.n_objects)
     .add_columns(schema.studies.c.state.label("study_state"))
+    .add_columns(sizes.last_object(schema.studies.c.id).label("last_object"))
     .join(schema.studies)
     .where(_T.public_id == bindparam("participant"), schema.studies.c.public_id == bindparam("study"))
 )
@@ -88,10 +89,11 @@ def get(connection: Connection, study: str, participant: str) -> Participant:
 
 
 def listed(connection: Connection, study: str) -> list[Participant]:
-    """All participants of a study, the first first."""
+    """All participants of a study, the first first, but for those that no id leads to."""
     t = schema.participants
     query = select(t).where(t.c.study_id == studies.find(connection, study)["id"]).order_by(t.c.id)
-    return [_participant(row) for row in connection.execute(query).mappings()]
+    rows = connection.execute(query).mappings().all()
+    return [_participant(row) for row in rows if is_id(row["public_id"])]
 
 
 def finish(connection: Connection, study: str, participant: str, standing: Standing) -> Participant:
@@ -112,9 +114,18 @@ def exclude(connection: Connection, study: str, participant: str, excluded: bool
     row = find(connection, owner["id"], participant)
     if row["excluded"] != excluded:
         _change(connection, row, excluded=excluded)
-        raised = update(schema.studies).where(schema.studies.c.id == owner["id"]).values(roster=owner["roster"] + 1)
-        connection.execute(raised)
+        values = {"roster": _next_roster(connection, owner)}
+        connection.execute(update(schema.studies).where(schema.studies.c.id == owner["id"]).values(values))
     return _get(connection, owner["id"], participant)
+
+
+def _next_roster(connection: Connection, study: studies.Row) -> int:
+    """One that there has not been; where the study's is damaged, snapshots may be of any up to the greatest."""
+    if study["roster"] >= 0:
+        return int(study["roster"]) + 1
+    t = schema.snapshots.c
+    known = connection.execute(select(t.roster).where(t.study_id == study["id"])).scalars().all()
+    return 1 + max((roster(each) for each in known), default=-1)
 
 
 def flag(connection: Connection, study: str, participant: str, flagged: bool) -> Participant:

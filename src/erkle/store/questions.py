@@ -8,14 +8,16 @@ from typing import Any, NamedTuple
 from sqlalchemy import Connection, Select, exists, insert, select
 
 from erkle import triplets
-from erkle.store import participants, schema, studies
+from erkle.store import participants, schema, sizes, studies
 from erkle.store.clock import seconds
+from erkle.store.damaged import text
 from erkle.store.errors import NotAllowed, StoreError
-from erkle.store.outside import bounded_text
+from erkle.store.outside import bounded_text, is_id
 from erkle.store.participants import Standing
 from erkle.store.studies import State
 
-__all__ = ["ASKED", "Issued", "Kind", "Query", "are_objects", "issue", "kind_of", "pending"]
+__all__ = ["ASKED", "Issued", "Kind", "Query", "are_objects", "can_be_asked", "is_whole", "issue"]
+__all__ += ["kind_of", "pending"]
 
 _STRATEGY = 500
 _INSERT = insert(schema.questions)
@@ -68,12 +70,14 @@ def issue(
     """Put questions to an active participant of an open study."""
     row = participants.locked(connection, study, participant)
     if row["study_state"] != State.OPEN:
-        raise NotAllowed(f"The study is {row['study_state']}; questions are asked when it is open.")
+        state = studies.state_of(row["study_state"])
+        raise NotAllowed(f"The study is {state}; questions are asked when it is open.")
     if (standing := participants.standing_of(row)) != Standing.ACTIVE:
         raise NotAllowed(f"The participant is {standing}; only active ones are asked.")
     if not 0 < lifetime < 1e9:
         raise StoreError(f"The lifetime is {lifetime}; pass a number of seconds above 0.")
-    issued = [_issued(query, row["n_objects"], participant, at, at + seconds(lifetime)) for query in queries]
+    size = sizes.n_objects(connection, row["study_id"], row["n_objects"], row["last_object"])
+    issued = [_issued(query, size, participant, at, at + seconds(lifetime)) for query in queries]
     if issued:
         connection.execute(_INSERT, [_values(each, row["study_id"], row["id"]) for each in issued])
     return issued
@@ -92,12 +96,21 @@ def pending(connection: Connection, study: str, participant: str | None, at: int
     )
     if participant is not None:
         query = query.where(p.public_id == participants.get(connection, study, participant).id)
-    found = (_read(row) for row in connection.execute(query.order_by(q.id)))
-    return [
-        each
-        for each in found
-        if each.kind != Kind.DAMAGED and are_objects((each.head, each.o1, each.o2), owner["n_objects"])
-    ]
+    found = (_read(row) for row in connection.execute(query.order_by(q.id)).all())
+    return [each for each in found if can_be_asked(each, owner["n_objects"])]
+
+
+def is_whole(issued: Issued, n_objects: int) -> bool:
+    """Whether nothing of what was asked is damaged."""
+    o1, o2 = issued.o1, issued.o2
+    is_left = issued.left == o1 or issued.left == o2
+    return is_left and issued.kind != Kind.DAMAGED and are_objects((issued.head, o1, o2), n_objects)
+
+
+def can_be_asked(issued: Issued, n_objects: int) -> bool:
+    """Whether nothing is damaged that somebody needs to answer a question: neither its token nor its times, too."""
+    has_times = type(issued.issued_at) is int and type(issued.expires_at) is int
+    return has_times and is_id(issued.token) and is_whole(issued, n_objects)
 
 
 def kind_of(value: object) -> Kind:
@@ -127,7 +140,7 @@ def _selected() -> Select[Any]:
 
 def _read(row: Iterable[Any]) -> Issued:
     issued = Issued._make(row)
-    return issued._replace(kind=kind_of(issued.kind))
+    return issued._replace(kind=kind_of(issued.kind), strategy=text(issued.strategy))
 
 
 def _issued(query: Query, n_objects: int, participant: str, at: int, until: int) -> Issued:

@@ -100,7 +100,7 @@ def listed(connection: Connection, study: str | None, limit: int) -> list[Refusa
     t = schema.refusals.c
     number = None if study is None else studies.find(connection, study)["id"]
     query = select(t.reason, t.token, t.participant, t.payload, t.refused_at).where(t.study_id == number)
-    rows = connection.execute(query.order_by(t.id.desc()).limit(limit))
+    rows = connection.execute(query.order_by(t.id.desc()).limit(limit)).all()
     return [
         Refusal(Reason(reason), text(token), text(participant), payload, moment(at))
         for reason, token, participant, payload, at in rows

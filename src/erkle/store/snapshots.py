@@ -17,11 +17,11 @@ _NPZ = b"PK\x03\x04"
 
 
 class Snapshot(NamedTuple):
-    """A learner that has read the log up to ``sequence``, as the bytes of an npz file."""
+    """A learner that has read the log up to ``sequence``, as the bytes of an npz file; None where there are none."""
 
     sequence: int
     roster: int
-    data: bytes
+    data: bytes | None
     saved_at: int
 
 
@@ -51,4 +51,4 @@ def latest(connection: Connection, study: str) -> list[Snapshot]:
     """The snapshots of the study's roster, the newest first."""
     row, t = studies.find(connection, study), schema.snapshots.c
     query = select(t.sequence, t.roster, t.data, t.saved_at).where(t.study_id == row["id"], t.roster == row["roster"])
-    return [Snapshot(*found) for found in connection.execute(query.order_by(t.id.desc()))]
+    return [Snapshot(*found) for found in connection.execute(query.order_by(t.id.desc())).all()]

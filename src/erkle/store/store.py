@@ -100,7 +100,7 @@ class Store(StudyMethods, ParticipantMethods, LearnerMethods, AccountMethods):
         return self.together(lambda transaction: transaction.skip(token, study, participant, reason))
 
     def last(self, study: str) -> int:
-        """The number of the study's last answer, which is how many there are."""
+        """The number of the study's last answer, which is how many there are where nobody has changed one by hand."""
         return self._read(lambda connection: answering.last(connection, study))
 
     def log(

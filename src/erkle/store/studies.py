@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 from sqlalchemy import Connection, RowMapping, Select, bindparam, insert, select, update
 
 from erkle.parameters import whole
-from erkle.store import accounts, schema
-from erkle.store.damaged import moment, text
+from erkle.store import accounts, schema, sizes
+from erkle.store.damaged import moment, roster, text
 from erkle.store.errors import NotAllowed, StoreError, Unknown
 from erkle.store.outside import Json, bounded_text, is_id, strict_json, strict_text
 
@@ -36,12 +36,16 @@ TRANSITIONS: Mapping[State, frozenset[State]] = {
     State.CLOSED: frozenset(),
 }
 
+Row = Mapping[str, Any]
+
 _TITLE, _NAME = 500, 2000
 
 _T = schema.studies.c
-_WHOLE = select(schema.studies).where(_T.public_id == bindparam("study"))
+_LAST = sizes.last_object(_T.id).label("last_object")
+_ALL = select(schema.studies, _LAST)
+_WHOLE = _ALL.where(_T.public_id == bindparam("study"))
 # Without what is written as JSON: to read that takes longer than to find the row.
-_FOUND = select(_T.id, _T.public_id, _T.state, _T.n_objects, _T.roster).where(_T.public_id == bindparam("study"))
+_FOUND = select(_T.id, _T.public_id, _T.state, _T.n_objects, _T.roster, _LAST).where(_T.public_id == bindparam("study"))
 # Not the stronger lock: rows that refer to the study may still be added. SQLite has locked everything by now.
 _LOCKED = _FOUND.with_for_update(key_share=True)
 _ALONE = _FOUND.with_for_update()
@@ -101,40 +105,55 @@ def get(connection: Connection, study: str) -> Study:
 
 
 def listed(connection: Connection) -> list[Study]:
-    """All studies, the oldest first."""
-    rows = connection.execute(select(schema.studies).order_by(schema.studies.c.id)).mappings()
-    return [_study(row) for row in rows]
+    """All studies, the oldest first, but for those that no id leads to."""
+    rows = connection.execute(_ALL.order_by(_T.id)).mappings().all()
+    return [_study(_sound(connection, row)) for row in rows if is_id(row["public_id"])]
 
 
 def objects(connection: Connection, study: str) -> list[Object]:
-    """What the study asks about; the place in the list is the object's id."""
-    t = schema.objects.c
-    rows = select(t.name, t.payload).where(t.study_id == find(connection, study)["id"]).order_by(t.number)
-    return [Object(text(name), payload) for name, payload in connection.execute(rows)]
+    """What the study asks about; the place in the list is the object's id.
+
+    Where somebody has deleted an object by hand, another stands in its place, so that no other has its id.
+    """
+    t, row = schema.objects.c, find(connection, study)
+    query = select(t.number, t.name, t.payload).where(t.study_id == row["id"])
+    placed = {number: (text(name), payload) for number, name, payload in connection.execute(query).all()}
+    found: dict[str, Json] = {}
+    for number in range(row["n_objects"]):
+        name, payload = placed.get(number, ("", {}))
+        found[_unlike(name or f"object {number}", found)] = payload
+    return [Object(*each) for each in found.items()]
+
+
+def _unlike(name: str, others: Mapping[str, object]) -> str:
+    """A name that no other has; where one has it, with a mark."""
+    while name in others:
+        name = f"{name}'"
+    return name
 
 
 def change_state(connection: Connection, study: str, state: State) -> Study:
     """Open, pause or close a study; a closed one stays closed."""
     row, wanted = locked(connection, study), _state(state)
     if wanted != row["state"]:
-        if wanted not in (allowed := TRANSITIONS[_state_of(row)]):
+        if wanted not in (allowed := TRANSITIONS[row["state"]]):
             ways = f"it can become {' or '.join(sorted(allowed))}" if allowed else "create another study"
             raise NotAllowed(f"The study is {row['state']} and cannot become {wanted}; {ways}.")
         connection.execute(update(schema.studies).where(schema.studies.c.id == row["id"]).values(state=wanted))
     return get(connection, study)
 
 
-def find(connection: Connection, study: str) -> RowMapping:
+def find(connection: Connection, study: str) -> Row:
     """The study's row."""
     return _found(connection, _FOUND, study)
 
 
-def locked(connection: Connection, study: str, alone: bool = False) -> RowMapping:
+def locked(connection: Connection, study: str, alone: bool = False) -> Row:
     """The study's row, which nobody else may change until this transaction ends, nor, if alone, refer to."""
     return _found(connection, _ALONE if alone else _LOCKED, study)
 
 
-def is_open(row: RowMapping) -> bool:
+def is_open(row: Row) -> bool:
     """Whether people are asked now."""
     return bool(row["state"] == State.OPEN)
 
@@ -165,22 +184,28 @@ def checked_objects(things: Sequence[Object | str]) -> list[dict[str, Any]]:
     return rows
 
 
-def _found(connection: Connection, query: Select[Any], study: str) -> RowMapping:
+def _found(connection: Connection, query: Select[Any], study: str) -> Row:
     row = connection.execute(query, {"study": study}).mappings().one_or_none() if is_id(study) else None
     if row is None:
         raise Unknown(f"There is no study {bounded_text(study, 40)!r}; check its id.")
-    return row
+    return _sound(connection, row)
 
 
-def _study(row: RowMapping) -> Study:
-    title, at = text(row["title"]), moment(row["created_at"])
-    how = (_state_of(row), row["n_objects"], row["roster"], at, row["owner"])
+def _sound(connection: Connection, row: RowMapping) -> Row:
+    """A row with what is sound of its state, its number of objects and its roster."""
+    size = sizes.n_objects(connection, row["id"], row["n_objects"], row["last_object"])
+    return {**row, "state": state_of(row["state"]), "n_objects": size, "roster": roster(row["roster"])}
+
+
+def _study(row: Row) -> Study:
+    title, at = text(row["title"]) or "Untitled", moment(row["created_at"])
+    how = (row["state"], row["n_objects"], row["roster"], at, row["owner"])
     return Study(row["public_id"], title, row["settings"], *how)
 
 
-def _state_of(row: RowMapping) -> State:
+def state_of(value: object) -> State:
     """The state of a study; paused where what is written is none, so that nobody is asked until it is opened."""
-    return State(row["state"]) if row["state"] in tuple(State) else State.PAUSED
+    return next((state for state in State if state == value), State.PAUSED)
 
 
 def _state(state: object) -> State:

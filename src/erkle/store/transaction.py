@@ -80,3 +80,7 @@ class Transaction:
     def last(self, study: str) -> int:
         """The number of the study's last answer."""
         return answering.last(self._connection, study)
+
+    def has_answers(self, study: str, many: int) -> bool:
+        """Whether a study has so many answers."""
+        return answering.has_answers(self._connection, study, many)

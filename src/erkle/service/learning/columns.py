@@ -13,7 +13,7 @@ __all__ = ["KINDS", "Columns"]
 KINDS = tuple(Kind)
 _CODES = {kind: code for code, kind in enumerate(KINDS)}
 _DAMAGED = _CODES[Kind.DAMAGED]
-_FIELDS = ("participant", "head", "near", "far", "kind", "response_ms", "answered_at")
+_FIELDS = ("number", "participant", "head", "near", "far", "kind", "response_ms", "answered_at")
 
 
 class Columns:
@@ -35,6 +35,7 @@ class Columns:
             if self._size == len(self._room):
                 self._room = np.concatenate([self._room, np.empty((max(256, self._size), len(_FIELDS)), np.int64)])
             self._room[self._size] = (
+                answer.sequence,
                 self._number(answer.participant),
                 answer.head,
                 answer.near,

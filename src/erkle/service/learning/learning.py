@@ -101,7 +101,8 @@ class Learning:
         """Questions that were answered, and that the view does not know of yet: many, where another process learns."""
         with self.reading:
             known = self.view.sequence if self.view is not None else 0
-            T = self.columns.triplets(slice(max(known, len(self.columns) - _RECENT), None))
+            first = int(np.searchsorted(self.columns.number, known, "right"))
+            T = self.columns.triplets(slice(max(first, len(self.columns) - _RECENT), None))
             queries: list[Query] = list(map(tuple, T.tolist()))
         return queries
 

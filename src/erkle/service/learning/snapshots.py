@@ -8,9 +8,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from erkle.files import FileError
 from erkle.service.learning.fold import Fold
-from erkle.store import Store
+from erkle.store import Snapshot, Store
 
 __all__ = ["SHARE", "Kept", "Snapshots"]
 
@@ -43,15 +42,9 @@ class Snapshots:
 
     def newest(self) -> Kept | None:
         """The newest that is sound."""
-        for snapshot in self._store.snapshots(self._study):
-            try:
-                kept = Kept(*Fold.from_bytes(snapshot.data))
-            except FileError as trouble:
-                log.warning("a snapshot cannot be used", extra={"trouble": str(trouble)})
-                continue
-            if kept.fold.learner.n_objects_ == self._n_objects:
-                return kept
-        return None
+        found = (_read(snapshot) for snapshot in self._store.snapshots(self._study))
+        sound = (kept for kept in found if kept is not None and kept.fold.learner.n_objects_ == self._n_objects)
+        return next(sound, None)
 
     def keep(self, kept: Kept, roster: int, fence: int | None, at_once: bool = False) -> None:
         """Keep what has been learned of this roster, if it is news, and time or wanted at once."""
@@ -67,3 +60,12 @@ class Snapshots:
     def begin_anew(self) -> None:
         """The roster has changed: whatever is learned now is news."""
         self._sequence = 0
+
+
+def _read(snapshot: Snapshot) -> Kept | None:
+    try:
+        return Kept(*Fold.from_bytes(snapshot.data or b""))
+    except Exception as trouble:
+        # Whatever it is: the log says the same.
+        log.warning("a snapshot cannot be used", extra={"trouble": str(trouble)})
+        return None
