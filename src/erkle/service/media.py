@@ -15,7 +15,7 @@ from PIL import Image, ImageCms, ImageOps
 from erkle.files import FileError
 from erkle.store import Medium
 
-__all__ = ["TYPES", "Prepared", "kind_of", "prepared"]
+__all__ = ["TYPES", "Prepared", "is_sound", "kind_of", "prepared"]
 
 TYPES: Mapping[str, str] = {
     "webp": "image/webp",
@@ -74,6 +74,14 @@ def kind_of(name: str, data: bytes) -> str | None:
     if b"<svg" in start.lower() or name.lower().endswith((".svg", ".svgz")):
         raise FileError(f"{name}: is an SVG drawing, which may hold programs; save it as PNG.")
     return None
+
+
+def is_sound(name: str, data: bytes) -> bool:
+    """Whether a medium has the hash of its bytes for a name, and they are of the kind that the name says."""
+    stem, _, extension = name.rpartition(".")
+    is_picture = extension == "webp" and data[:4] == b"RIFF" and data[8:12] == b"WEBP"
+    is_named = extension in TYPES and stem == sha256(data).hexdigest()[:40]
+    return is_named and (is_picture or kind_of(name, data) == extension)
 
 
 def _of_brand(name: str, brand: bytes) -> str:

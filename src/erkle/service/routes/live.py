@@ -14,7 +14,7 @@ from erkle.service import people, sessions
 from erkle.service.dependencies import EngineDep, StoreDep, StudyDep
 from erkle.service.errors import problems
 from erkle.service.taking import Reception
-from erkle.store import Store, Study, Unknown
+from erkle.store import Store, StoreError, Study
 
 __all__ = ["router"]
 
@@ -152,6 +152,8 @@ def live(request: Request, study: StudyDep, engine: EngineDep) -> LiveOut:
 @router.get("/events", response_class=StreamingResponse)
 async def events(request: Request, study: StudyDep, store: StoreDep) -> StreamingResponse:
     """The same as server-sent events, at most two a second, and only when something has changed."""
+    # What is wrong with the settings can be told before the first event only.
+    await run_sync(_reception(request).desks.desk, study)
     return StreamingResponse(_events(request, store, study), media_type="text/event-stream")
 
 
@@ -210,10 +212,13 @@ async def _events(request: Request, store: Store, study: Study) -> AsyncIterator
 
 
 def _seen(request: Request, store: Store, study: Study) -> str | None:
-    """What is to be seen now; None when the study has been deleted, or whoever watches has signed out."""
-    if sessions.found(store, request.cookies.get(sessions.COOKIE, "")) is None:
-        return None
+    """What is to be seen now; None when the study has been deleted, or whoever watches has signed out.
+
+    None, too, while the database cannot be used: a browser asks again after a while.
+    """
     try:
+        if sessions.found(store, request.cookies.get(sessions.COOKIE, "")) is None:
+            return None
         return json.dumps(_live(request, study), separators=(",", ":"))
-    except Unknown:
+    except StoreError:
         return None
