@@ -1,24 +1,19 @@
 """Rows that somebody has put into the database by hand: one of them never ends an export, the learning or a study."""
 
-import contextlib
 import csv
 import io
 import json
-import sqlite3
-import time
 import zipfile
 
 import numpy as np
 import pytest
+from by_hand import ANSWER, FORMATS, QUESTION, answer, join, learned, put
 
 from erkle import ERKLE
 from erkle.service.unbundling import import_bundle
 from erkle.store import Kind, Query, Store
 from erkle.store.clock import now
 
-QUESTION = {"head": 0, "o1": 1, "o2": 2, "left_object": 1, "kind": "chosen", "strategy": "random"}
-ANSWER = {"choice": 1, "response_ms": 700, "client": "{}", "answered_at": 1_700_000_000_000_000}
-SOME = 12
 DAMAGED = {
     "a kind that there is not": {"kind": "guessed"},
     "the kind of damaged ones": {"kind": "damaged"},
@@ -43,57 +38,6 @@ ODD = {
     "a side that there is not": {"left_object": "x"},
     "a strategy that is no text": {"strategy": b"\xff"},
 }
-
-
-def put(path, study, participant, changes, answered=True, expires=0):
-    """A question, and its answer, as SQL writes them."""
-    connection = sqlite3.connect(path, timeout=30)
-    [[study]] = connection.execute("SELECT id FROM studies WHERE public_id = ?", [study])
-    [[participant]] = connection.execute("SELECT id FROM participants WHERE public_id = ?", [participant])
-    [[count]] = connection.execute("SELECT count(*) FROM questions")
-    [[last]] = connection.execute("SELECT coalesce(max(sequence), 0) FROM answers WHERE study_id = ?", [study])
-    question = {**QUESTION, **{key: value for key, value in changes.items() if key in QUESTION}}
-    question |= {"token": f"by-hand-{count}", "study_id": study, "participant_id": participant}
-    number = insert(connection, "questions", question | {"issued_at": 0, "expires_at": expires})
-    if answered:
-        answer = {**ANSWER, **{key: value for key, value in changes.items() if key in ANSWER}}
-        insert(connection, "answers", answer | {"study_id": study, "sequence": last + 1, "question_id": number})
-    connection.commit()
-    connection.close()
-
-
-def insert(connection, table, values):
-    names = ", ".join(values)
-    marks = ", ".join("?" for _ in values)
-    return connection.execute(f"INSERT INTO {table} ({names}) VALUES ({marks})", [*values.values()]).lastrowid
-
-
-def join(client, study):
-    return client.post(f"/api/take/{study}/join", json={"parameters": {}, "consent": True}).json()
-
-
-def answer(client, study, turn):
-    asked = turn["questions"][0]
-    body = {"participant": turn["participant"], "token": asked["token"], "choice": asked["left"]["id"]}
-    reply = client.post(f"/api/take/{study}/answer", json=body)
-    assert reply.status_code == 200, reply.text
-    return reply.json()
-
-
-def some_answers(client, study):
-    """So many that it is all but sure that one of them is not held out."""
-    turn = join(client, study)
-    for _ in range(SOME):
-        turn = answer(client, study, turn)
-    return turn
-
-
-def learned(researcher, study, n):
-    end = time.monotonic() + 30
-    while (live := researcher.get(f"/api/studies/{study}/live").json())["learner"]["sequence"] != n:
-        assert time.monotonic() < end, live
-        time.sleep(0.02)
-    return live
 
 
 def test_rows_that_were_put_in_by_hand_end_nothing(client, configuration, store, researcher, study, tmp_path):
@@ -133,74 +77,7 @@ def test_rows_that_were_put_in_by_hand_end_nothing(client, configuration, store,
     assert store.last(copy.id) == total - len(DAMAGED)
 
 
-NO_TEXT = "CAST(x'fffe41' AS TEXT)"
-BESIDE = {
-    "parameters that are no JSON": "UPDATE participants SET parameters = '{not json'",
-    "parameters that are no object": "UPDATE participants SET parameters = '[1, 2]'",
-    "parameters that are a number": "UPDATE participants SET parameters = 7",
-    "parameters that are very deep": f"UPDATE participants SET parameters = '{'[' * 5000}'",
-    "parameters that are no text": f"UPDATE participants SET parameters = {NO_TEXT}",
-    "a standing that there is not": "UPDATE participants SET state = 'asleep'",
-    "a moment of joining that is no number": "UPDATE participants SET joined_at = 'yesterday'",
-    "an identity that is no text": "UPDATE participants SET identity = x'ff'",
-    "a payload that is no JSON": "UPDATE objects SET payload = 'x' WHERE number = 1",
-    "a payload that is no object": "UPDATE objects SET payload = '\"x\"' WHERE number = 1",
-    "a name that is a number": "UPDATE objects SET name = x'ff' WHERE number = 1",
-    "a name that is not UTF-8": f"UPDATE objects SET name = {NO_TEXT} WHERE number = 1",
-    "a title that is not UTF-8": f"UPDATE studies SET title = {NO_TEXT}",
-    "a moment of creation that is no number": "UPDATE studies SET created_at = 'then'",
-}
-
-
-@pytest.mark.parametrize("statement", BESIDE.values(), ids=BESIDE)
-def test_damage_beside_the_answers_ends_nothing_either(client, configuration, store, researcher, study, statement):
-    turn = some_answers(client, study)
-    by_sql(configuration.data / "erkle.db", statement)
-    learned(researcher, study, SOME)
-    pages = ["", "/participants", "/live", "/disputed", *(f"/export/{name}" for name in FORMATS)]
-    replies = {page: researcher.get(f"/api/studies/{study}{page}") for page in pages}
-    assert {page: reply.status_code for page, reply in replies.items()} == dict.fromkeys(pages, 200)
-    assert [each["id"] for each in researcher.get("/api/studies").json()] == [study]
-    assert [person["answers"] for person in replies["/participants"].json()] == [SOME]
-    again = client.post(f"/api/take/{study}/resume", json={"participant": turn["participant"]})
-    assert again.status_code == 200
-    answer(client, study, again.json())
-    learned(researcher, study, SOME + 1)
-    bundle = researcher.get(f"/api/studies/{study}/export/bundle.zip").content
-    assert store.last(import_bundle(store, io.BytesIO(bundle), "bundle.zip").id) == SOME + 1
-
-
-def test_a_study_with_damaged_settings_asks_nobody_and_still_gives_its_answers(
-    client, configuration, researcher, study
-):
-    turn = some_answers(client, study)
-    learned(researcher, study, SOME)
-    by_sql(configuration.data / "erkle.db", "UPDATE studies SET settings = '{not json'")
-    replies = {name: researcher.get(f"/api/studies/{study}/export/{name}").status_code for name in FORMATS}
-    assert replies == dict.fromkeys(FORMATS, 200)
-    assert researcher.get(f"/api/studies/{study}").json()["settings"] == {"damaged": "{not json"}
-    refused = client.post(f"/api/take/{study}/resume", json={"participant": turn["participant"]})
-    assert 400 <= refused.status_code < 500
-    assert "damaged is no setting" in refused.json()["error"]["sentence"]
-
-
-def test_a_state_that_there_is_not_is_paused_until_it_is_opened(client, configuration, researcher, study):
-    by_sql(configuration.data / "erkle.db", "UPDATE studies SET state = 'asleep'")
-    assert researcher.get(f"/api/studies/{study}").json()["state"] == "paused"
-    reply = client.post(f"/api/take/{study}/join", json={"parameters": {}, "consent": True})
-    assert 400 <= reply.status_code < 500
-    assert researcher.post(f"/api/studies/{study}/state", json={"state": "open"}).status_code == 200
-    answer(client, study, join(client, study))
-
-
-def by_sql(path, statement):
-    with contextlib.closing(sqlite3.connect(path, timeout=30)) as connection:
-        assert connection.execute(statement).rowcount == 1
-        connection.commit()
-
-
 KINDS = (Kind.CHOSEN, Kind.HELD_OUT, Kind.REPEATED)
-FORMATS = ["answers.csv", "answers.jsonl", "kernel.npz", "embedding.csv", "bundle.zip"]
 
 
 @pytest.fixture
