@@ -2,10 +2,12 @@
 
 import csv
 import sqlite3
+import zipfile
 
 import pytest
 from exchanged import filled, kernel, log
 
+from erkle import ERKLE
 from erkle.store import Purpose, State, Store
 
 YAML = "title: Towns\nobjects: [Paris, Lyon, Madrid, Rome]\nholdout: 0.2\n"
@@ -86,9 +88,21 @@ def test_answers_go_through_a_file_to_the_same_kernel(run, store, tmp_path, form
 
 def test_a_csv_file_has_a_row_for_each_answer(run, store, tmp_path):
     study = filled(store)
-    run("study", "export", study.id, "--out", tmp_path / "a.csv", "--format", "csv")
+    run("study", "export", study.id, "--out", tmp_path / "a.csv")
     with (tmp_path / "a.csv").open(newline="", encoding="utf-8") as file:
         assert len(list(csv.DictReader(file))) == store.last(study.id)
+
+
+def test_the_name_of_a_file_says_what_is_written_to_it(run, store, tmp_path):
+    study = filled(store)
+    for name in ("answers.jsonl", "my-kernel.npz", "embedding.csv", "study.zip"):
+        run("study", "export", study.id, "--out", tmp_path / name)
+    assert len((tmp_path / "answers.jsonl").read_text().splitlines()) == store.last(study.id)
+    assert ERKLE.load(tmp_path / "my-kernel.npz").n_objects_ == study.n_objects
+    with (tmp_path / "embedding.csv").open(newline="", encoding="utf-8") as file:
+        header, *places = csv.reader(file)
+    assert (header, len(places)) == (["id", "name", "x1", "x2"], study.n_objects)
+    assert "study.json" in zipfile.ZipFile(tmp_path / "study.zip").namelist()
 
 
 def test_a_backup_is_the_data_at_one_moment(run, store, tmp_path):

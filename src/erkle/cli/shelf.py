@@ -14,7 +14,7 @@ from erkle.files import write_atomically
 from erkle.service import passwords
 from erkle.service.bundle import write_bundle
 from erkle.service.errors import Problem
-from erkle.service.exporting import answers_csv, answers_jsonl
+from erkle.service.exporting import answers_csv, answers_jsonl, embedding_csv
 from erkle.service.importing import add_answers, read_answers, study_of
 from erkle.service.reading import read_study
 from erkle.service.unbundling import import_bundle
@@ -37,6 +37,9 @@ __all__ = [
 ]
 
 _ZIP = b"PK"
+# How the names of files end, the longest first, and what is written to them.
+_NAMED = {"embedding.csv": "embedding", ".csv": "csv", ".jsonl": "jsonl", ".npz": "kernel"}
+_LEARNED = ("kernel", "embedding")
 
 
 @contextmanager
@@ -74,15 +77,30 @@ def list_studies(store: Store) -> None:
 
 
 def export_study(store: Store, study: str, out: Path, form: str) -> None:
-    """Write a bundle, or the answers, to a file that is whole or not there."""
+    """Write what the name of the file asks for, or else the form, to a file that is whole or not there."""
     found = store.study(study)
+    wanted = form if form != "bundle" else next((each for end, each in _NAMED.items() if out.name.endswith(end)), form)
     with write_atomically(out) as file:
-        if form == "bundle":
+        if wanted == "bundle":
             write_bundle(store, found, file)
+        elif wanted in _LEARNED:
+            file.write(_learned(store, found, wanted))
         else:
-            for piece in (answers_csv if form == "csv" else answers_jsonl)(store, found):
+            for piece in (answers_csv if wanted == "csv" else answers_jsonl)(store, found):
                 file.write(piece.encode("utf-8", "replace"))
     console.print(f"{counted(store.last(study), 'answer')} of {found.title} written to {out}.", soft_wrap=True)
+
+
+def _learned(store: Store, study: Study, wanted: str) -> bytes:
+    # Not at the top: this loads the compiled learners.
+    from erkle.online import saving
+    from erkle.service.learning.whole import folded
+
+    learner = folded(store, study, store.last(study.id)).learner
+    names = [each.name for each in store.objects(study.id)]
+    if wanted == "kernel":
+        return saving.to_bytes(learner, names)
+    return embedding_csv(names, learner.embedding(2)).encode("utf-8", "replace")
 
 
 def import_file(store: Store, file: Path, into: str | None, title: str | None, owner: str | None) -> None:

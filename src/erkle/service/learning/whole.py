@@ -10,9 +10,9 @@ from erkle.online import saving
 from erkle.service.learning.fold import Fold
 from erkle.service.learning.learning import PAGE, Learning
 from erkle.service.learning.snapshots import Snapshots
-from erkle.store import NotAllowed, Store
+from erkle.store import NotAllowed, Store, Study
 
-__all__ = ["embedding", "kernel_npz"]
+__all__ = ["embedding", "folded", "kernel_npz"]
 
 
 def kernel_npz(store: Store, learning: Learning) -> bytes:
@@ -32,19 +32,21 @@ def embedding(store: Store, learning: Learning) -> NDArray[np.float64]:
 def _whole(store: Store, learning: Learning) -> Iterator[Fold]:
     """A fold of the whole log: the learner's own, when it has come so far, or, where another process learns, one
     made for this from the last snapshot; both are the same to the last bit."""
-    roster, last = store.study(learning.study).roster, store.last(learning.study)
-    with learning.fold(roster, last) as own:
-        fold = _made(store, learning, last) if own is None else own
-        if fold.learner.n_triplets_seen_ == 0:
-            raise NotAllowed("Nothing has been learned of this study yet; wait for answers.")
-        yield fold
+    study, last = store.study(learning.study), store.last(learning.study)
+    with learning.fold(study.roster, last) as own:
+        yield folded(store, study, last) if own is None else _with_answers(own)
 
 
-def _made(store: Store, learning: Learning, last: int) -> Fold:
-    kept = Snapshots(store, learning.study, learning.n_objects).newest()
-    fold = Fold(learning.n_objects) if kept is None else kept.fold
-    while fold.sequence < last and (
-        page := list(store.log(learning.study, fold.sequence, PAGE, include_excluded=True))
-    ):
+def folded(store: Store, study: Study, last: int) -> Fold:
+    """The log of a study up to a number, by nobody's learner."""
+    kept = Snapshots(store, study.id, study.n_objects).newest()
+    fold = Fold(study.n_objects) if kept is None else kept.fold
+    while fold.sequence < last and (page := list(store.log(study.id, fold.sequence, PAGE, include_excluded=True))):
         fold.learn(page)
+    return _with_answers(fold)
+
+
+def _with_answers(fold: Fold) -> Fold:
+    if fold.learner.n_triplets_seen_ == 0:
+        raise NotAllowed("Nothing has been learned of this study yet; wait for answers.")
     return fold
