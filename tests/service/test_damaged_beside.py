@@ -5,6 +5,7 @@ import json
 
 import pytest
 from by_hand import FORMATS, SOME, answer, by_sql, join, learned, some_answers
+from PIL import Image
 
 from erkle.service.unbundling import import_bundle
 
@@ -109,14 +110,54 @@ def test_a_study_with_damaged_settings_asks_nobody_and_still_gives_its_answers(
     assert replies == dict.fromkeys(FORMATS, 200)
     assert researcher.get(f"/api/studies/{study}").json()["settings"] == {"damaged": "{not json"}
     refused = client.post(f"/api/take/{study}/resume", json={"participant": turn["participant"]})
-    assert 400 <= refused.status_code < 500
-    assert "damaged is no setting" in refused.json()["error"]["sentence"]
+    watched = researcher.get(f"/api/studies/{study}/events")
+    for reply in (refused, watched):
+        assert 400 <= reply.status_code < 500
+        assert "damaged is no setting" in reply.json()["error"]["sentence"]
 
 
 def test_a_state_that_there_is_not_is_paused_until_it_is_opened(client, configuration, researcher, study):
     by_sql(configuration, "UPDATE studies SET state = 'asleep'")
     assert researcher.get(f"/api/studies/{study}").json()["state"] == "paused"
     reply = client.post(f"/api/take/{study}/join", json={"parameters": {}, "consent": True})
-    assert 400 <= reply.status_code < 500
+    assert reply.status_code == 409
+    assert "is paused" in reply.json()["error"]["sentence"]
     assert researcher.post(f"/api/studies/{study}/state", json={"state": "open"}).status_code == 200
     answer(client, study, join(client, study))
+
+
+def test_an_object_that_is_gone_changes_the_id_of_no_other(configuration, researcher, study):
+    by_sql(configuration, "DELETE FROM objects WHERE number = 2")
+    by_sql(configuration, "UPDATE objects SET name = 'object 2' WHERE number = 1")
+    names = [each["name"] for each in researcher.get(f"/api/studies/{study}/objects").json()]
+    assert names == ["Paris", "object 2", "object 2'", "Rome", "Oslo", "Wien"]
+
+
+MEDIA = {
+    "a name that leads elsewhere": "name = '../../etc/passwd'",
+    "a name of bytes": "name = x'ff'",
+    "a name with a NUL": "name = CAST(x'410042' AS TEXT)",
+    "a type of bytes": "type = x'ff'",
+    "a text": "data = 'abc'",
+    "a number": "data = 7",
+    "other bytes": "data = x'ff00'",
+}
+
+
+@pytest.mark.parametrize("change", MEDIA.values(), ids=MEDIA)
+def test_a_damaged_medium_is_left_out_of_a_bundle(configuration, store, researcher, change):
+    files = [("files", (f"{name}.png", picture(name), "image/png")) for name in ("red", "green", "blue")]
+    spec = {"spec": json.dumps({"title": "Colours"})}
+    study = researcher.post("/api/studies/upload", data=spec, files=files).json()["id"]
+    by_sql(configuration, f"UPDATE media SET {change} WHERE name = (SELECT min(name) FROM media)")
+    bundle = researcher.get(f"/api/studies/{study}/export/bundle.zip")
+    assert bundle.status_code == 200
+    copy = import_bundle(store, io.BytesIO(bundle.content), "bundle.zip").id
+    assert len(store.media(copy)) == (3 if change.startswith("type") else 2)
+    assert {name for each in store.objects(copy) for name in each.payload.values()} == set(store.media(copy))
+
+
+def picture(colour):
+    file = io.BytesIO()
+    Image.new("RGB", (9, 9), colour).save(file, "PNG")
+    return file.getvalue()
