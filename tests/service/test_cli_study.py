@@ -105,6 +105,12 @@ def test_the_name_of_a_file_says_what_is_written_to_it(run, store, tmp_path):
     assert "study.json" in zipfile.ZipFile(tmp_path / "study.zip").namelist()
 
 
+def test_a_form_that_is_asked_for_goes_before_the_name(run, store, tmp_path):
+    study = filled(store)
+    run("study", "export", study.id, "--out", tmp_path / "study.csv", "--format", "bundle")
+    assert "study.json" in zipfile.ZipFile(tmp_path / "study.csv").namelist()
+
+
 def test_a_backup_is_the_data_at_one_moment(run, store, tmp_path):
     study = filled(store)
     (tmp_path / "elsewhere").mkdir()

@@ -76,10 +76,10 @@ def list_studies(store: Store) -> None:
     Console(highlight=False, markup=False).print(table)
 
 
-def export_study(store: Store, study: str, out: Path, form: str) -> None:
-    """Write what the name of the file asks for, or else the form, to a file that is whole or not there."""
+def export_study(store: Store, study: str, out: Path, form: str | None) -> None:
+    """Write the form, or what the name of the file asks for, or a bundle, to a file that is whole or not there."""
     found = store.study(study)
-    wanted = form if form != "bundle" else next((each for end, each in _NAMED.items() if out.name.endswith(end)), form)
+    wanted = form or next((each for end, each in _NAMED.items() if out.name.endswith(end)), "bundle")
     with write_atomically(out) as file:
         if wanted == "bundle":
             write_bundle(store, found, file)

@@ -27,6 +27,8 @@ class Format(StrEnum):
     BUNDLE = "bundle"
     CSV = "csv"
     JSONL = "jsonl"
+    KERNEL = "kernel"
+    EMBEDDING = "embedding"
 
 
 @app.command()
@@ -57,12 +59,12 @@ def export(
     study: Id,
     out: Annotated[Path, typer.Option(help="File to write.")],
     format: Annotated[
-        Format, typer.Option(help="bundle (for import elsewhere), or the answers as csv or jsonl.")
-    ] = Format.BUNDLE,
+        Format | None, typer.Option(help="What to write; without it the name of the file says it, as in kernel.npz.")
+    ] = None,
     data: Data = HERE,
     database: Database = None,
 ) -> None:
-    """Write a study or its answers to a file."""
+    """Write a study, its answers or what was learned from them to a file."""
     from erkle.cli.shelf import export_study, opened
 
     with opened(data, database) as store:
