@@ -70,23 +70,20 @@ class Field(Generic[Setting, Model]):
         self._retire([entry for entry in self.entries if entry.judge.evidence > limit], seen)
         pressing = self._due(self._pressing(self.leader), seen)
         self._retire(self.entries[max(1, self.most - len(pressing)) :], seen)
-        for setting in pressing + self._due(self._neighbours(self.leader), seen):
-            if len(self.entries) < self.most and setting not in self._running():
+        for setting in dict.fromkeys(pressing + self._due(self._neighbours(self.leader), seen)):
+            if len(self.entries) < self.most:
                 self.retired.pop(setting, None)
                 model = enter(setting, self.leader)
                 self.entries.append(Entry(setting, model, self.leader.judge.successor(_HANDICAP)))
 
     def _due(self, settings: Iterable[Setting], seen: int) -> list[Setting]:
         """Those that do not run and have not retired lately."""
-        running = self._running()
+        running = {entry.setting for entry in self.entries}
         return [
             setting
             for setting in settings
             if setting not in running and seen >= _COMEBACK * self.retired.get(setting, 0)
         ]
-
-    def _running(self) -> set[Setting]:
-        return {entry.setting for entry in self.entries}
 
     def weights(self) -> list[float]:
         """What each candidate counts for in a mixture: all alike without evidence, the leader alone if it is clear."""

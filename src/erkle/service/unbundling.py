@@ -179,14 +179,12 @@ def _settings(about: _Study, names: list[str]) -> spec.StudySettings:
 
 
 def _object(thing: _Object, media: dict[str, Medium]) -> Object:
-    # What was no JSON in the database that the bundle was made of is shown by its name alone, as it was there.
-    payload = {part: value for part, value in thing.payload.items() if part != "damaged"}
-    for part, value in payload.items():
+    for part, value in thing.payload.items():
         if part not in bundle.PAYLOAD or (part != "text" and value not in media):
             raise FileError(
                 f"{bundle.OBJECTS}: {thing.name[:60]!r} has {part[:20]} {value[:60]!r}, which is not there."
             )
-    return Object(thing.name, payload)
+    return Object(thing.name, dict(thing.payload))
 
 
 def _medium(files: Files, path: str) -> Medium:

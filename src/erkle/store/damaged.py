@@ -6,11 +6,14 @@ for JSON; PostgreSQL refuses both.
 
 import json
 import math
-from typing import Any
+from enum import StrEnum
+from typing import Any, TypeVar
 
 from erkle.store.outside import Json, bounded_text, cleaned
 
-__all__ = ["data", "json_object", "moment", "number", "roster", "text"]
+__all__ = ["data", "json_object", "member", "moment", "number", "roster", "text"]
+
+Member = TypeVar("Member", bound=StrEnum)
 
 _SHOWN = 500
 # Above as many brackets something may lie deeper than it can be written again.
@@ -24,6 +27,11 @@ def number(value: Any) -> int:
     (7, -1)
     """
     return value if type(value) is int else -1
+
+
+def member(value: Any, otherwise: Member) -> Member:
+    """The member of an enumeration that has this value; another where none has."""
+    return next((each for each in type(otherwise) if each == value), otherwise)
 
 
 def moment(value: Any) -> int:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import Connection, RowMapping, Select, bindparam, func, insert, select, update
 
 from erkle.store import schema, sizes, studies
-from erkle.store.damaged import moment, roster, text
+from erkle.store.damaged import member, moment, roster, text
 from erkle.store.errors import Full, NotAllowed, StoreError, Unknown
 from erkle.store.outside import Json, bounded_json, bounded_text, is_id
 
@@ -182,7 +182,7 @@ def standing_of(row: RowMapping) -> Standing:
 
 def _state_of(row: RowMapping) -> Standing:
     """What was written of them; who has a state that is none goes on, and so comes to one again."""
-    return Standing(row["state"]) if row["state"] in tuple(Standing) else Standing.ACTIVE
+    return member(row["state"], Standing.ACTIVE)
 
 
 def _participant(row: RowMapping) -> Participant:

@@ -13,7 +13,7 @@ from sqlalchemy import Connection, RowMapping, Select, bindparam, insert, select
 
 from erkle.parameters import whole
 from erkle.store import accounts, schema, sizes
-from erkle.store.damaged import moment, roster, text
+from erkle.store.damaged import member, moment, roster, text
 from erkle.store.errors import NotAllowed, StoreError, Unknown
 from erkle.store.outside import Json, bounded_text, is_id, strict_json, strict_text
 
@@ -205,7 +205,7 @@ def _study(row: Row) -> Study:
 
 def state_of(value: object) -> State:
     """The state of a study; paused where what is written is none, so that nobody is asked until it is opened."""
-    return next((state for state in State if state == value), State.PAUSED)
+    return member(value, State.PAUSED)
 
 
 def _state(state: object) -> State:
