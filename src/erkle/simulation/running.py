@@ -12,7 +12,7 @@ from erkle.active.strategies import Strategy
 from erkle.kernels.low_rank import LowRank
 from erkle.online import ERKLE
 from erkle.parameters import number, whole
-from erkle.simulation.worlds import World
+from erkle.simulation.worlds import Scene, World
 
 __all__ = ["Course", "run"]
 
@@ -74,46 +74,70 @@ def run(
     whole(in_flight, "in_flight", 1, "somebody must answer")
     if not number(rate, "rate", "it counts answers a second"):
         raise ValueError("rate is 0; pass the number of answers a second.")
-    scene = world.scene(seed)
-    learner = ERKLE(scene.n_objects, kernel=LowRank(), random_state=seed + 1000)
-    asker = Asker(scene.questions, strategy, holdout, np.random.default_rng([seed, 1]))
-    people = np.random.default_rng([seed, 2])
-    course, free = Course([], [], [], []), 0.0
-    queue: list[tuple[float, int, Asked]] = []
-    answered = [0] * in_flight
-
-    def ask(place: int) -> list[Asked]:
-        return asker.ask(learner, participant=(place, answered[place] // _SESSION))
-
-    def give(place: int, now: float, found: list[Asked]) -> bool:
-        for asked in found:
-            heapq.heappush(queue, (now + people.exponential(in_flight / rate), place, asked))
-        return bool(found)
-
-    idle = [place for place in range(in_flight) if not give(place, 0.0, ask(place))]
-    n_answers = heard = 0
+    crowd = _Crowd(world.scene(seed), strategy, seed, in_flight, rate, holdout)
     for moment in moments:
-        while n_answers < moment and queue:
-            now, place, asked = heapq.heappop(queue)
-            nearer = scene.answer(asked.query)
-            start = time.perf_counter()
-            asker.answer(learner, asked, nearer)
-            n_answers += 1
-            answered[place] += 1
-            following = ask(place)
-            # One at a time: who comes while another answer is learned waits for that, too.
-            free = max(now, free) + time.perf_counter() - start
-            course.waits.append(free - now)
-            # Those who had nothing to answer may have now, for a question that comes back can be asked again.
-            idle = [other for other in idle if not give(other, now, ask(other))]
-            if not give(place, now, following):
-                idle.append(place)
-            tell(n_answers)
-        if n_answers < moment:
+        while crowd.n_answers < moment and crowd.queue:
+            crowd.hear()
+            tell(crowd.n_answers)
+        if crowd.n_answers < moment:
             break
-        held_out = asker.wrong
-        course.n_answers.append(n_answers)
-        course.errors.append(1.0 - learner.score(scene.test))
-        course.estimates.append(float(np.mean(held_out[heard:])) if len(held_out) > heard else float("nan"))
-        heard = len(held_out)
-    return course
+        crowd.measure()
+    return crowd.course
+
+
+class _Crowd:
+    """People in places, each with a question before them or idle, and the course that they have taken so far."""
+
+    def __init__(
+        self, scene: Scene, strategy: Strategy, seed: int, in_flight: int, rate: float, holdout: float
+    ) -> None:
+        self.course, self.n_answers = Course([], [], [], []), 0
+        # When each answer comes, from which place, and to what.
+        self.queue: list[tuple[float, int, Asked]] = []
+        self._scene = scene
+        self._learner = ERKLE(scene.n_objects, kernel=LowRank(), random_state=seed + 1000)
+        self._asker = Asker(scene.questions, strategy, holdout, np.random.default_rng([seed, 1]))
+        self._rng, self._pace = np.random.default_rng([seed, 2]), in_flight / rate
+        self._answered = [0] * in_flight
+        # When the learner has time again, and how many held-out answers have been measured.
+        self._free, self._heard = 0.0, 0
+        self._idle = [place for place in range(in_flight) if not self._give(place, 0.0, self._ask(place))]
+
+    def hear(self) -> None:
+        """Learn the next answer, and ask whoever gave it, and all who are idle."""
+        now, place, asked = heapq.heappop(self.queue)
+        following = self._learn(now, place, asked)
+        # Those who had nothing to answer may have now, for a question that comes back can be asked again.
+        self._idle = [other for other in self._idle if not self._give(other, now, self._ask(other))]
+        if not self._give(place, now, following):
+            self._idle.append(place)
+
+    def measure(self) -> None:
+        """Write down the error on test answers, and on the held-out ones since the last time."""
+        held_out = self._asker.wrong[self._heard :]
+        self._heard += len(held_out)
+        self.course.n_answers.append(self.n_answers)
+        self.course.errors.append(1.0 - self._learner.score(self._scene.test))
+        self.course.estimates.append(float(np.mean(held_out)) if held_out else float("nan"))
+
+    def _learn(self, now: float, place: int, asked: Asked) -> list[Asked]:
+        """Learn an answer, and find the question that follows; how long both take by the clock is a wait."""
+        nearer = self._scene.answer(asked.query)
+        start = time.perf_counter()
+        self._asker.answer(self._learner, asked, nearer)
+        self.n_answers += 1
+        self._answered[place] += 1
+        following = self._ask(place)
+        # One at a time: who comes while another answer is learned waits for that, too.
+        self._free = max(now, self._free) + time.perf_counter() - start
+        self.course.waits.append(self._free - now)
+        return following
+
+    def _ask(self, place: int) -> list[Asked]:
+        return self._asker.ask(self._learner, participant=(place, self._answered[place] // _SESSION))
+
+    def _give(self, place: int, now: float, found: list[Asked]) -> bool:
+        """Put what was found before the person in that place; False if it is nothing."""
+        for asked in found:
+            heapq.heappush(self.queue, (now + self._rng.exponential(self._pace), place, asked))
+        return bool(found)
