@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from erkle import ERKLE, LowRank
-from erkle.active import Adaptive, Asker, Balanced, Questions, Random, Uncertainty
+from erkle.active import STRATEGIES, Adaptive, Asker, Balanced, Questions, Random, Uncertainty
 from parts import answers, assert_is_a_sentence, named
 
 KERNEL = LowRank(3, 1e-3)
@@ -179,7 +179,32 @@ def test_an_answer_that_is_none_leaves_the_question_out():
     assert learner.n_triplets_seen_ == 1
 
 
+@pytest.mark.parametrize("name", STRATEGIES)
+def test_a_strategy_can_be_given_by_its_name(name):
+    by_name, by_value = (Asker(Questions(6), given, random_state=0) for given in (name, STRATEGIES[name]))
+    assert by_name.strategy is by_value.strategy
+    learner = ERKLE(6, kernel=KERNEL)
+    assert by_name.ask(learner) == by_value.ask(learner)
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        (Adaptive, r"^The strategy is the class Adaptive; pass a value, Adaptive\(\)\.$"),
+        (None, r"^The strategy is None; pass a value such as Adaptive\(\), or a name"),
+        (0.1, r"^The strategy is 0\.1; pass a value"),
+    ],
+)
+def test_what_is_no_strategy_is_refused_before_anything_is_asked(given, words):
+    with pytest.raises(TypeError, match=words) as caught:
+        Asker(Questions(5), given)
+    assert_is_a_sentence(caught)
+
+
 WRONG = [
+    (lambda: Asker(Questions(5), "best"), "strategy is 'best'; pass 'adaptive' or 'random' or 'balanced'"),
+    (lambda: Asker(Questions(5), random_state="x"), "random_state is 'x'; pass None, an integer of at least 0"),
+    (lambda: Asker(Questions(5), random_state=-1), "random_state is -1; pass None, an integer of at least 0"),
     (lambda: Asker(Questions(5), holdout=1.5), "holdout is 1.5; pass a share from 0 to 1"),
     (lambda: Asker(Questions(5), holdout=math.nan), "holdout is nan; pass a share from 0 to 1"),
     (lambda: Asker(Questions(5)).ask(ERKLE(5), -1), "n_queries is -1; pass an integer of at least 0"),

@@ -12,7 +12,7 @@ from erkle.active.asker import Asker
 from erkle.active.questions import Questions
 from erkle.online.record import Curve
 from erkle.online.stopping import Forecast, forecast
-from parts import answers
+from parts import answers, assert_is_a_sentence
 
 TARGETS = st.floats(1e-9, 1.0, exclude_max=True)
 
@@ -77,6 +77,13 @@ def test_no_answers_are_refused_and_so_is_what_is_no_share():
     for target in (0, 1, -0.1, 15, math.nan, True, "0.1", None):
         with pytest.raises(ValueError, match=r"target is .*; pass a share"):
             forecast(drawn(100, error=0.3, left=0.1, power=1.0), target)
+
+
+@pytest.mark.parametrize("curve", [[1, 2], np.eye(3), (np.ones(1), np.ones(1), np.ones(1)), "curve"], ids=str)
+def test_what_is_no_curve_is_refused(curve):
+    with pytest.raises(TypeError, match=rf"^The curve is of type {type(curve).__name__}; pass the curve_ of") as caught:
+        ERKLE(5).fit([(0, 1, 2)]).answers_needed(0.1, curve)
+    assert_is_a_sentence(caught)
 
 
 @pytest.mark.parametrize(("error", "left", "power"), [(0.2, 0.1, 1.0), (0.05, 0.0, 1.0), (0.25, 0.15, 1.3)])

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["number", "one_of", "share", "whole"]
+__all__ = ["number", "one_of", "random_generator", "share", "whole"]
 
 
 def whole(value: Any, name: str, least: int, because: str) -> int:
@@ -54,3 +54,16 @@ def one_of(value: Any, name: str, choices: tuple[str, ...]) -> None:
     """
     if value not in choices:
         raise ValueError(f"{name} is {value!r}; pass {' or '.join(map(repr, choices))}.")
+
+
+def random_generator(value: Any, name: str) -> np.random.Generator:
+    """The value itself, if it is a generator, or a new one with this seed.
+
+    >>> random_generator("x", "rng")
+    Traceback (most recent call last):
+    ValueError: rng is 'x'; pass None, an integer of at least 0 or a numpy Generator.
+    """
+    try:
+        return np.random.default_rng(value)
+    except (TypeError, ValueError):
+        raise ValueError(f"{name} is {value!r}; pass None, an integer of at least 0 or a numpy Generator.") from None

@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from erkle.active.questions import Query, Questions
-from erkle.active.strategies import Adaptive, Random, Strategy
+from erkle.active.strategies import STRATEGIES, Adaptive, Random, Strategy
 from erkle.online.record import Curve
-from erkle.parameters import share, whole
+from erkle.parameters import one_of, random_generator, share, whole
 
 __all__ = ["Asked", "Asker"]
 
@@ -42,8 +42,8 @@ class Asker:
     ----------
     questions : Questions
         What may be asked.
-    strategy : Strategy
-        How the next question is chosen.
+    strategy : Strategy or str
+        How the next question is chosen: a value such as ``Adaptive()``, or its name in `STRATEGIES`.
     holdout : float
         Share of questions that are drawn at random instead. They are learned, too; but before that they tell the
         error on all questions, which those that a strategy has chosen cannot.
@@ -64,14 +64,14 @@ class Asker:
     def __init__(
         self,
         questions: Questions,
-        strategy: Strategy = Adaptive(),
+        strategy: Strategy | str = Adaptive(),
         holdout: float = 0.1,
         random_state: int | np.random.Generator | None = None,
     ) -> None:
-        self.questions, self.strategy = questions, strategy
+        self.questions, self.strategy = questions, _strategy(strategy)
         self.holdout = share(holdout, "holdout")
         self.out: dict[int, Asked] = {}
-        self._rng = np.random.default_rng(random_state)
+        self._rng = random_generator(random_state, "random_state")
         self._number = 0
         self._asked: defaultdict[Hashable, set[int]] = defaultdict(set)
         self._learned: list[int] = []
@@ -124,3 +124,14 @@ class Asker:
     def curve(self) -> Curve:
         """Errors on the questions that were drawn at random, before they were learned."""
         return Curve.of(np.array(self._learned, np.int64), np.array(self.wrong, np.bool_))
+
+
+def _strategy(given: Any) -> Strategy:
+    if isinstance(given, str):
+        one_of(given, "strategy", tuple(STRATEGIES))
+        return STRATEGIES[given]
+    if isinstance(given, type):
+        raise TypeError(f"The strategy is the class {given.__name__}; pass a value, {given.__name__}().")
+    if not isinstance(given, Strategy):
+        raise TypeError(f"The strategy is {given!r}; pass a value such as Adaptive(), or a name from STRATEGIES.")
+    return given

@@ -116,6 +116,10 @@ def forecast(curve: Curve, target: float, n_learned: int = 0) -> Forecast:
     """
     if isinstance(target, bool) or not isinstance(target, Real) or not 0.0 < float(target) < 1.0:
         raise ValueError(f"target is {target!r}; pass a share of wrong predictions between 0 and 1.")
+    if not isinstance(curve, Curve):
+        raise TypeError(
+            f"The curve is of type {type(curve).__name__}; pass the curve_ of a learner or the curve of an asker."
+        )
     if not curve.n_answers.any():
         raise ValueError("There are no answers yet to tell the error from; learn some first.")
     now = max(float(n_learned), float(curve.n_learned.max()) + 1.0)
