@@ -52,6 +52,26 @@ def test_what_a_random_strategy_asks_is_all_drawn_at_random():
     assert all(one.held_out for one in asked)
 
 
+def test_neither_order_nor_numbers_tell_what_was_drawn_at_random():
+    learner, places = ERKLE(6, kernel=KERNEL), Counter()
+    asker = Asker(Questions(6, times=None), Balanced(), holdout=0.5, random_state=0)
+    for _ in range(300):
+        several = asker.ask(learner, 4)
+        assert [asked.number for asked in several] == sorted(asked.number for asked in several)
+        places.update(place for place, asked in enumerate(several) if asked.held_out)
+        for asked in several:
+            asker.give_back(asked)
+    assert scipy.stats.binomtest(places.total(), 1200, 0.5).pvalue > 0.01
+    assert scipy.stats.chisquare([places[place] for place in range(4)]).pvalue > 0.01
+
+
+def test_who_is_asked_nothing_is_not_remembered():
+    learner, asker = ERKLE(3), Asker(Questions(3), Balanced(), random_state=0)
+    assert len(asker.ask(learner, 3, "Ann")) == 3
+    assert all(asker.ask(learner, 1, person) == [] for person in range(100))
+    assert list(asker._asked) == ["Ann"]
+
+
 @pytest.mark.parametrize("strategy", CHOOSY)
 def test_a_hundred_people_at_once_get_a_hundred_questions_about_all_heads(strategy):
     learner = ERKLE(12, kernel=KERNEL)

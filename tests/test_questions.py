@@ -144,6 +144,21 @@ def test_a_key_is_the_same_whichever_candidate_stands_first_and_different_for_ot
     assert len(set(keys)) == len(keys)
 
 
+def test_what_is_given_back_leaves_nothing_behind():
+    questions = Questions(5, times=None)
+    for query in every(5):
+        questions.take(query)
+        questions.take(query)
+        questions.give_back(query)
+    assert len(questions._taken) == len(every(5))
+    for query in every(5):
+        questions.give_back(query)
+        with pytest.raises(ValueError, match="has not been asked; give back what was taken"):
+            questions.give_back(query)
+        assert questions.may(questions.key(query))
+    assert not questions._taken
+
+
 def test_what_stands_in_no_list_can_be_taken_and_changes_nothing():
     questions = Questions(5, listed=[(0, 1, 2)])
     questions.take((3, 1, 2))

@@ -78,24 +78,29 @@ class Asker:
         self.wrong: list[bool] = []
 
     def ask(self, learner: Any, n_queries: int = 1, participant: Hashable = None) -> list[Asked]:
-        """Questions that this participant has not been asked before; fewer, or none, when no more are left."""
+        """Questions that this participant has not been asked before, in random order; fewer when no more are left."""
         whole(n_queries, "n_queries", 0, "one cannot ask fewer questions")
-        questions = self.questions if participant is None else self.questions.without(self._asked[participant])
+        questions = self.questions if participant is None else self.questions.without(self._asked.get(participant, ()))
         n_random = int(self._rng.binomial(n_queries, self.holdout))
-        found: list[Asked] = []
+        found: list[tuple[Query, bool]] = []
         for strategy, n in ((Random(), n_random), (self.strategy, n_queries - n_random)):
-            pending = [asked.query for asked in (*self.out.values(), *found)]
+            pending = [*(asked.query for asked in self.out.values()), *(query for query, _ in found)]
             for row in strategy.choose(learner, n, self._rng, pending, questions) if n else ():
                 head, *pair = row.tolist()
                 self._rng.shuffle(pair)
-                self._number += 1
-                found.append(Asked(self._number, (head, pair[0], pair[1]), isinstance(strategy, Random), participant))
-        for asked in found:
-            self.out[asked.number] = asked
-            self.questions.take(asked.query)
-            if participant is not None:
-                self._asked[participant].add(self.questions.key(asked.query))
-        return found
+                found.append(((head, pair[0], pair[1]), isinstance(strategy, Random)))
+        # Neither their order nor their numbers tell which were drawn at random.
+        self._rng.shuffle(found)
+        return [self._send(query, held_out, participant) for query, held_out in found]
+
+    def _send(self, query: Query, held_out: bool, participant: Hashable) -> Asked:
+        """The question is out from now on."""
+        self._number += 1
+        asked = self.out[self._number] = Asked(self._number, query, held_out, participant)
+        self.questions.take(query)
+        if participant is not None:
+            self._asked[participant].add(self.questions.key(query))
+        return asked
 
     def answer(self, learner: Any, asked: Asked, nearer_to_first: bool) -> None:
         """The head is more like o1, or like o2: the learner learns it."""

@@ -118,6 +118,9 @@ class Questions:
         if self._taken[key] == self._most(key):
             self._left[self._query(key)[0]] += 1
         self._taken[key] -= 1
+        # Else what is asked and given back for ever would fill the memory.
+        if not self._taken[key]:
+            del self._taken[key]
 
     def left(self, but: Iterable[int] = ()) -> Ids:
         """How many questions about each head may be asked, (n,); ``but`` are keys to leave out."""
