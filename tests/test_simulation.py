@@ -66,6 +66,11 @@ def test_a_seed_is_a_world():
     assert [one.answer((0, 1, 2)) for _ in range(50)] == [again.answer((0, 1, 2)) for _ in range(50)]
 
 
+def test_points_that_no_memory_can_hold_are_refused_before_they_are_drawn():
+    with pytest.raises(ValueError, match=r"^90 points in 10,000,000 dimensions take up to 4,807 GB .* at most 8 GB"):
+        Points(90, 10**7).scene(0)
+
+
 # People
 
 
@@ -378,7 +383,9 @@ def test_the_command_goes_on_where_it_was_stopped(erkle, out):
 def test_the_command_can_be_stopped(erkle, how, tmp_path, monkeypatch):
     monkeypatch.setattr(courses, "_compile", lambda: None)
     interrupting(monkeypatch, courses, "run", 2, how)
-    assert erkle("simulate", *TINY, "--out", tmp_path).returncode == 130
+    stopped = erkle("simulate", *TINY, "--out", tmp_path)
+    assert stopped.returncode == 130
+    assert stopped.stderr.endswith("Stopped after 1 of 4 courses; the same command goes on there.\n")
     assert [path.name for path in (tmp_path / "courses").iterdir()] == ["adaptive-0.json"]
 
 
@@ -461,6 +468,8 @@ def test_people_who_have_no_more_answers_are_told_of(erkle, shoes, tmp_path):
         (["--jobs", 0], "--jobs is 0"),
         (["--objects", 3], "--objects is 3; pass an integer of at least 4"),
         (["--dimensions", 0], "--dimensions is 0"),
+        (["--dimensions", 10**10], "90 points in 10,000,000,000 dimensions take up to 4,807,200 GB of memory; pass"),
+        (["--objects", 10**10], "10,000,000,000 points in 2 dimensions take up to 160 GB of memory; pass fewer"),
         (["--slope", -1], "--slope is -1; pass at least 0"),
         (["--slope", "nan"], "--slope is nan"),
         (["--flipped", 1.5], "--flipped is 1.5; pass a share"),

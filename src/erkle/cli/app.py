@@ -201,7 +201,9 @@ def simulate(
     chosen = checked_world(world, _given(context), objects, dimensions, slope, flipped, data)
     plan = checked_plan(chosen, per_object, in_flight, rate, holdout)
     with results_folder(out):
-        run(plan, names, seeds, jobs, out)
+        finished = run(plan, names, seeds, jobs, out)
+    if not finished:
+        raise typer.Exit(130)
 
 
 @app.command()

@@ -36,7 +36,9 @@ def checked_world(
     whole(dimensions, "--dimensions", 1, "points need a coordinate")
     if not slope >= 0.0:
         raise ValueError(f"--slope is {slope:g}; pass at least 0, which tosses a coin; inf is always right.")
-    return Points(objects, dimensions, slope, share(flipped, "--flipped"))
+    points = Points(objects, dimensions, slope, share(flipped, "--flipped"))
+    points.check_memory()
+    return points
 
 
 def checked_strategies(text: str) -> list[str]:
@@ -61,20 +63,26 @@ def checked_plan(world: World, per_object: int, in_flight: int, rate: float, hol
         return Plan(world, world.record(), per_object, in_flight, rate, holdout)
 
 
-def simulate(plan: Plan, names: list[str], n_seeds: int, jobs: int, out: Path) -> None:
-    """Run what is missing, then write curves, pictures and a summary, and show them."""
+def simulate(plan: Plan, names: list[str], n_seeds: int, jobs: int, out: Path) -> bool:
+    """Run what is missing, then write curves, pictures and a summary, and show them; False if it was interrupted."""
     # Seeds in turn, so that a run that is stopped has as many of each strategy.
     tasks = [Task(name, seed) for seed in range(n_seeds) for name in names]
     folder = open_folder(out, plan)
     compile_first(ERKLE(3, kernel=LowRank()))
     each = f"{counted(plan.moments[-1], 'answer')} ({plan.per_object} an object)"
     console.print(f"{plan.world.words}: {counted(n_seeds, 'course')} for each strategy, each of up to {each}.")
-    _run(tasks, plan, folder, jobs)
+    try:
+        _run(tasks, plan, folder, jobs)
+    except KeyboardInterrupt:
+        after = f"Stopped after {_n_kept(tasks, folder)} of {counted(len(tasks), 'course')}"
+        console.print(f"{after}; the same command goes on there.")
+        return False
     courses = {name: [read_course(task, folder) for task in tasks if task.strategy == name] for name in names}
     comparison = Comparison.of(courses, plan)
     write_comparison(comparison, out)
     show_comparison(comparison)
     console.print(f"Look at {out / 'curves.png'}; the numbers are in {out / 'curves.csv'}.", style="bold")
+    return True
 
 
 def _run(tasks: list[Task], plan: Plan, folder: Path, jobs: int) -> None:
@@ -85,7 +93,10 @@ def _run(tasks: list[Task], plan: Plan, folder: Path, jobs: int) -> None:
         TimeRemainingColumn(),
         TextColumn("{task.fields[at]}"),
     )
-    n_kept = sum((folder / task.file).exists() for task in tasks)
     with Progress(*columns, console=console, speed_estimate_period=_LOOKS_BACK) as bar:
-        shown = bar.add_task("", total=len(tasks), completed=n_kept, at="")
+        shown = bar.add_task("", total=len(tasks), completed=_n_kept(tasks, folder), at="")
         run_courses(tasks, plan, folder, jobs, lambda task: bar.update(shown, advance=1, at=task.strategy))
+
+
+def _n_kept(tasks: list[Task], folder: Path) -> int:
+    return sum((folder / task.file).exists() for task in tasks)

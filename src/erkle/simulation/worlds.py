@@ -21,6 +21,8 @@ Ids = NDArray[np.int64]
 
 _N_TEST = 20_000
 _TEST_SHARE = 0.2
+# Memory in GB that points may take.
+_MOST_MEMORY = 8.0
 
 
 class Scene(Protocol):
@@ -77,6 +79,16 @@ class Points:
         noise += f", {self.flipped:.0%} flipped" if self.flipped else ""
         return f"{self.n_objects} points, d = {self.n_components}{noise}"
 
+    def check_memory(self) -> None:
+        """Nothing, if a scene fits into memory."""
+        # The points, and three for each test question, where distances are computed one by one.
+        memory = 8e-9 * (self.n_objects + 3 * _N_TEST) * self.n_components
+        if memory > _MOST_MEMORY:
+            raise ValueError(
+                f"{self.n_objects:,} points in {self.n_components:,} dimensions take up to {memory:,.0f} GB of memory; "
+                f"pass fewer of the one or the other, so that it is at most {_MOST_MEMORY:.0f} GB."
+            )
+
     def record(self) -> dict[str, Any]:
         """What it is, for the record."""
         # JSON has no infinity.
@@ -93,6 +105,7 @@ class _PointScene:
         d = whole(world.n_components, "n_components", 1, "points need a coordinate")
         if world.slope != math.inf:
             number(world.slope, "slope", "0 is a coin toss, infinity right answers")
+        world.check_memory()
         self._slope, self._flipped = world.slope, share(world.flipped, "flipped")
         points, test, self._rng = np.random.default_rng([seed, 2026]).spawn(3)
         self._X = points.standard_normal((self.n_objects, d))
