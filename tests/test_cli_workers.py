@@ -76,3 +76,20 @@ def test_a_column_that_is_not_there_is_refused_with_those_that_are(erkle, name, 
     assert run.returncode == 2
     assert said in run.stderr
     assert len(run.stderr.splitlines()) == 1
+
+
+@pytest.mark.parametrize("column", ["anchor", "NEAR", "far"])
+@pytest.mark.parametrize(
+    ("name", "text", "noun"),
+    [
+        ("answers.csv", "anchor,near,far,who\na,b,c,1\n", "column"),
+        ("answers.jsonl", '{"anchor": 1, "near": 2, "far": 3, "who": 4}\n', "key"),
+    ],
+)
+def test_objects_are_no_workers(erkle, name, text, noun, column, tmp_path):
+    (tmp_path / name).write_text(text)
+    run = erkle("learn", tmp_path / name, "--worker", column, "--out", tmp_path / "out")
+    assert run.returncode == 2
+    said = f"line 1: has the objects of the answers under the {noun} '{column}'; name another {noun}."
+    assert run.stderr == f"erkle: {name}, {said}\n"
+    assert listing(tmp_path / "out") == []

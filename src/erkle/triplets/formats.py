@@ -119,7 +119,7 @@ def detect(line: str, suffix: str, column: str | None = None) -> tuple[Format, b
     tables = possible_tables(line, suffix)
     for separator, cells in tables:
         if columns := _scheme(cells):
-            further = () if column is None else (_place(column, cells, "column"),)
+            further = () if column is None else (_further(column, cells, columns, "column"),)
             return Delimited(separator, len(cells), (*columns, *further)), True
     for separator, cells in tables:
         # A header in words unknown to us must not become the first answer.
@@ -185,13 +185,21 @@ def _place(word: str, names: Sequence[str], noun: str) -> int:
     return lowered.index(word.lower())
 
 
+def _further(word: str, names: Sequence[str], taken: tuple[int, int, int], noun: str) -> int:
+    """Place of a further column, which is none of those of the answer."""
+    place = _place(word, names, noun)
+    if place in taken:
+        raise BadLine(f"has the objects of the answers under the {noun} {shown(word)}; name another {noun}.")
+    return place
+
+
 def _detect_json(line: str, column: str | None) -> JsonLines:
     keys = list(_json_object(line))
     places = _scheme(keys)
     if places is None:
         raise BadLine(f"has {_listed(keys, 'key')}, which are not known; name them {_ACCEPTED}.")
     a, b, c = places
-    further = None if column is None else keys[_place(column, keys, "key")]
+    further = None if column is None else keys[_further(column, keys, places, "key")]
     return JsonLines((keys[a], keys[b], keys[c]), further)
 
 
