@@ -59,6 +59,29 @@ def test_a_learner_that_chooses_is_given_no_loss_step_or_direction(parameters, c
         ERKLE(6, kernel=LowRank(consolidate=consolidate), **parameters).fit([(0, 1, 2)])
 
 
+@pytest.mark.parametrize("parameters", OWN, ids=str)
+def test_a_learner_of_a_rank_that_fits_is_given_none_either(parameters):
+    words = (
+        r'^Fits have a loss and a step of their own; leave yours out, or pass kernel=LowRank\(3, consolidate="off"\)\.$'
+    )
+    with pytest.raises(ValueError, match=words):
+        ERKLE(6, kernel=LowRank(3, consolidate=0.1), **parameters).fit([(0, 1, 2)])
+    for without in ("auto", "off", 0):
+        ERKLE(6, kernel=LowRank(3, consolidate=without), **parameters).fit([(0, 1, 2)])
+
+
+@pytest.mark.parametrize("kernel", [LowRank(), LowRank(consolidate="off"), LowRank(3), LowRank(3, 1e-3, 0.2)], ids=str)
+def test_passes_count_for_every_kernel_but_tol_and_projection_only_for_the_exact_one(kernel):
+    T = answers(9, 250)
+    plain, tight, literal, thrice = (
+        ERKLE(9, kernel=kernel, random_state=0, **options).fit(T).kernel_
+        for options in ({}, {"tol": 1e-9}, {"projection": "eigh"}, {"passes": 3})
+    )
+    np.testing.assert_array_equal(tight, plain)
+    np.testing.assert_array_equal(literal, plain)
+    assert not np.array_equal(thrice, plain)
+
+
 @pytest.mark.parametrize("kernel", [LowRank(50), LowRank(np.int64(50)), LowRank(50, 0.01, 0.1)])
 def test_a_rank_beyond_the_number_of_objects_is_that_number(kernel):
     T = answers(6, 100)

@@ -41,7 +41,7 @@ __all__ = ["ERKLE"]
 # Rows handed to the compiled loop at once: bounds memory under replay, and how long Ctrl-C has to wait.
 _BLOCK = 8192
 # A matrix of all pairs of more objects than this takes several GB, and hardly anyone means to ask for it.
-_LARGEST_MATRIX = 20_000
+_LARGEST_KERNEL_GIVEN = 20_000
 
 
 class ERKLE(KernelLearner, BaseEstimator):  # type: ignore[misc]
@@ -55,22 +55,25 @@ class ERKLE(KernelLearner, BaseEstimator):  # type: ignore[misc]
     n_objects : int
         Number of objects; ids in triplets run from 0 to n_objects - 1.
     loss : Loss
-        `STE`, `GNMDS`, `CKL`, `TSTE` or your own: how wrong an answer is, and so which way to move.
+        `STE`, `GNMDS`, `CKL`, `TSTE` or your own: how wrong an answer is, and so which way to move. A `LowRank` that
+        chooses or fits has a loss, a step and a direction of its own, and refuses yours.
     step : Step
         `PassiveAggressive`, `PassiveAggressiveI`, `PassiveAggressiveII`, `Constant`, `Inverse`, `InverseSqrt`
         or your own: how far to move.
     direction : {"canonical", "gradient"}
         The paper's sparse matrix G, or the Frobenius gradient, whose off-diagonal entries are half of G's.
     passes : int
-        With beta > 1 passes, each new answer is followed by beta - 1 drawn from those already seen.
+        With beta > 1 passes, each new answer is followed by beta - 1 drawn from those already seen. Where all answers
+        are fitted again now and then (see `LowRank`), that is so for the steps in between; a fit takes each once.
     tol : float
-        Relative residual of the eigenpair each projection takes away.
+        Relative residual of the eigenpair each projection takes away; without effect for a low-rank kernel.
     random_state : int, Generator or None
-        Draws the answers to replay; without effect for one pass.
+        Draws the answers to replay, and where fits begin; without effect for one pass and no fits.
     initial_kernel : (n_objects, n_objects) array or None
         Where to start, positive semidefinite; None is the identity.
     projection : {"inverse", "eigh"}
-        How to find that eigenpair: Lanczos on a maintained inverse, or LAPACK every time, the literal algorithm.
+        How to find that eigenpair: Lanczos on a maintained inverse, or LAPACK every time, the literal algorithm;
+        without effect for a low-rank kernel.
     kernel : LowRank or None
         None is the exact kernel of the paper, n × n, started at the identity. `LowRank` is one of low rank, whose
         cost per answer does not grow with n; ``LowRank()`` chooses rank, regularisation and steps while learning.
@@ -250,7 +253,7 @@ class ERKLE(KernelLearner, BaseEstimator):  # type: ignore[misc]
         n = self.n_objects_
         if self._is_exact:
             return projected(self._model.matrix())
-        if n > _LARGEST_MATRIX:
+        if n > _LARGEST_KERNEL_GIVEN:
             raise ValueError(
                 f"The kernel of {n} objects would take {8e-9 * n * n:.0f} GB; use embedding_ for coordinates and "
                 "decision_function for answers."

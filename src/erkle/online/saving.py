@@ -27,7 +27,7 @@ Learner = TypeVar("Learner")
 
 _PLAIN = ("n_objects", "direction", "passes", "tol", "projection")
 # Above so many objects the file holds coordinates only, and no matrix of all pairs.
-_LARGEST_MATRIX = 5000
+_LARGEST_KERNEL_SAVED = 5000
 
 
 def save(learner: Any, path: str | PathLike[str], labels: list[str] | None) -> None:
@@ -46,7 +46,7 @@ def _contents(learner: Any, labels: list[str] | None) -> tuple[dict[str, NDArray
     arrays, meta = pack(learner)
     if not learner._is_exact:
         arrays["map"] = learner.embedding_
-    if learner._is_exact or learner.n_objects_ <= _LARGEST_MATRIX:
+    if learner._is_exact or learner.n_objects_ <= _LARGEST_KERNEL_SAVED:
         arrays["kernel"] = learner.kernel_
     if labels is not None:
         arrays["labels"] = np.array(labels, dtype=np.str_)

@@ -61,17 +61,21 @@ def _check_kernel(learner: Any, loss: Loss, step: Step, n_objects: int) -> LowRa
         raise ValueError(f"kernel is {kernel!r}; pass LowRank(...), or None for the exact kernel.")
     if learner.initial_kernel is not None:
         raise ValueError("A low-rank kernel starts at 0; leave initial_kernel at None, or pass kernel=None.")
+    # The types too: as tuples, Constant(1.0) and PassiveAggressive(1.0) are the same.
+    moves = (type(loss), type(step)) != (GNMDS, PassiveAggressive) or (loss, step, learner.direction) != _DEFAULTS
     if kernel.chooses:
         if kernel.trace is not None:
             raise ValueError('LowRank("auto") chooses its weight of the trace; leave it at None, or pass a rank.')
-        # The types too: as tuples, Constant(1.0) and PassiveAggressive(1.0) are the same.
-        if (type(loss), type(step)) != (GNMDS, PassiveAggressive) or (loss, step, learner.direction) != _DEFAULTS:
+        if moves:
             raise ValueError('LowRank("auto") chooses its own loss and step; leave them out, or pass a rank.')
         return kernel
     if isinstance(kernel.rank, str):
         raise ValueError(f'The rank is {kernel.rank!r}; pass an integer of at least 1, or "auto".')
     rank = whole(kernel.rank, "rank", 1, "a kernel of rank 0 knows nothing")
     trace = 0.0 if kernel.trace is None else number(kernel.trace, "trace", "0 leaves the size of the kernel free")
+    if moves and _share(kernel) != 0.0:
+        own = f'LowRank({rank}, consolidate="off")'
+        raise ValueError(f"Fits have a loss and a step of their own; leave yours out, or pass kernel={own}.")
     return LowRank(min(rank, n_objects), trace, kernel.consolidate)
 
 
