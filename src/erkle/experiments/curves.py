@@ -11,12 +11,12 @@ from erkle.experiments.methods import METHODS, Row
 from erkle.experiments.protocol import Protocol
 from erkle.experiments.units import Unit, read_rows, units_of
 
-__all__ = ["Curve", "Curves"]
+__all__ = ["Curves", "MeanCurve"]
 
 Floats = NDArray[np.float64]
 
 
-class Curve(NamedTuple):
+class MeanCurve(NamedTuple):
     """Means over trials and half the width of their 95 % intervals, and the setting each trial chose."""
 
     x: Floats
@@ -41,7 +41,7 @@ class Curves:
         self._folder, self._protocol, self._n_trials = folder, protocol, n_trials
         self._chosen: dict[tuple[str, str], list[tuple[Unit, list[Row]]]] = {}
 
-    def of(self, world: str, method: str, y: str, x: str = "answers") -> Curve:
+    def of(self, world: str, method: str, y: str, x: str = "answers") -> MeanCurve:
         """The curve of a quantity, over answers or over passes."""
         trials = self._trials(world, method)
         values = np.array([[getattr(row, y) for row in rows] for _, rows in trials], dtype=float)
@@ -49,7 +49,7 @@ class Curves:
         n = len(values)
         spread = scipy.stats.t.ppf(0.975, n - 1) * values.std(axis=0, ddof=1) / np.sqrt(n) if n > 1 else 0.0
         chosen = [dict(unit.setting) for unit, _ in trials]
-        return Curve(places, values.mean(axis=0), spread * np.ones(len(places)), chosen)
+        return MeanCurve(places, values.mean(axis=0), spread * np.ones(len(places)), chosen)
 
     def bounds_chosen(self, world: str, method: str) -> list[str]:
         """A sentence for each bound of the settings tried that some trial chose; a better one may lie beyond."""

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from erkle.experiments.curves import Curve, Curves
+from erkle.experiments.curves import Curves, MeanCurve
 from erkle.experiments.figure import Figure
 from erkle.pictures.look import COLOURS, FAINT, INK, SOFT, look, new_figure
 
@@ -50,7 +50,7 @@ def draw(figure: Figure, curves: Curves) -> matplotlib.figure.Figure:
     return picture
 
 
-def _line(axes: object, curve: Curve, name: str, colour: str, dash: str) -> None:
+def _line(axes: object, curve: MeanCurve, name: str, colour: str, dash: str) -> None:
     few = len(curve.x) <= 12
     axes.plot(  # type: ignore[attr-defined]
         curve.x, curve.mean, dash, color=colour, linewidth=1.3, label=name, marker="o" if few else None, markersize=2.5

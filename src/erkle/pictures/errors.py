@@ -35,7 +35,7 @@ CHANCE = 50.0
 FEW, MANY, EARLY = 40, 2000, 0.005
 
 
-class Curve(NamedTuple):
+class DrawnCurve(NamedTuple):
     """A name, numbers of answers and the per cent wrong at each."""
 
     name: str
@@ -77,7 +77,7 @@ def errors_figure(n_answers: npt.ArrayLike, curves: Mapping[str, npt.ArrayLike],
     return figure
 
 
-def _curve(name: str, x: Floats, y: Floats) -> Curve:
+def _curve(name: str, x: Floats, y: Floats) -> DrawnCurve:
     """What is drawn of a curve; the last point always is."""
     there = np.isfinite(y)
     x, y = x[there], 100 * y[there]
@@ -85,14 +85,14 @@ def _curve(name: str, x: Floats, y: Floats) -> Curve:
         late = np.searchsorted(x, x[0] + EARLY * (x[-1] - x[0]))
         kept = np.unique(np.linspace(late, len(x) - 1, MANY).astype(int))
         x, y = x[kept], y[kept]
-    return Curve(plain(name, LONGEST_NAME), x, y)
+    return DrawnCurve(plain(name, LONGEST_NAME), x, y)
 
 
-def _label(curve: Curve, ceiling: float, colour: str) -> Label:
+def _label(curve: DrawnCurve, ceiling: float, colour: str) -> Label:
     return Label(f"{curve.name} {curve.y[-1]:.1f} %".lstrip(), float(curve.y[-1]) / ceiling, colour)
 
 
-def _ceiling(curves: list[Curve]) -> float:
+def _ceiling(curves: list[DrawnCurve]) -> float:
     """The top of the picture: a round number above all curves."""
     highest = max((float(curve.y.max()) for curve in curves), default=CHANCE)
     step = 10.0 if highest > 25 else 5.0
@@ -128,7 +128,7 @@ def _furnish(axes: Axes, most: float, ceiling: float) -> None:
         axes.axhline(CHANCE, color=SOFT, linewidth=0.9, linestyle=(0, (1, 3)))
 
 
-def _draw(axes: Axes, curve: Curve, colour: str) -> None:
+def _draw(axes: Axes, curve: DrawnCurve, colour: str) -> None:
     """A line, a dot at its end, and small ones where it was measured if those places are few."""
     axes.plot(curve.x, curve.y, color=colour, linewidth=1.7, solid_capstyle="round", clip_on=False)
     axes.plot(curve.x[-1:], curve.y[-1:], "o", color=colour, markersize=5.0, clip_on=False)
