@@ -31,9 +31,13 @@ def judged(evidence):
     return judge
 
 
-def field_of(*evidence, most=5, hopeless=10.0, neighbours=lambda leader: (), pressing=lambda leader: ()):
+def nobody(leader):
+    return ()
+
+
+def field_of(*evidence, most=5, hopeless=10.0, neighbours=nobody, pressing=nobody, strangers=nobody):
     entries = [Entry(Size(i), None, judged(e)) for i, e in enumerate(evidence)]
-    return Field(entries, neighbours, most, hopeless, pressing)
+    return Field(entries, neighbours, most, hopeless, pressing, strangers)
 
 
 def beside(leader):
@@ -100,6 +104,29 @@ def test_a_retired_setting_comes_back_only_when_there_is_half_as_much_again():
     field.review(150, enter)
     assert [entry.setting.size for entry in field.entries] == [0, 1]
     assert not field.retired
+
+
+@pytest.mark.parametrize(("excess", "stays"), [(-0.5, True), (2.0, False)])
+def test_a_stranger_counts_for_nothing_before_it_is_better_and_leaves_if_it_is_not(excess, stays):
+    field = field_of(3.0, most=3, neighbours=lambda leader: [Size(1)], strangers=lambda leader: [Size(1), Size(7)])
+    field.review(100, enter)
+    # Size 1 is a neighbour besides, and enters as such.
+    assert [entry.judge.evidence for entry in field.entries] == pytest.approx([3.0, 4.0, 12.5])
+    assert field.weights()[1] > 0.0 == field.weights()[2]
+    leader, neighbour, stranger = field.entries
+    for entry in (leader, neighbour):
+        entry.judge.hear(np.full(20, 0.1), 101)
+    # Predictions of another size: the temperature at which they are best is its own.
+    stranger.judge.hear(np.full(20, 100.0 * excess), 101)
+    assert (field.weights()[2] > 0.0) == stays
+    field.review(120, enter)
+    assert (stranger in field.entries) == stays
+
+
+def test_strangers_enter_behind_neighbours_and_only_where_there_is_room():
+    field = field_of(3.0, most=2, neighbours=lambda leader: [Size(1)], strangers=lambda leader: [Size(7)])
+    field.review(100, enter)
+    assert [entry.setting.size for entry in field.entries] == [0, 1]
 
 
 @given(seen=st.integers(0, 10**9), share=st.floats(0, 1e300))

@@ -63,13 +63,8 @@ class Fit(NamedTuple):
 
 
 _SHIFT = 0.3
-_START = (
-    Fit(25, 4.0),
-    Fit(25, 2.0),
-    Fit(25, 8.0),
-    Fit(25, 4.0, _SHIFT),
-    *(Fit(2, 0.3), Fit(2, 1.0), Fit(3, 0.3), Fit(5, 0.3), Fit(10, 0.3)),
-)
+_FREE = (Fit(2, 0.3), Fit(3, 0.3), Fit(5, 0.3), Fit(10, 0.3))
+_START = (Fit(25, 4.0), Fit(25, 2.0), Fit(25, 8.0), Fit(25, 4.0, _SHIFT), Fit(2, 1.0), *_FREE)
 
 
 def automatic_share(seen: int, n_objects: int) -> float:
@@ -94,6 +89,7 @@ class Consolidation:
             lambda leader: () if self.fixed else _neighbours(leader, _largest_rank(self.n_objects)),
             _MOST,
             _HOPELESS,
+            strangers=lambda leader: () if self.fixed else _strangers(leader),
         )
         self.kernel = LowRankKernel(n_objects, self.field.leader.setting.rank)
         self.judge = Judge()
@@ -290,6 +286,11 @@ def _neighbours(leader: Entry[Fit, Floats], most: int) -> Iterator[Fit]:
     if below:
         yield fit._replace(rank=below[-1])
     yield fit._replace(shift=0.0 if fit.shift else _SHIFT)
+
+
+def _strangers(leader: Entry[Fit, Floats]) -> Iterator[Fit]:
+    """A few free dimensions: ridge by ridge and rank by rank there is no way to them from many that are held short."""
+    return (free for free in _FREE if free.rank < leader.setting.rank)
 
 
 def _uses_all(X: Floats) -> bool:

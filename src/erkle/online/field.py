@@ -15,8 +15,9 @@ __all__ = ["Candidate", "Entry", "Field", "next_review"]
 Setting = TypeVar("Setting", bound=tuple[Any, ...])
 Model = TypeVar("Model")
 
-# Nats of discounted evidence by which a newcomer begins behind the leader.
-_HANDICAP = 1.0
+# Nats of discounted evidence by which a newcomer begins behind the leader; and by which others are nearer to retiring
+# than one who counts for something: a stranger begins in the midst of them, and must be better at once.
+_HANDICAP, _VERGE = 1.0, 1.0
 # How much a nat counts for in a mixture (1 would be Bayes, but predictions depend on each other), and the weight, as a
 # share of the largest, below which a candidate is left out.
 _TRUST, _LEAST_WEIGHT = 0.2, 0.05
@@ -47,6 +48,7 @@ class Field(Generic[Setting, Model]):
     """Candidates side by side, ``most`` at once; one that is ``hopeless`` nats behind retires.
 
     ``neighbours`` of the leader enter where there is room. Those that are ``pressing`` do so in the place of the last.
+    ``strangers`` have little in common with it: they enter if there is still room, and stay if they are better at once.
     """
 
     def __init__(
@@ -56,11 +58,12 @@ class Field(Generic[Setting, Model]):
         most: int,
         hopeless: float,
         pressing: Callable[[Entry[Setting, Model]], Iterable[Setting]] = lambda leader: (),
+        strangers: Callable[[Entry[Setting, Model]], Iterable[Setting]] = lambda leader: (),
     ) -> None:
         self.entries, self.most, self.hopeless = list(entries), most, hopeless
         self.leader = self.entries[0]
         self.retired: dict[Setting, int] = {}
-        self._neighbours, self._pressing = neighbours, pressing
+        self._neighbours, self._pressing, self._strangers = neighbours, pressing, strangers
 
     def review(self, seen: int, enter: Callable[[Setting, Entry[Setting, Model]], Model]) -> None:
         """Choose the leader, retire those that are far behind, and let neighbours of the leader in."""
@@ -70,11 +73,16 @@ class Field(Generic[Setting, Model]):
         self._retire([entry for entry in self.entries if entry.judge.evidence > limit], seen)
         pressing = self._due(self._pressing(self.leader), seen)
         self._retire(self.entries[max(1, self.most - len(pressing)) :], seen)
-        for setting in dict.fromkeys(pressing + self._due(self._neighbours(self.leader), seen)):
-            if len(self.entries) < self.most:
-                self.retired.pop(setting, None)
-                model = enter(setting, self.leader)
-                self.entries.append(Entry(setting, model, self.leader.judge.successor(_HANDICAP)))
+        judge = self.leader.judge
+        for setting in pressing + self._due(self._neighbours(self.leader), seen):
+            self._enter(setting, judge.successor(_HANDICAP), enter)
+        for setting in self._due(self._strangers(self.leader), seen):
+            self._enter(setting, judge.stranger(self.hopeless - _VERGE / 2), enter)
+
+    def _enter(self, setting: Setting, judge: Judge, enter: Callable[[Setting, Entry[Setting, Model]], Model]) -> None:
+        if len(self.entries) < self.most and setting not in (entry.setting for entry in self.entries):
+            self.retired.pop(setting, None)
+            self.entries.append(Entry(setting, enter(setting, self.leader), judge))
 
     def _due(self, settings: Iterable[Setting], seen: int) -> list[Setting]:
         """Those that do not run and have not retired lately."""
@@ -89,8 +97,9 @@ class Field(Generic[Setting, Model]):
         """What each candidate counts for in a mixture: all alike without evidence, the leader alone if it is clear."""
         # Between two reviews another one may be better than the leader.
         best = min(entry.judge.evidence for entry in self.entries)
-        weights = [math.exp(_TRUST * (best - entry.judge.evidence)) for entry in self.entries]
-        weights = [weight if weight > _LEAST_WEIGHT else 0.0 for weight in weights]
+        behind = [entry.judge.evidence - best for entry in self.entries]
+        least = max(_LEAST_WEIGHT, math.exp(-_TRUST * (self.hopeless - _VERGE)))
+        weights = [weight if (weight := math.exp(-_TRUST * nats)) > least else 0.0 for nats in behind]
         return [weight / sum(weights) for weight in weights]
 
     def shares(self) -> list[float]:

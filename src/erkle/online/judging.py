@@ -86,6 +86,12 @@ class Judge:
         judge.sums[: compiled.ERROR] += handicap
         return judge
 
+    def stranger(self, handicap: float) -> Self:
+        """The same for predictions of another size, of which no temperature is known to be best."""
+        judge = self.successor(handicap)
+        judge.sums[: compiled.ERROR] = self.evidence + handicap
+        return judge
+
     def arrays(self) -> dict[str, NDArray[Any]]:
         """All of the state, as plain arrays of numbers."""
         return {"sums": self.sums, "bins": self.bins}
