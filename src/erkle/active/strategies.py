@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from erkle.active.information import head_information, information, variances
 from erkle.active.questions import Questions
 from erkle.active.tally import Tally
-from erkle.parameters import share, whole
+from erkle.parameters import random_generator, share, whole
 
 __all__ = [
     "STRATEGIES",
@@ -57,11 +57,12 @@ class Strategy(ABC):
         rng : Generator, int or None
             Draws what is left to chance.
         pending : (m, 3) array of integers
-            Questions that have been asked and not been answered yet: they are not chosen again, and count as half
-            answered, so that many people who are asked at once get different questions.
+            Questions that have been asked and not been answered yet: they are not chosen again, and count as if they
+            were answered, so that many people who are asked at once get different questions.
         questions : Questions, optional
             What may be asked; by default everything, as often as you like.
         """
+        generator = random_generator(rng, "rng")
         learner.partial_fit([])
         n_objects = learner.n_objects_
         whole(n_queries, "n_queries", 0, "one cannot ask fewer questions")
@@ -73,7 +74,7 @@ class Strategy(ABC):
             )
         tally = Tally(learner, among, pending)
         found: list[Ids] = []
-        queries = self._queries(learner, tally, among, np.random.default_rng(rng))
+        queries = self._queries(learner, tally, among, generator)
         while len(found) < n_queries and (query := next(queries, None)) is not None:
             tally.add(query[None])
             found.append(query)
@@ -125,7 +126,7 @@ class Balanced(_ByHead):
     """The pair that has been asked about least."""
 
     def _scores(self, learner: Any, Q: Ids, tally: Tally, rng: np.random.Generator) -> Floats:
-        return tally.rareness(Q)
+        return tally.rareness(Q).astype(np.float64)
 
 
 @dataclass(frozen=True)

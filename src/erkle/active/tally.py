@@ -1,4 +1,4 @@
-"""How often things have been asked: what is answered counts whole, what is pending half."""
+"""How often things have been asked: what is pending counts, too, for it will be answered."""
 
 from typing import Any
 
@@ -10,27 +10,25 @@ from erkle.active.questions import Questions
 
 __all__ = ["Tally"]
 
-_PENDING = 0.5
-
 
 class Tally:
     """Counts of heads and of objects, and the questions that are out."""
 
     def __init__(self, learner: Any, questions: Questions, pending: ArrayLike) -> None:
-        self.heads = learner.n_heads_.astype(np.float64)
-        self.appearances = learner.n_appearances_.astype(np.float64)
+        self.heads = learner.n_heads_.copy()
+        self.appearances = learner.n_appearances_.copy()
         self.out: set[int] = set()
         self._questions = questions
         self.add(pending)
 
     def add(self, queries: ArrayLike) -> None:
-        """They have been asked, and count for half an answer each."""
+        """They have been asked."""
         Q = triplets.check(queries, self._questions.n_objects)
-        np.add.at(self.heads, Q[:, 0], _PENDING)
-        np.add.at(self.appearances, Q, _PENDING)
+        np.add.at(self.heads, Q[:, 0], 1)
+        np.add.at(self.appearances, Q, 1)
         self.out.update(self._questions.keys(Q).tolist())
 
-    def rareness(self, Q: NDArray[np.int64]) -> NDArray[np.float64]:
+    def rareness(self, Q: NDArray[np.int64]) -> NDArray[np.int64]:
         """The less the pairs of these questions have been asked about, the more."""
         return np.asarray(-self.appearances[Q[:, 1:]].sum(axis=1))
 
