@@ -1,7 +1,7 @@
 """`make active`: does choosing questions pay, does it under load, and what does a choice cost?
 
-Every course is a whole study with simulated participants, as `erkle simulate` runs it, on ten seeds; courses are kept
-under .cache/active and measured anew when the sources change. The table is kept in benchmarks/active.md.
+Every course is a whole study with simulated participants, as `erkle simulate` runs it, on twenty seeds; courses are
+kept under .cache/active and measured anew when the sources change. The table is kept in benchmarks/active.md.
 """
 
 import os
@@ -46,7 +46,7 @@ _ROOT = Path(__file__).parents[1]
 
 def main() -> None:
     options = _options()
-    n_seeds = 2 if options.quick else 10
+    n_seeds = 2 if options.quick else options.seeds
     made = [costs()]
     alone = {name: curves(name, n_seeds, options.jobs, 1) for name in WORLDS}
     made += [gains(alone), losses(alone), load(alone, n_seeds, options.jobs), exhaustive(2 if options.quick else 5)]
@@ -59,6 +59,7 @@ def main() -> None:
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.active", description=__doc__)
     parser.add_argument("--jobs", type=int, default=2, help="courses at the same time")
+    parser.add_argument("--seeds", type=int, default=20, help="courses of each kind")
     parser.add_argument("--quick", action="store_true", help="two seeds; active.md is left as it is")
     return parser.parse_args()
 

@@ -33,7 +33,7 @@ __all__ = [
 Floats = NDArray[np.float64]
 Ids = NDArray[np.int64]
 
-_FEWEST = 25
+_FEWEST = 15
 
 
 class Strategy(ABC):
