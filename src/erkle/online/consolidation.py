@@ -35,7 +35,7 @@ RANKS = (1, 2, 3, 5, 10, 25, 50, 100)
 RIDGES = (0.01, 0.03, 0.1, 0.3, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0)
 # Candidates at once; and fewer from so many answers an object on, when most of the choice is made and fits cost most.
 _MOST, _HOPELESS = 9, 8.0
-_SETTLED, _FEW = 40, 5
+_SETTLED, _FEW = 20, 5
 # Between two fits: gentle steps along the gradient, for one answer must not undo what a thousand have settled.
 BETWEEN = Rule(STE(), Constant(0.1), False)
 _FIRST = 10
