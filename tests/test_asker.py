@@ -229,12 +229,17 @@ WRONG = [
     (lambda: Asker(Questions(5), holdout=math.nan), "holdout is nan; pass a share from 0 to 1"),
     (lambda: Asker(Questions(5)).ask(ERKLE(5), -1), "n_queries is -1; pass an integer of at least 0"),
     (lambda: Asker(Questions(5)).ask(ERKLE(5), 0.5), "n_queries is 0.5; pass an integer of at least 0"),
+    (lambda: Asker(Questions(5)).ask(ERKLE(5), 10**30), "ask at most 1,000,000 questions at once"),
+    (lambda: Asker(5), r"questions is 5; pass Questions\(n_objects\)"),
+    (lambda: Adaptive().choose(ERKLE(5), 1, questions=[(0, 1, 2)]), r"pass Questions\(n_objects\)"),
+    (lambda: Asker(Questions(5)).ask(ERKLE(5), 1, ["Ann"]), r"participant is \['Ann'\]; pass a name or a number"),
+    (lambda: Asker(Questions(5)).answer(ERKLE(5), 3, True), "Got 3; pass one of the questions that ask has returned"),
     (lambda: Asker(Questions(5)).ask(ERKLE(6)), "about 5 objects, the learner about 6; pass Questions.6."),
 ]
 
 
 @pytest.mark.parametrize(("call", "words"), WRONG)
 def test_bad_input_is_told_in_a_sentence(call, words):
-    with pytest.raises(ValueError, match=words) as caught:
+    with pytest.raises((TypeError, ValueError), match=words) as caught:
         call()
     assert_is_a_sentence(caught)

@@ -173,6 +173,7 @@ WRONG = [
     (lambda: Questions(5, times=math.nan), "times is nan; pass an integer of at least 1"),
     (lambda: Questions(5, excluded=[0, 5]), r"Excluded are \[0, 5\], but ids run from 0 to 4"),
     (lambda: Questions(5, excluded=[-1]), r"Excluded are \[-1\], but ids run from 0 to 4"),
+    (lambda: Questions(5, excluded=[[1, 2], [3]]), r"Excluded are \[\[1, 2\], \[3\]\]; pass a list of ids"),
     (lambda: Questions(5, excluded=[1.5]), r"Excluded are \[1.5\]; pass a list of ids"),
     (lambda: Questions(5, excluded=[math.nan]), r"Excluded are \[nan\]; pass a list of ids"),
     (lambda: Questions(5, excluded=[True, False]), r"Excluded are \[True, False\]; pass a list of ids"),

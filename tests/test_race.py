@@ -107,7 +107,7 @@ def test_a_retired_setting_comes_back_only_when_there_is_half_as_much_again():
 
 
 @pytest.mark.parametrize(("excess", "stays"), [(-0.5, True), (2.0, False)])
-def test_a_stranger_counts_for_nothing_before_it_is_better_and_leaves_if_it_is_not(excess, stays):
+def test_a_stranger_counts_for_nothing_at_first_and_leaves_if_it_is_worse(excess, stays):
     field = field_of(3.0, most=3, neighbours=lambda leader: [Size(1)], strangers=lambda leader: [Size(1), Size(7)])
     field.review(100, enter)
     # Size 1 is a neighbour besides, and enters as such.

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from erkle import ERKLE
+from erkle import ERKLE, LowRank
 from erkle.files import FileError, load_npz, save_npz
 from parts import KERNELS, answers
 
@@ -131,3 +131,15 @@ def test_candidates_of_different_sizes_are_refused(kind, whole, tmp_path):
         if array.shape[:1] == (7,) and name not in FOR_OTHERS and kind != "one":
             larger = np.concatenate([array, np.zeros((1, *array.shape[1:]))])
             assert_refused(tmp_path / "damaged.npz", {**arrays, name: larger}, meta)
+
+
+def test_a_loss_step_or_direction_that_fits_never_heeded_is_left_behind(tmp_path):
+    fits = ERKLE(7, kernel=LowRank(2, consolidate=0.1), random_state=0).fit(T[:60])
+    fits.save(tmp_path / "fits.npz")
+    arrays, meta = load_npz(tmp_path / "fits.npz")
+    meta |= {"loss": ["STE"], "step": ["Constant", 0.5]}
+    meta["parameters"]["direction"] = "gradient"
+    save_npz(tmp_path / "older.npz", arrays, meta)
+    older = ERKLE.load(tmp_path / "older.npz")
+    assert older.get_params()["direction"] == "canonical"
+    assert np.array_equal(older.partial_fit(T[60:]).kernel_, fits.partial_fit(T[60:]).kernel_)

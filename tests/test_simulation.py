@@ -420,9 +420,12 @@ def test_courses_of_other_settings_are_not_mixed(erkle, out, options, other):
     "wrong",
     [
         {"settings": []},
+        {"settings": {"world": 3}},
         {"n_answers": None},
         {"errors": "abc"},
         {"errors": [0.5]},
+        {"estimates": [float("inf")] * 3},
+        {"waits": []},
         {"estimates": [[]]},
         {"waits": ["1"]},
     ],
@@ -441,8 +444,9 @@ def test_a_course_counts_once_whatever_its_file_is_called(out, plan):
         open_folder(out, plan)
 
 
-def test_a_file_that_is_no_course_is_named(out, plan):
-    (out / "courses" / "random-1.json").write_text('{"settings": {}}')
+@pytest.mark.parametrize("text", ['{"settings": {}}', "[" * 100_000], ids=["empty", "deep"])
+def test_a_file_that_is_no_course_is_named(out, plan, text):
+    (out / "courses" / "random-1.json").write_text(text)
     with pytest.raises(ValueError, match=r"random-1\.json is no course .* delete it"):
         open_folder(out, plan)
 
@@ -464,12 +468,17 @@ def test_people_who_have_no_more_answers_are_told_of(erkle, shoes, tmp_path):
         (["--strategies", "best"], "'best'; choose from adaptive, random, balanced, uncertainty, change, information"),
         (["--strategies", "random,adaptive,random"], "random twice"),
         (["--strategies", ""], "choose from adaptive"),
-        (["--seeds", 0], "--seeds is 0; pass at least 1"),
+        (["--seeds", 0], "--seeds is 0; pass an integer of at least 1"),
+        (["--seeds", 10**14], "--seeds is 100,000,000,000,000; pass at most 10,000."),
+        (["--per-object", 10**14], "--per-object is 100,000,000,000,000; pass at most 100,000."),
+        (["--in-flight", 10**9], "--in-flight is 1,000,000,000; pass at most 100,000."),
+        (["--rate", 1e-320], "pass the number of answers a second, at least 1e-06."),
+        (["--objects", 2_000_001], "--objects is 2,000,001; pass at most 2,000,000."),
         (["--jobs", 0], "--jobs is 0"),
         (["--objects", 3], "--objects is 3; pass an integer of at least 4"),
         (["--dimensions", 0], "--dimensions is 0"),
         (["--dimensions", 10**10], "90 points in 10,000,000,000 dimensions take up to 4,807,200 GB of memory; pass"),
-        (["--objects", 10**10], "10,000,000,000 points in 2 dimensions take up to 160 GB of memory; pass fewer"),
+        (["--objects", 10**6, "--dimensions", 2000], "1,000,000 points in 2,000 dimensions take up to 17 GB of memory"),
         (["--slope", -1], "--slope is -1; pass at least 0"),
         (["--slope", "nan"], "--slope is nan"),
         (["--flipped", 1.5], "--flipped is 1.5; pass a share"),

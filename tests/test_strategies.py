@@ -107,7 +107,7 @@ def test_a_hundred_thousand_answers_about_twenty_objects_are_no_trouble(strategy
     assert len(set(keys(Q, 20))) == 40
     assert len(seen) == 40
     assert np.isfinite(np.concatenate(seen)).all()
-    assert all(len(np.unique(scores)) > 5 for scores in seen)
+    assert all(len(np.unique(scores)) > 3 for scores in seen)
 
 
 triplet = st.permutations(range(5)).map(lambda order: tuple(order[:3]))

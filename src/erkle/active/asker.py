@@ -6,12 +6,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from erkle.active.questions import Query, Questions
+from erkle.active.questions import Query, Questions, check_questions
 from erkle.active.strategies import STRATEGIES, Adaptive, Random, Strategy
 from erkle.online.record import Curve
 from erkle.parameters import one_of, random_generator, share, whole
 
 __all__ = ["Asked", "Asker"]
+
+_MOST_AT_ONCE = 1_000_000
 
 
 class Asked(NamedTuple):
@@ -68,7 +70,7 @@ class Asker:
         holdout: float = 0.1,
         random_state: int | np.random.Generator | None = None,
     ) -> None:
-        self.questions, self.strategy = questions, _strategy(strategy)
+        self.questions, self.strategy = check_questions(questions), _strategy(strategy)
         self.holdout = share(holdout, "holdout")
         self.out: dict[int, Asked] = {}
         self._rng = random_generator(random_state, "random_state")
@@ -79,7 +81,12 @@ class Asker:
 
     def ask(self, learner: Any, n_queries: int = 1, participant: Hashable = None) -> list[Asked]:
         """Questions that this participant has not been asked before, in random order; fewer when no more are left."""
-        whole(n_queries, "n_queries", 0, "one cannot ask fewer questions")
+        if whole(n_queries, "n_queries", 0, "one cannot ask fewer questions") > _MOST_AT_ONCE:
+            raise ValueError(f"n_queries is {n_queries:,}; ask at most {_MOST_AT_ONCE:,} questions at once.")
+        if not isinstance(participant, Hashable):
+            raise TypeError(
+                f"participant is {participant!r}; pass a name or a number, or None for nobody in particular."
+            )
         questions = self.questions if participant is None else self.questions.without(self._asked.get(participant, ()))
         n_random = int(self._rng.binomial(n_queries, self.holdout))
         found: list[tuple[Query, bool]] = []
@@ -119,6 +126,8 @@ class Asker:
         self.questions.give_back(asked.query)
 
     def _check_out(self, asked: Asked) -> None:
+        if not isinstance(asked, Asked):
+            raise TypeError(f"Got {asked!r}; pass one of the questions that ask has returned.")
         if self.out.get(asked.number) != asked:
             raise ValueError(
                 f"Question {asked.number} is not out: it has been answered or given back, or another asker asked it; "

@@ -12,13 +12,13 @@ from numpy.typing import ArrayLike, NDArray
 from erkle import triplets
 from erkle.parameters import whole
 
-__all__ = ["Query", "Questions"]
+__all__ = ["MOST_OBJECTS", "Query", "Questions", "check_questions"]
 
 Ids = NDArray[np.int64]
 Query = tuple[int, int, int]
 
 # Questions about more objects have no numbers of 64 bits.
-_MOST_OBJECTS = 2_000_000
+MOST_OBJECTS = 2_000_000
 # Pairs of a head are drawn at random while there are more than so many times what is wanted; else all are looked at.
 _MANY = 8
 # Pairs drawn besides, because some of them may have been asked.
@@ -62,9 +62,9 @@ class Questions:
         left_out: ArrayLike | None = None,
     ) -> None:
         self.n_objects = whole(n_objects, "n_objects", 3, "a question needs three objects")
-        if self.n_objects > _MOST_OBJECTS:
+        if self.n_objects > MOST_OBJECTS:
             raise ValueError(
-                f"n_objects is {n_objects}; pass at most {_MOST_OBJECTS:,}: more questions cannot be told apart."
+                f"n_objects is {n_objects}; pass at most {MOST_OBJECTS:,}: more questions cannot be told apart."
             )
         self.times = math.inf if times is None else whole(times, "times", 1, "what is never asked can be left out")
         self._excluded = _excluded(excluded, self.n_objects)
@@ -190,6 +190,13 @@ class Questions:
         return counts
 
 
+def check_questions(value: Any) -> Questions:
+    """The value itself, if it says what may be asked."""
+    if not isinstance(value, Questions):
+        raise TypeError(f"questions is {value!r}; pass Questions(n_objects), or Questions(n_objects, listed=...).")
+    return value
+
+
 def _random_pairs(n_objects: int, head: int, n_pairs: int, rng: np.random.Generator) -> Ids:
     b, c = rng.integers(0, n_objects - 1, n_pairs), rng.integers(0, n_objects - 2, n_pairs)
     c += c >= b
@@ -202,7 +209,10 @@ def _all_pairs(n_objects: int, head: int) -> Ids:
 
 
 def _excluded(ids: Iterable[int], n_objects: int) -> set[int]:
-    given = np.asarray([*ids] if isinstance(ids, Iterable) else ids)
+    try:
+        given = np.asarray([*ids] if isinstance(ids, Iterable) else ids)
+    except ValueError:  # rows of different lengths
+        given = np.empty((0, 0))
     if given.ndim != 1 or (given.size and given.dtype.kind not in "iu"):
         raise ValueError(f"Excluded are {ids!r}; pass a list of ids, whole numbers from 0 to {n_objects - 1}.")
     excluded = set(given.tolist())

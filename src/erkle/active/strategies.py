@@ -15,7 +15,7 @@ import scipy.special
 from numpy.typing import ArrayLike, NDArray
 
 from erkle.active.information import head_information, information, variances
-from erkle.active.questions import Questions
+from erkle.active.questions import Questions, check_questions
 from erkle.active.tally import Tally
 from erkle.parameters import random_generator, share, whole
 
@@ -66,7 +66,7 @@ class Strategy(ABC):
         learner.partial_fit([])
         n_objects = learner.n_objects_
         whole(n_queries, "n_queries", 0, "one cannot ask fewer questions")
-        among = questions if questions is not None else Questions(n_objects, None)
+        among = Questions(n_objects, None) if questions is None else check_questions(questions)
         if among.n_objects != n_objects:
             raise ValueError(
                 f"The questions are about {among.n_objects} objects, the learner about {n_objects}; "

@@ -191,12 +191,11 @@ def simulate(
 ) -> None:
     """Try strategies of asking against each other on simulated people: errors, answers saved, waits."""
     from erkle.cli.folder import results_folder
-    from erkle.cli.simulate import checked_plan, checked_strategies, checked_world
+    from erkle.cli.simulate import checked_plan, checked_seeds, checked_strategies, checked_world
     from erkle.cli.simulate import simulate as run
 
     names = checked_strategies(strategies)
-    if seeds < 1:
-        raise ValueError(f"--seeds is {seeds}; pass at least 1.")
+    checked_seeds(seeds)
     _check_jobs(jobs)
     chosen = checked_world(world, _given(context), objects, dimensions, slope, flipped, data)
     plan = checked_plan(chosen, per_object, in_flight, rate, holdout)

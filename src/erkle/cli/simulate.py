@@ -4,6 +4,7 @@ from pathlib import Path
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+from erkle.active.questions import MOST_OBJECTS
 from erkle.active.strategies import STRATEGIES
 from erkle.cli.comparison import Comparison, show_comparison, write_comparison
 from erkle.cli.screen import compile_first, console, counted, warnings_as_sentences
@@ -14,11 +15,13 @@ from erkle.parameters import number, share, whole
 from erkle.simulation.courses import Plan, Task, open_folder, read_course, run_courses
 from erkle.simulation.worlds import People, Points, World
 
-__all__ = ["checked_plan", "checked_strategies", "checked_world", "simulate"]
+__all__ = ["checked_plan", "checked_seeds", "checked_strategies", "checked_world", "simulate"]
 
 _FOR_POINTS = ("objects", "dimensions", "slope", "flipped")
 # A course may take minutes: the time left is judged by those of the last hour.
 _LOOKS_BACK = 3600.0
+# What nobody lives to see the end of is refused before it begins.
+_MOST_AN_OBJECT, _MOST_PEOPLE, _MOST_SEEDS, _SLOWEST = 100_000, 100_000, 10_000, 1e-6
 
 
 def checked_world(
@@ -32,13 +35,24 @@ def checked_world(
         raise ValueError(f"--{foreign[0]} means nothing to {name}; leave it out.")
     if name != "points":
         return People(name, data and data.resolve())
-    whole(objects, "--objects", 4, "there must be something to choose")
+    _few(whole(objects, "--objects", 4, "there must be something to choose"), "--objects", MOST_OBJECTS)
     whole(dimensions, "--dimensions", 1, "points need a coordinate")
     if not slope >= 0.0:
         raise ValueError(f"--slope is {slope:g}; pass at least 0, which tosses a coin; inf is always right.")
     points = Points(objects, dimensions, slope, share(flipped, "--flipped"))
     points.check_memory()
     return points
+
+
+def _few(value: int, name: str, most: int) -> None:
+    if value > most:
+        raise ValueError(f"{name} is {value:,}; pass at most {most:,}.")
+
+
+def checked_seeds(n_seeds: int) -> int:
+    """How many courses there are of each strategy."""
+    _few(whole(n_seeds, "--seeds", 1, "there must be a course"), "--seeds", _MOST_SEEDS)
+    return n_seeds
 
 
 def checked_strategies(text: str) -> list[str]:
@@ -54,10 +68,10 @@ def checked_strategies(text: str) -> list[str]:
 
 def checked_plan(world: World, per_object: int, in_flight: int, rate: float, holdout: float) -> Plan:
     """What all courses share; the data, if it takes any, is here or is fetched."""
-    whole(per_object, "--per-object", 1, "something must be answered")
-    whole(in_flight, "--in-flight", 1, "somebody must answer")
-    if not number(rate, "--rate", "it counts answers a second"):
-        raise ValueError("--rate is 0; pass the number of answers a second.")
+    _few(whole(per_object, "--per-object", 1, "something must be answered"), "--per-object", _MOST_AN_OBJECT)
+    _few(whole(in_flight, "--in-flight", 1, "somebody must answer"), "--in-flight", _MOST_PEOPLE)
+    if number(rate, "--rate", "it counts answers a second") < _SLOWEST:
+        raise ValueError(f"--rate is {rate:g}; pass the number of answers a second, at least {_SLOWEST:g}.")
     share(holdout, "--holdout")
     with warnings_as_sentences():
         return Plan(world, world.record(), per_object, in_flight, rate, holdout)

@@ -46,7 +46,8 @@ _MOST_ITERATIONS, _LEAST_TOL = 200, 1e-6
 _ANEW = 1.5
 # Dimensions of the mixture at most, or as many as the leader has.
 _WIDEST = 25
-# Numbers in a map, beyond which the rank is limited, but not to less than this: L-BFGS works with twenty times as many.
+# Numbers in a map, beyond which the rank is limited, but not to less than this: L-BFGS works with ten to twenty times
+# as many.
 _LARGEST_MAP, _LEAST_RANK = 1_000_000, 5
 
 

@@ -15,11 +15,11 @@ __all__ = ["Candidate", "Entry", "Field", "next_review"]
 Setting = TypeVar("Setting", bound=tuple[Any, ...])
 Model = TypeVar("Model")
 
-# Nats of discounted evidence by which a newcomer begins behind the leader; and by which others are nearer to retiring
-# than one who counts for something: a stranger begins in the midst of them, and must be better at once.
+# Nats of discounted evidence by which a newcomer begins behind the leader; and those before retiring at which a
+# candidate counts for nothing any more. A stranger begins among these, and leaves soon if it is worse.
 _HANDICAP, _VERGE = 1.0, 1.0
 # How much a nat counts for in a mixture (1 would be Bayes, but predictions depend on each other), and the weight, as a
-# share of the largest, below which a candidate is left out.
+# share of the largest, below which a candidate counts for nothing even if it is far from retiring.
 _TRUST, _LEAST_WEIGHT = 0.2, 0.05
 # A retired setting may come back when there are so many times as many answers.
 _COMEBACK = 1.5
@@ -48,7 +48,7 @@ class Field(Generic[Setting, Model]):
     """Candidates side by side, ``most`` at once; one that is ``hopeless`` nats behind retires.
 
     ``neighbours`` of the leader enter where there is room. Those that are ``pressing`` do so in the place of the last.
-    ``strangers`` have little in common with it: they enter if there is still room, and stay if they are better at once.
+    ``strangers`` have little in common with it: they enter if there is still room, on the verge of retiring.
     """
 
     def __init__(

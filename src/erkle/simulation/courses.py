@@ -120,7 +120,7 @@ def read_course(task: Task, folder: Path) -> Course:
 
 def _differing(settings: dict[str, Any], wanted: dict[str, Any]) -> list[str]:
     """Names of what differs; of the same kind of world, what differs in it."""
-    theirs, ours = settings.get("world", {}), wanted["world"]
+    theirs, ours = settings["world"], wanted["world"]
     same = theirs.get("name") == ours["name"]
     inside = [name for name in ours if theirs.get(name) != ours[name]] if same else ["world"]
     others = [name for name in wanted if name != "world" and settings.get(name) != wanted[name]]
@@ -152,20 +152,25 @@ def _compile() -> None:
 def _read(path: Path) -> dict[str, Any]:
     try:
         kept = json.loads(path.read_text(encoding="utf-8"))
-        if not isinstance(kept, dict) or not isinstance(kept.get("settings"), dict) or not _is_course(kept):
+        if not isinstance(kept, dict) or not _are_settings(kept.get("settings")) or not _is_course(kept):
             raise ValueError
-    except ValueError:
+    except (ValueError, RecursionError):
         raise ValueError(f"{path} is no course that erkle has written; delete it.") from None
     return kept
 
 
+def _are_settings(kept: Any) -> bool:
+    return isinstance(kept, dict) and isinstance(kept.get("world"), dict)
+
+
 def _is_course(kept: dict[str, Any]) -> bool:
-    """Whether there are lists of numbers, and one of each for every moment."""
+    """Whether there are lists of numbers, one of each for every moment, and a wait for every answer."""
     parts = [kept.get(name) for name in Course._fields]
     lists = [part for part in parts if isinstance(part, list)]
     if len(lists) < len(parts):
         return False
     n_answers, errors, estimates, waits = lists
     there = [estimate for estimate in estimates if estimate is not None]
-    numbers = all(type(value) in (int, float) for value in (*n_answers, *errors, *there, *waits))
-    return numbers and len(n_answers) == len(errors) == len(estimates)
+    values = (*n_answers, *errors, *there, *waits)
+    numbers = all(type(value) in (int, float) and math.isfinite(value) for value in values)
+    return numbers and len(n_answers) == len(errors) == len(estimates) and len(waits) >= max(n_answers, default=0)
