@@ -17,6 +17,7 @@ from pathlib import Path
 
 import numpy as np
 import scipy.stats
+from numpy.typing import NDArray
 
 from benchmarks.people.demands import Demand, Table, summary
 from benchmarks.people.keeping import ONLINE, stamp
@@ -124,7 +125,7 @@ def losses(alone: dict[str, dict[str, Curve]]) -> Table:
         relative = adaptive.error[:m][late] / random.error[:m][late]
         worst = int(np.argmax(relative))
         demands.append(Demand(f"{name}: adaptive over random at its worst", float(relative[worst]), 1.02))
-        where = f"{random.per_object[late[worst]]:g} an object"
+        where = f"{random.per_object[late[worst]]:.3g} an object"
         differences = (adaptive.errors[:, :m] - random.errors[:, :m])[:, late[worst]] / random.error[late[worst]]
         half = scipy.stats.t.ppf(0.975, len(differences) - 1) * scipy.stats.sem(differences)
         cells = [f"{relative[worst]:.3f} ± {half:.3f}", where, f"{relative.min():.3f}", str(demands[-1])]
@@ -141,20 +142,28 @@ def load(alone: dict[str, dict[str, Curve]], n_seeds: int, jobs: int) -> Table:
     rows, demands = [], []
     for name in _LOADED:
         mark = _RATIOS[name][0]
-        random = alone[name]["random"]
-        error = random.at(mark)
-        needed = [answers_to(curve, error) for curve in (random, alone[name]["adaptive"])]
-        loaded = curves(name, n_seeds, jobs, 100)["adaptive"]
-        saved = [1.0 - answers_to(curve, error) / needed[0] for curve in (alone[name]["adaptive"], loaded)]
+        by = (alone[name]["random"], alone[name]["adaptive"], curves(name, n_seeds, jobs, 100)["adaptive"])
+        saved = _saved(by, mark, np.arange(n_seeds))
         demands.append(Demand(f"{name}: share of the advantage kept", saved[1] / saved[0], 0.9, at_least=True))
+        draws = np.random.default_rng(0).integers(n_seeds, size=(2000, n_seeds))
+        shares = [drawn[1] / drawn[0] for drawn in (_saved(by, mark, seeds) for seeds in draws)]
+        low, high = np.nanquantile(shares, [0.025, 0.975])
         cells = [f"{share:.1%}" for share in saved]
-        rows.append([name, f"{mark:g}", *cells, f"{demands[-1].value:.1%}", str(demands[-1])])
+        rows.append([name, f"{mark:g}", *cells, f"{demands[-1].value:.0%} ({low:.0%}–{high:.0%})", str(demands[-1])])
     about = (
         "Answers saved against random questions at the same error: one person at a time, and a hundred at once who "
-        "give a hundred answers a second, so that every question was chosen a hundred answers before it is answered."
+        "give a hundred answers a second, so that every question was chosen a hundred answers before it is answered; "
+        "and what is kept of that, with a 95 % interval (bootstrap over seeds)."
     )
     header = ["world", "error of random at", "saved, one at a time", "saved, a hundred at once", "kept", "demanded"]
     return Table("Under load", about, header, rows, demands)
+
+
+def _saved(by: tuple[Curve, Curve, Curve], mark: float, seeds: NDArray[np.int64]) -> list[float]:
+    """Shares of the answers of random questions that the others do without, for the error that random has there."""
+    random, *others = (curve.among(seeds) for curve in by)
+    error = random.at(mark)
+    return [1.0 - answers_to(curve, error) / answers_to(random, error) for curve in others]
 
 
 def costs() -> Table:
