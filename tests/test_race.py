@@ -108,10 +108,10 @@ def test_a_retired_setting_comes_back_only_when_there_is_half_as_much_again():
 
 @pytest.mark.parametrize(("excess", "stays"), [(-0.5, True), (2.0, False)])
 def test_a_stranger_counts_for_nothing_at_first_and_leaves_if_it_is_worse(excess, stays):
-    field = field_of(3.0, most=3, neighbours=lambda leader: [Size(1)], strangers=lambda leader: [Size(1), Size(7)])
+    field = field_of(3.0, most=4, neighbours=lambda leader: [Size(1)], strangers=lambda leader: [Size(1), Size(7)])
     field.review(100, enter)
     # Size 1 is a neighbour besides, and enters as such.
-    assert [entry.judge.evidence for entry in field.entries] == pytest.approx([3.0, 4.0, 12.5])
+    assert [entry.judge.evidence for entry in field.entries] == pytest.approx([3.0, 4.0, 3.0 + 1.3 * 9.5])
     assert field.weights()[1] > 0.0 == field.weights()[2]
     leader, neighbour, stranger = field.entries
     for entry in (leader, neighbour):
@@ -119,14 +119,18 @@ def test_a_stranger_counts_for_nothing_at_first_and_leaves_if_it_is_worse(excess
     # Predictions of another size: the temperature at which they are best is its own.
     stranger.judge.hear(np.full(20, 100.0 * excess), 101)
     assert (field.weights()[2] > 0.0) == stays
-    field.review(120, enter)
+    field.review(121, enter)
     assert (stranger in field.entries) == stays
 
 
-def test_strangers_enter_behind_neighbours_and_only_where_there_is_room():
-    field = field_of(3.0, most=2, neighbours=lambda leader: [Size(1)], strangers=lambda leader: [Size(7)])
-    field.review(100, enter)
-    assert [entry.setting.size for entry in field.entries] == [0, 1]
+def test_one_stranger_enters_in_the_place_of_the_last_and_others_where_there_is_room():
+    by = {"neighbours": lambda leader: [Size(5), Size(6)], "strangers": lambda leader: [Size(7), Size(8)]}
+    full = field_of(3.0, 4.0, 5.0, most=3, **by)
+    full.review(100, enter)
+    assert [entry.setting.size for entry in full.entries] == [0, 1, 7]
+    roomy = field_of(3.0, most=5, **by)
+    roomy.review(100, enter)
+    assert [entry.setting.size for entry in roomy.entries] == [0, 5, 6, 7, 8]
 
 
 @given(seen=st.integers(0, 10**9), share=st.floats(0, 1e300))

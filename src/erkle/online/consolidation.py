@@ -35,7 +35,7 @@ RANKS = (1, 2, 3, 5, 10, 25, 50, 100)
 RIDGES = (0.01, 0.03, 0.1, 0.3, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0)
 # Candidates at once; and fewer from so many answers an object on, when most of the choice is made and fits cost most.
 _MOST, _HOPELESS = 9, 8.0
-_SETTLED, _FEW = 20, 5
+_SETTLED, _FEW = 40, 5
 # Between two fits: gentle steps along the gradient, for one answer must not undo what a thousand have settled.
 BETWEEN = Rule(STE(), Constant(0.1), False)
 _FIRST = 10
@@ -90,7 +90,7 @@ class Consolidation:
             lambda leader: () if self.fixed else _neighbours(leader, _largest_rank(self.n_objects)),
             _MOST,
             _HOPELESS,
-            strangers=lambda leader: () if self.fixed else _strangers(leader),
+            strangers=lambda leader: () if self.fixed else _strangers(leader, _largest_rank(self.n_objects)),
         )
         self.kernel = LowRankKernel(n_objects, self.field.leader.setting.rank)
         self.judge = Judge()
@@ -289,9 +289,9 @@ def _neighbours(leader: Entry[Fit, Floats], most: int) -> Iterator[Fit]:
     yield fit._replace(shift=0.0 if fit.shift else _SHIFT)
 
 
-def _strangers(leader: Entry[Fit, Floats]) -> Iterator[Fit]:
-    """A few free dimensions: ridge by ridge and rank by rank there is no way to them from many that are held short."""
-    return (free for free in _FREE if free.rank < leader.setting.rank)
+def _strangers(leader: Entry[Fit, Floats], most: int) -> Iterator[Fit]:
+    """A few free dimensions: ridge by ridge and rank by rank there may be no way to them that is better all along."""
+    return (free for free in _FREE if leader.setting.rank != free.rank <= most)
 
 
 def _uses_all(X: Floats) -> bool:

@@ -16,8 +16,9 @@ Setting = TypeVar("Setting", bound=tuple[Any, ...])
 Model = TypeVar("Model")
 
 # Nats of discounted evidence by which a newcomer begins behind the leader; and those before retiring at which a
-# candidate counts for nothing any more. A stranger begins among these, and leaves soon if it is worse.
-_HANDICAP, _VERGE = 1.0, 1.0
+# candidate counts for nothing any more. A stranger comes to the midst of these if it is as good as the leader until
+# the next review, by which a quarter of what it began with is discounted.
+_HANDICAP, _VERGE, _MELTS = 1.0, 1.0, 1.3
 # How much a nat counts for in a mixture (1 would be Bayes, but predictions depend on each other), and the weight, as a
 # share of the largest, below which a candidate counts for nothing even if it is far from retiring.
 _TRUST, _LEAST_WEIGHT = 0.2, 0.05
@@ -48,7 +49,8 @@ class Field(Generic[Setting, Model]):
     """Candidates side by side, ``most`` at once; one that is ``hopeless`` nats behind retires.
 
     ``neighbours`` of the leader enter where there is room. Those that are ``pressing`` do so in the place of the last.
-    ``strangers`` have little in common with it: they enter if there is still room, on the verge of retiring.
+    ``strangers`` have little in common with it: one enters in the place of the last, others if there is still room, and
+    those that are worse than the leader from then on retire at the next review.
     """
 
     def __init__(
@@ -71,16 +73,19 @@ class Field(Generic[Setting, Model]):
         self.leader = self.entries[0]
         limit = self.leader.judge.evidence + self.hopeless
         self._retire([entry for entry in self.entries if entry.judge.evidence > limit], seen)
-        pressing = self._due(self._pressing(self.leader), seen)
-        self._retire(self.entries[max(1, self.most - len(pressing)) :], seen)
+        pressing, strangers = (self._due(who(self.leader), seen) for who in (self._pressing, self._strangers))
+        places = self.most - bool(strangers)
+        self._retire(self.entries[max(1, places - len(pressing)) :], seen)
         judge = self.leader.judge
         for setting in pressing + self._due(self._neighbours(self.leader), seen):
-            self._enter(setting, judge.successor(_HANDICAP), enter)
-        for setting in self._due(self._strangers(self.leader), seen):
-            self._enter(setting, judge.stranger(self.hopeless - _VERGE / 2), enter)
+            self._enter(setting, judge.successor(_HANDICAP), places, enter)
+        for setting in strangers:
+            self._enter(setting, judge.stranger(_MELTS * (self.hopeless - _VERGE / 2)), self.most, enter)
 
-    def _enter(self, setting: Setting, judge: Judge, enter: Callable[[Setting, Entry[Setting, Model]], Model]) -> None:
-        if len(self.entries) < self.most and setting not in (entry.setting for entry in self.entries):
+    def _enter(
+        self, setting: Setting, judge: Judge, places: int, enter: Callable[[Setting, Entry[Setting, Model]], Model]
+    ) -> None:
+        if len(self.entries) < places and setting not in (entry.setting for entry in self.entries):
             self.retired.pop(setting, None)
             self.entries.append(Entry(setting, enter(setting, self.leader), judge))
 
