@@ -75,7 +75,7 @@ def test_what_was_never_asked_or_asked_of_others_or_elsewhere_is_refused_and_rec
         ann.send(token="x" * 32),
         ann.send(bob.question),
         ann.send(other.question),
-        ann.send(choice=5 if 5 not in (ann.question["left"]["id"], ann.question["right"]["id"]) else 4),
+        ann.send(choice=min({0, 1, 2} - {ann.question["left"]["id"], ann.question["right"]["id"]})),
         ann.send(participant="nobody"),
     ]
     assert [reply.status_code for reply in replies] == [409] * 5
