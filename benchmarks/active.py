@@ -13,6 +13,7 @@ import argparse
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -24,7 +25,7 @@ from benchmarks.people.keeping import ONLINE, stamp
 from erkle import ERKLE, LowRank, files, triplets
 from erkle.active import Adaptive, InformationGain, Strategy
 from erkle.datasets import answered
-from erkle.simulation.comparing import Curve, answers_to, compare
+from erkle.simulation.comparing import Curve, answers_to, compare, interval
 from erkle.simulation.courses import Plan, Task, open_folder, read_course, run_courses
 from erkle.simulation.running import run
 from erkle.simulation.worlds import People, Points, World
@@ -145,9 +146,7 @@ def load(alone: dict[str, dict[str, Curve]], n_seeds: int, jobs: int) -> Table:
         by = (alone[name]["random"], alone[name]["adaptive"], curves(name, n_seeds, jobs, 100)["adaptive"])
         saved = _saved(by, mark, np.arange(n_seeds))
         demands.append(Demand(f"{name}: share of the advantage kept", saved[1] / saved[0], 0.9, at_least=True))
-        draws = np.random.default_rng(0).integers(n_seeds, size=(2000, n_seeds))
-        shares = [drawn[1] / drawn[0] for drawn in (_saved(by, mark, seeds) for seeds in draws)]
-        low, high = np.nanquantile(shares, [0.025, 0.975])
+        low, high = interval(partial(_kept, by, mark), n_seeds)
         cells = [f"{share:.1%}" for share in saved]
         rows.append([name, f"{mark:g}", *cells, f"{demands[-1].value:.0%} ({low:.0%}–{high:.0%})", str(demands[-1])])
     about = (
@@ -164,6 +163,11 @@ def _saved(by: tuple[Curve, Curve, Curve], mark: float, seeds: NDArray[np.int64]
     random, *others = (curve.among(seeds) for curve in by)
     error = random.at(mark)
     return [1.0 - answers_to(curve, error) / answers_to(random, error) for curve in others]
+
+
+def _kept(by: tuple[Curve, Curve, Curve], mark: float, seeds: NDArray[np.int64]) -> float:
+    alone, loaded = _saved(by, mark, seeds)
+    return loaded / alone
 
 
 def costs() -> Table:

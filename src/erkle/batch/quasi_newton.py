@@ -38,10 +38,10 @@ def minimise(
         if has_settled(values, tol):
             raise StopIteration
 
-    # SciPy's own rule looks at one iteration only, and gives up at the saddle in which a small start begins.
-    options = {"maxiter": max_iter, "maxfun": 100 * max_iter, "ftol": 0.0, "gtol": 0.0}
     # Of few iterations it need not remember many, and remembering takes longer than a gradient where answers are few.
-    options["maxcor"] = min(_CORRECTIONS, max(1, max_iter // 3))
+    corrections = min(_CORRECTIONS, max(1, max_iter // 3))
+    # SciPy's own rule looks at one iteration only, and gives up at the saddle in which a small start begins.
+    options = {"maxiter": max_iter, "maxfun": 100 * max_iter, "maxcor": corrections, "ftol": 0.0, "gtol": 0.0}
     result = scipy.optimize.minimize(flat, X.ravel(), jac=True, method="L-BFGS-B", callback=look, options=options)
     # Status 1 says that iterations ran out; a line search that finds nothing lower (2) has only rounding left.
     return result.x.reshape(X.shape), result.status != 1

@@ -12,14 +12,14 @@ from numpy.typing import NDArray
 
 from erkle.files import FileError, load_npz, npz_to_bytes, save_npz
 from erkle.kernels.low_rank import LowRank
-from erkle.losses import GNMDS, LOSSES, Loss, check_loss
+from erkle.losses import LOSSES, Loss, check_loss
 from erkle.online.consolidation import Consolidation
 from erkle.online.models import MODELS, Model
 from erkle.online.packing import prefixed, under
 from erkle.online.record import Record
 from erkle.online.replay import Replay, generator
-from erkle.online.settings import check_settings
-from erkle.steps import STEPS, PassiveAggressive, Step, check_step
+from erkle.online.settings import MOVES, check_settings
+from erkle.steps import STEPS, Step, check_step
 
 __all__ = ["load", "pack", "save", "to_bytes", "unpack"]
 
@@ -109,7 +109,7 @@ def unpack(
         )
         if isinstance(model, Consolidation):
             # Fits once took a loss, a step and a direction, and never heeded them.
-            cast(Any, learner).set_params(loss=GNMDS(), step=PassiveAggressive(), direction="canonical")
+            cast(Any, learner).set_params(**MOVES)
         counts = meta["n_triplets_seen"], meta["n_mistakes"]
         record = Record.from_arrays(under("record", arrays), model.n_objects, *counts)
         _restore(learner, model, arrays["history"], record, meta)

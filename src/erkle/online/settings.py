@@ -11,10 +11,11 @@ from erkle.losses import GNMDS, Loss, check_loss
 from erkle.parameters import number, one_of, whole
 from erkle.steps import PassiveAggressive, Step, check_step
 
-__all__ = ["Settings", "check_settings"]
+__all__ = ["MOVES", "Settings", "check_settings"]
 
 DIRECTIONS = ("canonical", "gradient")
-_DEFAULTS = (GNMDS(), PassiveAggressive(), "canonical")
+# What moves a kernel, where nobody has said otherwise.
+MOVES: dict[str, Any] = {"loss": GNMDS(), "step": PassiveAggressive(), "direction": "canonical"}
 
 
 class Settings(NamedTuple):
@@ -62,7 +63,9 @@ def _check_kernel(learner: Any, loss: Loss, step: Step, n_objects: int) -> LowRa
     if learner.initial_kernel is not None:
         raise ValueError("A low-rank kernel starts at 0; leave initial_kernel at None, or pass kernel=None.")
     # The types too: as tuples, Constant(1.0) and PassiveAggressive(1.0) are the same.
-    moves = (type(loss), type(step)) != (GNMDS, PassiveAggressive) or (loss, step, learner.direction) != _DEFAULTS
+    moves = (type(loss), type(step)) != (GNMDS, PassiveAggressive) or (loss, step, learner.direction) != (
+        *MOVES.values(),
+    )
     if kernel.chooses:
         if kernel.trace is not None:
             raise ValueError('LowRank("auto") chooses its weight of the trace; leave it at None, or pass a rank.')

@@ -1,7 +1,7 @@
 """Strategies against each other: mean curves with their intervals, and how many answers each needs for an error."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple, Self
 
 import numpy as np
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from erkle.simulation.running import Course
 
-__all__ = ["Curve", "Ratio", "answers_to", "compare"]
+__all__ = ["Curve", "Ratio", "answers_to", "compare", "interval"]
 
 Floats = NDArray[np.float64]
 
@@ -145,17 +145,26 @@ def compare(baseline: Curve, curve: Curve, random_state: int = 0) -> list[Ratio]
     A shorter study is compared at its end. Intervals are percentiles of a bootstrap over seeds; a seed is one world for
     both, so the two are drawn together.
     """
-    n = baseline.n_seeds
     found = []
     for mark in [mark for mark in _MARKS if not math.isnan(baseline.at(mark))] or [float(baseline.per_object[-1])]:
-        low = high = math.nan
-        if n > 1:
-            rng = np.random.default_rng(random_state)
-            draws = rng.integers(0, n, (_N_REPLICATES, n))
-            ratios = [_ratio(baseline.among(seeds), curve.among(seeds), mark) for seeds in draws]
-            low, high = np.quantile(ratios, [0.025, 0.975]).tolist()
+
+        def ratio(seeds: NDArray[np.int64], mark: float = mark) -> float:
+            return _ratio(baseline.among(seeds), curve.among(seeds), mark)
+
+        low, high = interval(ratio, baseline.n_seeds, random_state)
         found.append(Ratio(mark, baseline.at(mark), _ratio(baseline, curve, mark), low, high))
     return found
+
+
+def interval(
+    statistic: Callable[[NDArray[np.int64]], float], n_seeds: int, random_state: int = 0
+) -> tuple[float, float]:
+    """The 95 % interval of what is computed from some seeds, by bootstrap; NaN for a single seed."""
+    if n_seeds < 2:
+        return math.nan, math.nan
+    draws = np.random.default_rng(random_state).integers(0, n_seeds, (_N_REPLICATES, n_seeds))
+    low, high = np.quantile([statistic(seeds) for seeds in draws], [0.025, 0.975]).tolist()
+    return low, high
 
 
 def _ratio(baseline: Curve, curve: Curve, mark: float) -> float:
