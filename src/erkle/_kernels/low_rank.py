@@ -1,6 +1,6 @@
 """The low-rank kernel: K = Q diag(values) Q' with r orthonormal columns, moved by one answer in O(r³) whatever n is.
 
-Beside it stands a diagonal of shifts, which no move touches: what makes an object far from all others alike.
+Beside it stands a diagonal of shifts, what makes an object far from all others alike; it may move with the answers.
 
 A move lives in the span of Q and of two sparse vectors F on the three objects. With F = QG + NL', N orthonormal and
 orthogonal to Q, it is a core of size r + 2 whose eigenpairs give the projection onto the cone, the truncation to r and
@@ -42,6 +42,7 @@ memory_dtype = np.dtype(
         ("n_projections", np.int64),
         ("n_multiplied", np.int64),  # how often R was multiplied out
         ("credit", np.int64),  # moves since then
+        ("shifting", np.float64),  # by how much shifts move where the diagonal does by 1
     ]
 )
 
@@ -116,7 +117,17 @@ def move(state: LowRankState, triplet: tuple[int, int, int], change: Move) -> in
     else:
         _move_within(state, core[:size, :size].copy(), change.rate)
     _straighten(state)
+    _shift(state, triplet, change)
     return DONE
+
+
+@compiled
+def _shift(state: LowRankState, triplet: tuple[int, int, int], change: Move) -> None:
+    """Move the shifts of the two candidates along with the diagonal, none below zero."""
+    if state.memory[0].shifting > 0.0:
+        for i in range(1, 3):
+            rise = change.a1 * change.w1[i] ** 2 - change.a2 * change.w2[i] ** 2
+            state.shifts[triplet[i]] = max(0.0, state.shifts[triplet[i]] + state.memory[0].shifting * rise)
 
 
 @compiled

@@ -74,11 +74,15 @@ class LowRankKernel:
         self._state = compiled.LowRankState(B, R, gram, values, shifts, memory, np.zeros((3, len(values))))
 
     @classmethod
-    def of_map(cls, X: Floats, rank: int, trace: float, shifts: Floats | None = None) -> Self:
-        """The kernel XX' of rank ``rank`` at most, plus a diagonal of shifts, to go on with."""
+    def of_map(cls, X: Floats, rank: int, trace: float, shifts: Floats | None = None, shifting: float = 0.0) -> Self:
+        """The kernel XX' of rank ``rank`` at most, plus a diagonal of shifts, to go on with.
+
+        By ``shifting`` times as much as the answers move the diagonal they move the shifts.
+        """
         kernel = cls(len(X), rank, trace)
         if shifts is not None:
             kernel._state.shifts[:] = shifts - shifts.min()
+            kernel._state.memory["shifting"] = shifting
         # The eigenvectors of XX' by the small matrix X'X; directions lost in rounding are left out.
         values, vectors = np.linalg.eigh(X.T @ X)
         values, vectors = values[::-1][:rank], vectors[:, ::-1][:, :rank]
@@ -94,10 +98,11 @@ class LowRankKernel:
     def from_arrays(cls, arrays: dict[str, NDArray[Any]]) -> Self:
         """The kernel that `arrays` came from; it goes on exactly as that one would."""
         parts = {name: arrays[name] for name in ("B", "R", "gram", "values", "shifts")}
-        _check_arrays(**parts, memory=arrays["memory"])
+        numbers = _with_shifting(arrays["memory"])
+        _check_arrays(**parts, memory=numbers)
         kernel = cls.__new__(cls)
         memory = np.zeros(1, compiled.memory_dtype)
-        memory[0] = tuple(arrays["memory"])
+        memory[0] = tuple(numbers)
         kernel._hold(**{name: np.array(part, order="C") for name, part in parts.items()}, memory=memory)
         return kernel
 
@@ -171,6 +176,12 @@ def excess(a: Floats, b: Floats, c: Floats, shift_b: Floats, shift_c: Floats) ->
     """d²(a, b) - d²(a, c) of each row: (m, r) coordinates, and (m,) shifts of the two candidates."""
     near, far = ((a - b) ** 2).sum(axis=1) + shift_b, ((a - c) ** 2).sum(axis=1) + shift_c
     return np.asarray(near - far)
+
+
+def _with_shifting(memory: NDArray[Any]) -> NDArray[Any]:
+    """Kernels of earlier files have shifts that never move, and no number for it."""
+    before = len(compiled.memory_dtype.names or ()) - 1
+    return np.append(memory, 0.0) if is_plain(memory, (before,)) else memory
 
 
 def _check_arrays(

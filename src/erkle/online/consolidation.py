@@ -37,7 +37,8 @@ RIDGES = (0.01, 0.03, 0.1, 0.3, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0)
 _MOST, _HOPELESS = 9, 8.0
 _SETTLED, _FEW = 40, 5
 # Between two fits: gentle steps along the gradient, for one answer must not undo what a thousand have settled.
-BETWEEN = Rule(STE(), Constant(0.1), False)
+_GENTLE = 0.1
+BETWEEN = Rule(STE(), Constant(_GENTLE), False)
 _FIRST = 10
 # Iterations of a fit on the way, more beyond so many objects, and what ends one earlier; and of one asked for by hand.
 _ITERATIONS, _MANY, _TOL = 15, 5000, 1e-4
@@ -63,7 +64,9 @@ class Fit(NamedTuple):
     shift: float = 0.0
 
 
-_SHIFT = 0.3
+_SHIFT = 1.0
+# While there are fewer answers an object, its shift is most of what is known of it, and moves with every answer.
+_FEW_ANSWERS = 3.0
 _FREE = (Fit(2, 0.3), Fit(3, 0.3), Fit(5, 0.3), Fit(10, 0.3))
 _START = (Fit(25, 4.0), Fit(25, 2.0), Fit(25, 8.0), Fit(25, 4.0, _SHIFT), Fit(2, 1.0), *_FREE)
 
@@ -218,7 +221,8 @@ class Consolidation:
         # Room for two directions more than it uses.
         values = np.linalg.eigvalsh(X.T @ X)
         used = int(np.count_nonzero(values > 1e-4 * max(values[-1], 1e-200)))
-        return LowRankKernel.of_map(X, min(rank, used + 2), trace, shifts)
+        shifting = _shifting(seen / self.n_objects) if shifts.any() else 0.0
+        return LowRankKernel.of_map(X, min(rank, used + 2), trace, shifts, shifting)
 
     def grow(self, n_new: int) -> None:
         """Make room for new objects, at the origin."""
@@ -254,6 +258,17 @@ class Consolidation:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self).unpack, self.pack()
+
+
+def _shifting(per_object: float) -> float:
+    """By how many times more than the diagonal online steps move the shifts, after so many answers an object.
+
+    As far as an answer would move them in a fit, where their curvature is that of the ridge and of the answers so far.
+    When there are many answers an object, fits know better than a step.
+    """
+    if per_object >= _FEW_ANSWERS:
+        return 0.0
+    return 1.0 / (2.0 * _SHIFT + 0.4 * per_object) / _GENTLE
 
 
 def _iterations(n_objects: int) -> int:
