@@ -28,6 +28,9 @@ SETTLING = 5.0
 _FIRST, _SHARE = 100, 0.25
 # Few at once, for each costs as much as learning alone. A larger rank falls behind at first and must be waited for.
 _MOST, _HOPELESS, _DISCOUNT = 4, 25.0, 8.0
+# Ranks that a leader of the largest rank may press for: the first at once, the second from so many answers an object on
+# and where no trace norm keeps the rank low.
+_PRESSED, _WIDE, _LATER = 10, 20, 10
 
 
 class Pace(NamedTuple):
@@ -111,10 +114,10 @@ class Race:
         return sorted(self._neighbours(pace), key=lambda other: self.field.retired.get(other, 0))
 
     def _pressing(self, leader: Entry[Pace, LowRankKernel]) -> list[Pace]:
-        """A leader that has the largest rank of all may want a larger one; beyond what they start with it must wait."""
+        """A leader that has the largest rank of all may want a larger one; beyond some it must wait."""
         pace, top = leader.setting, max(entry.setting.rank for entry in self.field.entries)
-        most = min(_largest_rank(self.n_objects), max(rank for rank, _, _ in _START))
-        above = [rank for rank in RANKS if pace.rank < rank <= most]
+        most = _PRESSED if pace.trace or self.next_review < _LATER * self.n_objects else _WIDE
+        above = [rank for rank in RANKS if pace.rank < rank <= min(most, _largest_rank(self.n_objects))]
         return [pace._replace(rank=above[0])] if above and pace.rank == top else []
 
     def _neighbours(self, pace: Pace) -> Iterator[Pace]:
