@@ -216,8 +216,10 @@ def _information(learner: Any, Q: Ids, logits: Floats, tally: Tally) -> Floats:
     reach = np.sqrt(((head - o1) ** 2).sum(axis=1)) + np.sqrt(((head - o2) ** 2).sum(axis=1))
     scale = reach.mean() / np.maximum(reach, 0.05 * reach.mean() + 1e-300)
     axes = np.concatenate([o1, o2]).var(axis=0)
-    doubt = variances(head, o1, o2, axes, tally.appearances[Q])
-    return information(scale * logits, (scale / learner.temperature_) ** 2 * doubt)
+    # Of what is in doubt now the pending answers will settle some, which moves the logits: nobody knows where to.
+    now, then = (variances(head, o1, o2, axes, asked[Q]) for asked in (learner.n_appearances_, tally.appearances))
+    unit = (scale / learner.temperature_) ** 2
+    return information(scale * logits, unit * then, unit * (now - then))
 
 
 def _places(learner: Any, Q: Ids) -> Floats:
