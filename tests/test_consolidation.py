@@ -8,9 +8,12 @@ import pytest
 from erkle import ERKLE, LowRank
 from erkle.batch import quasi_newton
 from erkle.batch.objective import ByMap, terms_of
+from erkle.datasets import make_gaussian
 from erkle.losses import STE
 from erkle.online import consolidation
 from erkle.online.consolidation import Consolidation, Fit, automatic_share
+from erkle.online.field import Entry
+from erkle.online.judging import Judge
 from erkle.triplets import sample
 from parts import answers, state
 
@@ -263,3 +266,23 @@ def test_a_fit_to_the_end_has_room_for_who_has_become_the_best(monkeypatch):
     high.judge.sums[:-2] = low.judge.sums[:-2] - 100.0
     learner.consolidate()
     assert learner._model.kernel.rank > 25
+
+
+@pytest.mark.parametrize(("per_object", "moves"), [(1, True), (2, True), (6, False)])
+def test_while_answers_are_few_each_of_them_moves_what_is_known_of_its_objects_popularity(per_object, moves):
+    T = make_gaussian(200, 50, 200 * per_object + 20, random_state=0).triplets
+    learner = learner_of(n=200).fit(T[:-20])
+    # From a fit of now, with shifts in it, and the next one far away.
+    model = learner._model
+    model.field.entries = [Entry(Fit(2, 4.0, 1.0), np.zeros((200, 3)), Judge())]
+    model._fit_all(learner.history_, model.field.entries, 50, 1e-6)
+    model.next_review = 10**9
+    before = model.shifts()
+    learner.partial_fit(T[-20:])
+    rose = model.shifts() - before
+    assert before.any()
+    assert rose.any() == moves
+    asked = np.unique(T[-20:, 1:])
+    assert not np.delete(rose, asked).any()
+    if moves:
+        assert (rose[T[-20:, 2]] - rose[T[-20:, 1]]).mean() > 0.0

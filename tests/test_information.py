@@ -58,6 +58,16 @@ def test_of_questions_known_alike_the_most_even_one_tells_most():
         assert (np.diff(information(np.linspace(0.0, 9.0, 30), np.full(30, variance))) < 0).all()
 
 
+@pytest.mark.parametrize("pending", [0.0, 0.1, 2.0, 30.0])
+@pytest.mark.parametrize(("logit", "variance"), [(0.0, 1.0), (1.5, 0.2), (-4.0, 6.0), (9.0, 0.0)])
+def test_where_answers_are_pending_it_is_the_mean_over_where_they_move_the_logit(logit, variance, pending):
+    nodes, weights = np.polynomial.hermite_e.hermegauss(120)
+    moved = logit + math.sqrt(pending) * nodes
+    mean = weights @ information(moved, np.full(len(nodes), variance)) / weights.sum()
+    [bits] = information(np.array([logit]), np.array([variance]), np.array([pending]))
+    assert bits == pytest.approx(mean, abs=1e-9)
+
+
 def test_variances_are_those_of_small_moves():
     rng = np.random.default_rng(0)
     places, axes, asked = rng.normal(size=(3, 4)), np.array([3.0, 1.0, 0.5, 0.0]), np.array([0.0, 4.0, 30.0])

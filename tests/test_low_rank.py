@@ -7,6 +7,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import scipy.special
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -288,3 +289,36 @@ def test_adding_an_object_seldom_moves_the_others_in_memory():
             rooms.append(kernel._room)
     assert kernel.n_objects == 1010
     assert len(rooms) < 15
+
+
+# Shifts.
+
+
+@settings(deadline=None, max_examples=25)
+@given(seed=st.integers(0, 1000), shifting=st.floats(0.0, 5.0), rule=st.sampled_from(RULES[1:]))
+def test_shifts_follow_the_diagonal_of_each_move_and_stay_no_less_than_zero(seed, shifting, rule):
+    rng, T = np.random.default_rng(seed), stubborn(6, 30, seed)
+    X, shifts = rng.standard_normal((6, 2)), rng.random(6)
+    kernel = LowRankKernel.of_map(X, 3, 0.0, shifts, shifting)
+    expected = shifts - shifts.min()
+    for a, near, far in T.tolist():
+        [excess] = learn(kernel, [(a, near, far)], rule)
+        gamma = rule.step.rate * scipy.special.expit(excess)
+        # G has the diagonal (0, 1, -1), in the paper's direction and in that of the gradient of STE.
+        expected[near] = max(0.0, expected[near] - shifting * gamma)
+        expected[far] = max(0.0, expected[far] + shifting * gamma)
+        np.testing.assert_allclose(kernel.shifts, expected, atol=1e-9)
+    K = kernel.matrix()
+    assert np.linalg.eigvalsh(K)[0] >= -1e-9 * max(1.0, np.abs(K).max())
+
+
+def test_a_kernel_of_an_earlier_file_has_shifts_that_stay():
+    kernel = LowRankKernel.of_map(np.random.default_rng(0).standard_normal((6, 2)), 3, 0.0, np.arange(6.0), 2.0)
+    arrays = kernel.arrays()
+    before = LowRankKernel.from_arrays(arrays | {"memory": arrays["memory"][:-1]})
+    again = LowRankKernel.from_arrays(arrays)
+    for one in (kernel, before, again):
+        learn(one, answers(6, 20, 0), RULES[1])
+    np.testing.assert_array_equal(before.shifts, np.arange(6.0))
+    np.testing.assert_array_equal(again.shifts, kernel.shifts)
+    assert not np.array_equal(kernel.shifts, before.shifts)

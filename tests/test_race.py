@@ -200,6 +200,27 @@ def test_ranks_grow_where_the_leader_has_the_largest():
     assert grown.score(T[3000:]) > racer(23).fit(T[:3000]).score(T[3000:]) - 0.03
 
 
+@pytest.mark.parametrize(
+    ("top", "trace", "per_object", "pressed"),
+    [
+        (5, 0.0, 1, 10),
+        (5, 2e-3, 1, 10),
+        (10, 0.0, 1, None),
+        (10, 0.0, 10, 20),
+        (10, 2e-3, 10, None),
+        (20, 0.0, 99, None),
+    ],
+)
+def test_a_leader_of_the_largest_rank_presses_for_more_where_there_are_answers_for_it(top, trace, per_object, pressed):
+    model = race.Race(50)
+    paces = [race.Pace(rank, trace, 3.0) for rank in (top, 2)]
+    model.field.entries = [Entry(pace, LowRankKernel(50, pace.rank), judged(0.0)) for pace in paces]
+    model.next_review = 50 * per_object
+    expected = [] if pressed is None else [paces[0]._replace(rank=pressed)]
+    assert model._pressing(model.field.entries[0]) == expected
+    assert model._pressing(model.field.entries[1]) == []
+
+
 @pytest.mark.parametrize("passes", [1, 3])
 @pytest.mark.parametrize("at", [0, 1, 2, 5])
 def test_after_an_interruption_all_candidates_are_level_and_every_answer_counts_once(at, passes, monkeypatch):
