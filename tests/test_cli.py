@@ -153,6 +153,14 @@ def test_a_hostile_file_gets_one_sentence_with_its_line(erkle, name, tmp_path):
     assert said in run.stderr
 
 
+def test_a_run_that_was_refused_leaves_no_empty_folder_and_removes_none_that_was_there(erkle, tmp_path):
+    (tmp_path / "empty.csv").touch()
+    (tmp_path / "mine").mkdir()
+    for out in ("new", "mine"):
+        assert erkle("learn", tmp_path / "empty.csv", "--out", tmp_path / out).returncode == 2
+    assert listing(tmp_path) == ["empty.csv", "mine"]
+
+
 def test_unknown_objects_missing_files_and_folders_are_refused_in_a_sentence(erkle, answers, tmp_path):
     objects = tmp_path / "objects.txt"
     objects.write_text("".join(f"object {i}\n" for i in range(19)))

@@ -60,6 +60,8 @@ def test_answers_come_in_random_order_and_the_same_seed_gives_the_same():
         ({"n_objects": 4, "n_answers": 13}, "12 questions"),
         ({"n_answers": -1}, "n_answers=-1"),
         ({"n_objects": 5000}, "pass n_answers"),
+        ({"random_state": "x"}, "random_state is 'x'; pass"),
+        ({"random_state": -1}, "random_state is -1; pass"),
     ],
 )
 def test_an_impossible_set_is_refused_in_a_sentence(arguments, said):

@@ -282,3 +282,9 @@ def test_the_exact_kernel_says_that_it_keeps_nothing_to_gain_information_from():
     with pytest.raises(AttributeError, match="keeps no answers; pass kernel=LowRank") as caught:
         InformationGain().choose(ERKLE(5), 1)
     assert_is_a_sentence(caught)
+
+
+@pytest.mark.parametrize("pending", [[(0, 1, N)], [(0, 1, 1)], [(0, 1)], [("a", "b", "c")], [(0.5, 1, 2)]])
+def test_pending_questions_that_are_none_are_told_as_such(pending):
+    with pytest.raises(ValueError, match=r"^pending is no list of questions about these objects"):
+        Adaptive().choose(learned(LowRank(), 10), 1, 0, pending)

@@ -19,7 +19,10 @@ class Tally:
         self.appearances = learner.n_appearances_.copy()
         self.out: set[int] = set()
         self._questions = questions
-        self.add(pending)
+        try:
+            self.add(pending)
+        except ValueError as error:
+            raise ValueError(f"pending is no list of questions about these objects. {error}") from None
 
     def add(self, queries: ArrayLike) -> None:
         """They have been asked."""

@@ -17,7 +17,7 @@ from erkle.estimators import TripletLearner, answers
 from erkle.kernels.lapack import one_thread
 from erkle.losses import STE, Loss
 from erkle.matrices import check_map
-from erkle.parameters import whole
+from erkle.parameters import random_generator, whole
 
 __all__ = ["TripletEmbedding"]
 
@@ -171,7 +171,7 @@ class TripletEmbedding(TripletLearner, BaseEstimator):  # type: ignore[misc]
         n_init = whole(self.n_init, "n_init", 1, "there is no fit without a start")
         given = self.embedding_ if self.warm_start and hasattr(self, "embedding_") else self.initial_embedding
         if given is None:
-            rng = np.random.default_rng(self.random_state)
+            rng = random_generator(self.random_state, "random_state")
             return (_SMALL * rng.standard_normal(shape) for _ in range(n_init))
         given = check_map(given, "initial_embedding")
         if given.shape != shape:

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from erkle import triplets
+from erkle.parameters import random_generator
 
 __all__ = ["Cities", "city_answers", "load_cities"]
 
@@ -143,7 +144,7 @@ def city_answers(
         raise ValueError(f"Got n_answers={n_answers}, wanted 0 or more; pass how many answers to draw.")
     if not 0 <= wrong <= 1:
         raise ValueError(f"Got wrong={wrong}, wanted a share from 0 to 1; pass 0.1 for one answer in ten.")
-    rng = np.random.default_rng(random_state)
+    rng = random_generator(random_state, "random_state")
     T = triplets.sample(len(CITIES), n_answers, rng)
     distances = _great_circle_km(load_cities().coordinates)
     a, b, c = T.T

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.spatial.distance import cdist
 
 from erkle import triplets
+from erkle.parameters import random_generator
 
 __all__ = ["Gaussian", "all_questions", "answered", "make_gaussian"]
 
@@ -73,7 +74,7 @@ def make_gaussian(
         )
     if wanted > _MOST_ANSWERS:
         raise ValueError(f"{wanted:,} answers do not fit into memory; pass n_answers, at most {_MOST_ANSWERS}.")
-    rng = np.random.default_rng(random_state)
+    rng = random_generator(random_state, "random_state")
     points = rng.standard_normal((n_objects, n_components))
     T = _questions(rng.choice(n_questions, size=wanted, replace=False), n_objects)
     return Gaussian(answered(T, points), points)
@@ -139,7 +140,7 @@ def answered(T: ArrayLike, points: ArrayLike, slope: float = math.inf, random_st
     if slope == math.inf:
         return triplets.orient(T, excess < 0)
     # A logistic variable is below -slope · excess with just that probability, and nothing can overflow.
-    rng = np.random.default_rng(random_state)
+    rng = random_generator(random_state, "random_state")
     return triplets.orient(T, rng.logistic(size=len(excess)) < -slope * excess)
 
 

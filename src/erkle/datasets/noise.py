@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from erkle import triplets
+from erkle.parameters import random_generator
 
 __all__ = ["flip"]
 
@@ -36,6 +37,6 @@ def flip(T: ArrayLike, probability: float, random_state: int | np.random.Generat
     """
     if not 0 <= probability <= 1:
         raise ValueError(f"Got probability={probability}, wanted 0 to 1; pass 0.2 for one answer in five.")
-    rng = np.random.default_rng(random_state)
+    rng = random_generator(random_state, "random_state")
     T = triplets.check(T)
     return triplets.orient(T, rng.random(len(T)) >= probability)

@@ -8,6 +8,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from erkle.parameters import random_generator
+
 
 def sample(n_objects: int, size: int, random_state: int | np.random.Generator | None = None) -> NDArray[np.int64]:
     """Draw triples uniformly, with replacement, from all ordered triples of distinct objects.
@@ -35,7 +37,7 @@ def sample(n_objects: int, size: int, random_state: int | np.random.Generator | 
         raise ValueError(f"There are {n_objects} objects, but a question needs three; give at least 3.")
     if size < 0:
         raise ValueError(f"The size is {size}, but a number of triples is wanted; give 0 or more.")
-    rng = np.random.default_rng(random_state)
+    rng = random_generator(random_state, "random_state")
     a = rng.integers(n_objects, size=size)
     b = rng.integers(n_objects - 1, size=size)
     c = rng.integers(n_objects - 2, size=size)
