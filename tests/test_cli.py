@@ -156,7 +156,7 @@ def test_a_hostile_file_gets_one_sentence_with_its_line(erkle, name, tmp_path):
 def test_a_run_that_was_refused_leaves_no_empty_folder_and_removes_none_that_was_there(erkle, tmp_path):
     (tmp_path / "empty.csv").touch()
     (tmp_path / "mine").mkdir()
-    for out in ("new", "mine"):
+    for out in ("new/and/deep", "mine"):
         assert erkle("learn", tmp_path / "empty.csv", "--out", tmp_path / out).returncode == 2
     assert listing(tmp_path) == ["empty.csv", "mine"]
 

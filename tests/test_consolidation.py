@@ -4,6 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
+import scipy.special
 
 from erkle import ERKLE, LowRank
 from erkle.batch import quasi_newton
@@ -268,21 +269,29 @@ def test_a_fit_to_the_end_has_room_for_who_has_become_the_best(monkeypatch):
     assert learner._model.kernel.rank > 25
 
 
-@pytest.mark.parametrize(("per_object", "moves"), [(1, True), (2, True), (6, False)])
+@pytest.mark.parametrize(("per_object", "moves"), [(1.0, True), (2.0, True), (2.9, True), (3.0, False), (6.0, False)])
 def test_while_answers_are_few_each_of_them_moves_what_is_known_of_its_objects_popularity(per_object, moves):
-    T = make_gaussian(200, 50, 200 * per_object + 20, random_state=0).triplets
-    learner = learner_of(n=200).fit(T[:-20])
-    # From a fit of now, with shifts in it, and the next one far away.
+    T = make_gaussian(200, 50, 1500, random_state=0).triplets
+    learner = learner_of(n=200).fit(T[: round(200 * per_object)])
+    # From a fit of now, of shifts and hardly anything else, with the next one far away.
     model = learner._model
     model.field.entries = [Entry(Fit(2, 4.0, 1.0), np.zeros((200, 3)), Judge())]
     model._fit_all(learner.history_, model.field.entries, 50, 1e-6)
     model.next_review = 10**9
     before = model.shifts()
-    learner.partial_fit(T[-20:])
-    rose = model.shifts() - before
-    assert before.any()
-    assert rose.any() == moves
-    asked = np.unique(T[-20:, 1:])
-    assert not np.delete(rose, asked).any()
+    _, near, far = answer = next(row for row in T[1300:].tolist() if before[row[1]] > 0.5)
+    wrong = scipy.special.expit(-learner.decision_function([answer])[0])
+    learner.learn_one(answer)
+    rise = np.zeros(200)
     if moves:
-        assert (rose[T[-20:, 2]] - rose[T[-20:, 1]]).mean() > 0.0
+        # A step of Newton's, where each of two objects in an answer has a curvature of a fifth.
+        rise[far] = wrong / (2.0 + 0.4 * per_object)
+        rise[near] = -rise[far]
+    np.testing.assert_allclose(model.shifts() - before, rise, atol=1e-9)
+
+
+def test_where_no_fit_has_shifts_no_answer_makes_any():
+    learner = learner_of(LowRank(3, 1e-3, 0.2), n=60)
+    for T in np.split(answers(60, 120), 12):
+        learner.partial_fit(T)
+        assert not learner.shifts_.any()

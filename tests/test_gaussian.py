@@ -6,8 +6,8 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from erkle import triplets
-from erkle.datasets import all_questions, answered, flip, make_gaussian
+from erkle import TripletEmbedding, triplets
+from erkle.datasets import all_questions, answered, city_answers, flip, make_gaussian
 
 
 def wrong(T, X):
@@ -130,3 +130,20 @@ def test_flipping_leaves_its_input_alone():
 def test_a_probability_lies_from_0_to_1(probability):
     with pytest.raises(ValueError, match="probability"):
         flip([[0, 1, 2]], probability)
+
+
+DRAWN = {
+    "make_gaussian": lambda seed: make_gaussian(5, 2, 9, random_state=seed),
+    "answered": lambda seed: answered([(0, 1, 2)], np.eye(3), 1.0, random_state=seed),
+    "flip": lambda seed: flip([(0, 1, 2)], 0.5, random_state=seed),
+    "city_answers": lambda seed: city_answers(9, random_state=seed),
+    "sample": lambda seed: triplets.sample(5, 9, random_state=seed),
+    "TripletEmbedding": lambda seed: TripletEmbedding(5, random_state=seed).fit([(0, 1, 2)]),
+}
+
+
+@pytest.mark.parametrize("seed", ["x", -1, 0.5])
+@pytest.mark.parametrize("draw", DRAWN.values(), ids=DRAWN)
+def test_what_is_no_seed_is_refused_by_its_name(draw, seed):
+    with pytest.raises(ValueError, match=f"^random_state is {seed!r}; pass "):
+        draw(seed)

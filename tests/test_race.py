@@ -205,7 +205,7 @@ def test_ranks_grow_where_the_leader_has_the_largest():
     [
         (5, 0.0, 1, 10),
         (5, 2e-3, 1, 10),
-        (10, 0.0, 1, None),
+        (10, 0.0, 9, None),
         (10, 0.0, 10, 20),
         (10, 2e-3, 10, None),
         (20, 0.0, 99, None),

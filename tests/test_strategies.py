@@ -22,7 +22,9 @@ from erkle.active import (
     Random,
     Uncertainty,
 )
+from erkle.active import strategies as module
 from erkle.active.information import head_information
+from erkle.active.tally import Tally
 from erkle.triplets import check, sample
 from parts import KERNELS, answers, assert_is_a_sentence, named, state
 
@@ -282,6 +284,23 @@ def test_the_exact_kernel_says_that_it_keeps_nothing_to_gain_information_from():
     with pytest.raises(AttributeError, match="keeps no answers; pass kernel=LowRank") as caught:
         InformationGain().choose(ERKLE(5), 1)
     assert_is_a_sentence(caught)
+
+
+def test_of_what_is_in_doubt_the_pending_answers_will_settle_some_and_the_rest_is_to_be_told(monkeypatch):
+    learner, given = learned(LowRank(), 300), []
+    monkeypatch.setattr(module, "information", lambda *arguments: given.append(arguments) or np.zeros(len(Q)))
+    Q = sample(N, 50, random_state=1)
+    logits = learner.decision_function(Q)
+    for pending in ([], [(0, 1, 2), (1, 2, 0)]):
+        module._information(learner, Q, logits, Tally(learner, Questions(N, None), pending))
+    (means, doubt, nothing), (same_means, left, unsettled) = given
+    np.testing.assert_array_equal(means, same_means)
+    assert (doubt > 0.0).all()
+    assert not nothing.any()
+    np.testing.assert_allclose(left + unsettled, doubt, rtol=1e-12)
+    concerned = np.isin(Q, [0, 1, 2]).any(axis=1)
+    assert 0 < concerned.sum() < len(Q)
+    np.testing.assert_array_equal(unsettled > 0.0, concerned)
 
 
 @pytest.mark.parametrize("pending", [[(0, 1, N)], [(0, 1, 1)], [(0, 1)], [("a", "b", "c")], [(0.5, 1, 2)]])

@@ -26,11 +26,11 @@ _WIDTH = math.pi * math.log(2) / 2
 _CAUTION = 10.0
 
 
-def information(logits: Floats, variances: Floats, pending: Floats | float = 0.0) -> Floats:
+def information(logits: Floats, variances: Floats, unsettled: Floats | float = 0.0) -> Floats:
     """Bits that each answer would tell, from 0 to 1, its logit being normal with this mean and variance.
 
-    It is that of a probit that runs close to the logistic curve, and off by 0.036 bits at most. Where answers are
-    ``pending`` that will move the mean by so much variance, it is what is left to tell after them, in the mean.
+    It is that of a probit that runs close to the logistic curve, and off by 0.036 bits at most. Where pending answers
+    will move the mean, by an ``unsettled`` variance, it is what is left to tell after them, in the mean.
 
     >>> information(np.array([0.0, 0.0, 9.0]), np.array([0.0, 100.0, 1.0])).round(2)
     array([0.  , 0.84, 0.  ])
@@ -39,15 +39,15 @@ def information(logits: Floats, variances: Floats, pending: Floats | float = 0.0
     """
     spread = _PROBIT * variances
     # The same curve for the entropy, exp(-x² / 2 width), in both: what is known then tells nothing, exactly.
-    whole = _mean_curve(logits, pending, _WIDTH + _WIDTH * spread)
-    left = np.sqrt(_WIDTH / (_WIDTH + spread)) * _mean_curve(logits, pending, _WIDTH + spread)
+    whole = _mean_curve(logits, unsettled, _WIDTH + _WIDTH * spread)
+    left = np.sqrt(_WIDTH / (_WIDTH + spread)) * _mean_curve(logits, unsettled, _WIDTH + spread)
     return np.asarray(np.maximum(whole - left, 0.0))
 
 
-def _mean_curve(logits: Floats, pending: Floats | float, width: Floats) -> Floats:
-    """The mean of exp(-x² / 2 width), x a probit's argument whose logit is normal with this mean and variance."""
-    wider = width + _PROBIT * pending
-    return np.asarray(np.sqrt(width / wider) * np.exp(-_PROBIT * logits**2 / (2.0 * wider)))
+def _mean_curve(logits: Floats, variances: Floats | float, width: Floats) -> Floats:
+    """The mean of exp(-x² / 2 width), x the argument of the probit for a logit that is normal about these."""
+    wider = 1.0 + _PROBIT * variances / width
+    return np.asarray(np.exp(-_PROBIT * logits**2 / (2.0 * width * wider)) / np.sqrt(wider))
 
 
 def variances(head: Floats, o1: Floats, o2: Floats, axes: Floats, asked: Floats) -> Floats:

@@ -218,8 +218,8 @@ def _information(learner: Any, Q: Ids, logits: Floats, tally: Tally) -> Floats:
     axes = np.concatenate([o1, o2]).var(axis=0)
     # Of what is in doubt now the pending answers will settle some, which moves the logits: nobody knows where to.
     now, then = (variances(head, o1, o2, axes, asked[Q]) for asked in (learner.n_appearances_, tally.appearances))
-    unit = (scale / learner.temperature_) ** 2
-    return information(scale * logits, unit * then, unit * (now - then))
+    to_logits = (scale / learner.temperature_) ** 2
+    return information(scale * logits, to_logits * then, to_logits * (now - then))
 
 
 def _places(learner: Any, Q: Ids) -> Floats:

@@ -22,7 +22,7 @@ class Tally:
         try:
             self.add(pending)
         except ValueError as error:
-            raise ValueError(f"pending is no list of questions about these objects. {error}") from None
+            raise ValueError(f"pending is no list of questions about these objects: {error}") from None
 
     def add(self, queries: ArrayLike) -> None:
         """They have been asked."""

@@ -17,7 +17,7 @@ def results_folder(out: Path) -> Iterator[None]:
     """Make the folder, try it, and keep others out of it until the block ends."""
     if out.exists() and not out.is_dir():
         raise ValueError(f"--out {out} is a file; pass a folder.")
-    is_new = not out.exists()
+    made = [folder for folder in (out, *out.parents) if not folder.exists()]
     out.mkdir(parents=True, exist_ok=True)
     lock = out / ".erkle-lock"
     # Opened before any work, so that a folder one may not write to is no surprise after hours of it.
@@ -34,7 +34,7 @@ def results_folder(out: Path) -> Iterator[None]:
             yield
         finally:
             lock.unlink(missing_ok=True)
-            if is_new:
-                # A run that was refused has nothing to leave behind.
-                with suppress(OSError):
-                    out.rmdir()
+            # A run that was refused has nothing to leave behind.
+            with suppress(OSError):
+                for folder in made:
+                    folder.rmdir()

@@ -15,6 +15,9 @@ __all__ = ["LowRank", "LowRankKernel", "excess"]
 
 Floats = NDArray[np.float64]
 
+# More than a shift may move where the diagonal does by 1; fits ask for a few times as much.
+_MOST_SHIFTING = 100.0
+
 
 class LowRank(NamedTuple):
     """K of rank r or less, started at 0: what people's answers hold, at a cost that does not grow with n.
@@ -180,8 +183,8 @@ def excess(a: Floats, b: Floats, c: Floats, shift_b: Floats, shift_c: Floats) ->
 
 def _with_shifting(memory: NDArray[Any]) -> NDArray[Any]:
     """Kernels of earlier files have shifts that never move, and no number for it."""
-    before = len(compiled.memory_dtype.names or ()) - 1
-    return np.append(memory, 0.0) if is_plain(memory, (before,)) else memory
+    n_earlier = len(compiled.memory_dtype.names or ()) - 1
+    return np.append(memory, 0.0) if is_plain(memory, (n_earlier,)) else memory
 
 
 def _check_arrays(
@@ -203,3 +206,5 @@ def _check_arrays(
         raise ValueError("shifts are no list of a number for each object")
     if not is_plain(memory, (len(names),)) or not 0 <= memory[names.index("size")] <= rank:
         raise ValueError("memory is no list of so many numbers")
+    if not 0.0 <= memory[names.index("shifting")] <= _MOST_SHIFTING:
+        raise ValueError("shifts move by a factor that is none of ours")

@@ -65,7 +65,7 @@ class Fit(NamedTuple):
 
 
 _SHIFT = 1.0
-# While there are fewer answers an object, its shift is most of what is known of it, and moves with every answer.
+# After a fit of fewer answers an object, shifts are most of what is known of them, and move with every answer.
 _FEW_ANSWERS = 3.0
 _FREE = (Fit(2, 0.3), Fit(3, 0.3), Fit(5, 0.3), Fit(10, 0.3))
 _START = (Fit(25, 4.0), Fit(25, 2.0), Fit(25, 8.0), Fit(25, 4.0, _SHIFT), Fit(2, 1.0), *_FREE)
@@ -261,10 +261,10 @@ class Consolidation:
 
 
 def _shifting(per_object: float) -> float:
-    """By how many times more than the diagonal online steps move the shifts, after so many answers an object.
+    """By how many times more than the diagonal online steps move the shifts, after a fit of so many answers an object.
 
-    As far as an answer would move them in a fit, where their curvature is that of the ridge and of the answers so far.
-    When there are many answers an object, fits know better than a step.
+    As far as an answer would move them in a fit of shifts alone, where their curvature is that of the ridge and of the
+    answers so far. When there are many answers an object, fits know better than a step.
     """
     if per_object >= _FEW_ANSWERS:
         return 0.0

@@ -30,7 +30,7 @@ _FIRST, _SHARE = 100, 0.25
 _MOST, _HOPELESS, _DISCOUNT = 4, 25.0, 8.0
 # Ranks that a leader of the largest rank may press for: the first at once, the second from so many answers an object on
 # and where no trace norm keeps the rank low.
-_PRESSED, _WIDE, _LATER = 10, 20, 10
+_PRESSED, _PRESSED_LATE, _LATE = 10, 20, 10
 
 
 class Pace(NamedTuple):
@@ -116,7 +116,8 @@ class Race:
     def _pressing(self, leader: Entry[Pace, LowRankKernel]) -> list[Pace]:
         """A leader that has the largest rank of all may want a larger one; beyond some it must wait."""
         pace, top = leader.setting, max(entry.setting.rank for entry in self.field.entries)
-        most = _PRESSED if pace.trace or self.next_review < _LATER * self.n_objects else _WIDE
+        # It is asked in a review, which is when there are so many answers as the review was due at.
+        most = _PRESSED if pace.trace or self.next_review < _LATE * self.n_objects else _PRESSED_LATE
         above = [rank for rank in RANKS if pace.rank < rank <= min(most, _largest_rank(self.n_objects))]
         return [pace._replace(rank=above[0])] if above and pace.rank == top else []
 
