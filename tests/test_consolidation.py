@@ -275,7 +275,7 @@ def test_while_answers_are_few_each_of_them_moves_what_is_known_of_its_objects_p
     learner = learner_of(n=200).fit(T[: round(200 * per_object)])
     # From a fit of now, of shifts and hardly anything else, with the next one far away.
     model = learner._model
-    model.field.entries = [Entry(Fit(2, 4.0, 1.0), np.zeros((200, 3)), Judge())]
+    model.field.entries = [Entry(Fit(2, 4.0, 0.3), np.zeros((200, 3)), Judge())]
     model._fit_all(learner.history_, model.field.entries, 50, 1e-6)
     model.next_review = 10**9
     before = model.shifts()
@@ -285,7 +285,7 @@ def test_while_answers_are_few_each_of_them_moves_what_is_known_of_its_objects_p
     rise = np.zeros(200)
     if moves:
         # A step of Newton's, where each of two objects in an answer has a curvature of a fifth.
-        rise[far] = wrong / (2.0 + 0.4 * per_object)
+        rise[far] = wrong / (0.6 + 0.4 * per_object)
         rise[near] = -rise[far]
     np.testing.assert_allclose(model.shifts() - before, rise, atol=1e-9)
 

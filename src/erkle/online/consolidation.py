@@ -64,7 +64,7 @@ class Fit(NamedTuple):
     shift: float = 0.0
 
 
-_SHIFT = 1.0
+_SHIFT = 0.3
 # After a fit of fewer answers an object, shifts are most of what is known of them, and move with every answer.
 _FEW_ANSWERS = 3.0
 _FREE = (Fit(2, 0.3), Fit(3, 0.3), Fit(5, 0.3), Fit(10, 0.3))
