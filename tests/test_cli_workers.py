@@ -92,4 +92,4 @@ def test_objects_are_no_workers(erkle, name, text, noun, column, tmp_path):
     assert run.returncode == 2
     said = f"line 1: has the objects of the answers under the {noun} '{column}'; name another {noun}."
     assert run.stderr == f"erkle: {name}, {said}\n"
-    assert listing(tmp_path / "out") == []
+    assert not (tmp_path / "out").exists()
