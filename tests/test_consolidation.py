@@ -67,8 +67,11 @@ def test_a_schedule_costs_a_number_of_fits_that_grows_with_the_logarithm(monkeyp
     assert reviews.calls < 35
 
 
-@pytest.mark.parametrize(("n", "iterations"), [(100, 15), (5000, 15), (20_000, 30), (100_000, 67)])
-def test_of_many_objects_the_few_fits_may_take_more_iterations(n, iterations, monkeypatch):
+@pytest.mark.parametrize(
+    ("n", "seen", "iterations"),
+    [(100, 10, 8), (100, 3999, 8), (100, 4000, 15), (5000, 10, 15), (20_000, 10, 30), (100_000, 10, 67)],
+)
+def test_where_answers_or_objects_are_many_fits_may_take_more_iterations(n, seen, iterations, monkeypatch):
     asked = []
 
     def asking(function, X, max_iter, tol, note):
@@ -76,7 +79,7 @@ def test_of_many_objects_the_few_fits_may_take_more_iterations(n, iterations, mo
         return X, True
 
     monkeypatch.setattr(quasi_newton, "minimise", asking)
-    Consolidation(n, Fit(2, 0.01), None, seed=0).review(10, answers(10, 10).astype(np.int32))
+    Consolidation(n, Fit(2, 0.01), None, seed=0).review(seen, answers(10, 10).astype(np.int32))
     assert asked == [iterations]
 
 

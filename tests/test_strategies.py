@@ -303,6 +303,34 @@ def test_of_what_is_in_doubt_the_pending_answers_will_settle_some_and_the_rest_i
     np.testing.assert_array_equal(unsettled > 0.0, concerned)
 
 
+@by_kernel
+@settings(max_examples=20, deadline=None)
+@given(st.integers(0, 100), st.integers(0, N - 1))
+def test_pairs_asked_about_less_with_the_head_come_before_those_asked_about_less_at_all(kernel, seed, head):
+    learner = learned(kernel, 60, flipped=0.0)
+    known = [] if kernel is None else learner.history_.tolist()
+    pending = sample(N, 15, random_state=seed)
+    Q = sample(N, 200, random_state=seed + 1)
+    Q = Q[Q[:, 0] == head]
+    asked = [*known, *pending.tolist()]
+    together = Counter((row[0], other) for row in asked for other in row[1:])
+    at_all = learner.n_appearances_ + np.bincount(pending.ravel(), minlength=N)
+    expected = [(-together[head, b] - together[head, c], -at_all[b] - at_all[c]) for _, b, c in Q.tolist()]
+    order = np.argsort(Tally(learner, Questions(N, None), pending).rareness(Q), kind="stable")
+    assert order.tolist() == sorted(range(len(Q)), key=expected.__getitem__)
+
+
+def test_balanced_asks_about_every_object_with_a_head_before_it_asks_about_one_again():
+    learner, n = ERKLE(9, kernel=LowRank()), 9
+    for per_head in (4, 8):
+        for _ in range(9 * 4):
+            [query] = Balanced().choose(learner, 1, 0)
+            learner.learn_one(query)
+        together = Counter((head, other) for head, *pair in learner.history_.tolist() for other in pair)
+        assert set(together.values()) == {per_head // 4}
+        assert len(together) == n * (n - 1)
+
+
 @pytest.mark.parametrize("pending", [[(0, 1, N)], [(0, 1, 1)], [(0, 1)], [("a", "b", "c")], [(0.5, 1, 2)]])
 def test_pending_questions_that_are_none_are_told_as_such(pending):
     with pytest.raises(ValueError, match=r"^pending is no list of questions about these objects"):

@@ -33,7 +33,7 @@ __all__ = [
 Floats = NDArray[np.float64]
 Ids = NDArray[np.int64]
 
-_FEWEST = 15
+_FEWEST = 20
 
 
 class Strategy(ABC):
@@ -123,7 +123,7 @@ class _ByHead(Strategy):
 
 @dataclass(frozen=True)
 class Balanced(_ByHead):
-    """The pair that has been asked about least."""
+    """The pair that has been asked about least: with the head, and if that does not tell them apart, at all."""
 
     def _scores(self, learner: Any, Q: Ids, tally: Tally, rng: np.random.Generator) -> Floats:
         return tally.rareness(Q).astype(np.float64)
@@ -172,14 +172,14 @@ class InformationGain(_ByHead):
 
 @dataclass(frozen=True)
 class Adaptive(_ByHead):
-    """The default: of pairs that have not been asked about much, the one that tells most of all three objects.
+    """The default: of pairs that were not asked about much with the head, the one that tells most of all three objects.
 
     Attributes
     ----------
     n_candidates : int
         Pairs to look at when the learner is sure of everything; while it is not, the map may be wrong, or people
-        may not agree, and the most telling of many questions would be the strangest. The fifth of them with the
-        least-asked objects is scored.
+        may not agree, and the most telling of many questions would be the strangest. The fifth of them that was asked
+        about least, with the head and at all, is scored.
     explore : float
         Share of questions whose pair is drawn blindly, because the map may be wrong.
     """

@@ -33,15 +33,18 @@ Floats = NDArray[np.float64]
 
 RANKS = (1, 2, 3, 5, 10, 25, 50, 100)
 RIDGES = (0.01, 0.03, 0.1, 0.3, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0)
-# Candidates at once; and fewer from so many answers an object on, when most of the choice is made and fits cost most.
-_MOST, _HOPELESS = 9, 8.0
-_SETTLED, _FEW = 40, 5
+# Candidates at once, and iterations of each fit on the way. From so many answers an object on most of the choice is
+# made, and fits are to be exact: then there are fewer candidates, and more iterations.
+_SETTLED = 40
+_MOST, _FEW = 9, 5
+_BRIEF, _LONG = 8, 15
+_HOPELESS = 8.0
 # Between two fits: gentle steps along the gradient, for one answer must not undo what a thousand have settled.
 _GENTLE = 0.1
 BETWEEN = Rule(STE(), Constant(_GENTLE), False)
 _FIRST = 10
-# Iterations of a fit on the way, more beyond so many objects, and what ends one earlier; and of one asked for by hand.
-_ITERATIONS, _MANY, _TOL = 15, 5000, 1e-4
+# Objects beyond which fits take more iterations, and what ends one earlier; and iterations of one asked for by hand.
+_MANY, _TOL = 5000, 1e-4
 _MOST_ITERATIONS, _LEAST_TOL = 200, 1e-6
 # Fits of lower rank are begun anew from the widest one when there are so many times as many answers.
 _ANEW = 1.5
@@ -147,9 +150,10 @@ class Consolidation:
 
     def review(self, seen: int, history: NDArray[np.int32]) -> None:
         """Choose the leader by what the last fits have predicted since, then fit all answers."""
-        self.field.most = _MOST if seen < _SETTLED * self.n_objects else _FEW
+        settled = seen >= _SETTLED * self.n_objects
+        self.field.most = _FEW if settled else _MOST
         self.field.review(seen, lambda fit, leader: self._start(leader.model, fit, seen))
-        self._fit_all(history, self.field.entries, _iterations(self.n_objects), _TOL)
+        self._fit_all(history, self.field.entries, _iterations(settled, self.n_objects), _TOL)
         share = automatic_share(seen, self.n_objects) if self.share is None else self.share
         self.next_review = next_review(seen, share)
 
@@ -271,12 +275,12 @@ def _shifting(per_object: float) -> float:
     return 1.0 / (2.0 * _SHIFT + 0.4 * per_object) / _GENTLE
 
 
-def _iterations(n_objects: int) -> int:
+def _iterations(settled: bool, n_objects: int) -> int:
     """Of many objects fits are few, and the way out of small random numbers is long: each may take more iterations.
 
     As many times more as `automatic_share` makes fits rarer. Those that begin close to their end stop early anyway.
     """
-    return round(_ITERATIONS * math.sqrt(max(1.0, n_objects / _MANY)))
+    return max(_LONG if settled else _BRIEF, round(_LONG * math.sqrt(n_objects / _MANY)))
 
 
 def _largest_rank(n_objects: int) -> int:

@@ -21,13 +21,13 @@ Floats = NDArray[np.float64]
 Number = TypeVar("Number", int, float)
 
 # Gentle steps under a trace norm are good for people's answers, long steps and none for answers without errors.
-_START = ((10, 2e-3, 1.0), (10, 0.0, 3.0), (2, 2e-3, 1.0), (5, 0.0, 3.0))
-RANKS, TRACES, RATES = (1, 2, 3, 5, 10, 20, 40), (0.0, 5e-4, 2e-3, 8e-3), (0.3, 1.0, 3.0)
+_START = ((10, 2e-3, 1.0), (10, 0.0, 3.0), (2, 2e-3, 1.0), (5, 0.0, 10.0))
+RANKS, TRACES, RATES = (1, 2, 3, 5, 10, 20, 40), (0.0, 5e-4, 2e-3, 8e-3), (0.3, 1.0, 3.0, 10.0)
 # Steps begin to grow shorter when there are so many answers an object.
 SETTLING = 5.0
 _FIRST, _SHARE = 100, 0.25
 # Few at once, for each costs as much as learning alone. A larger rank falls behind at first and must be waited for.
-_MOST, _HOPELESS, _DISCOUNT = 4, 25.0, 8.0
+_MOST, _HOPELESS, _DISCOUNT = 4, 24.0, 8.0
 # Ranks that a leader of the largest rank may press for: the first at once, the second from so many answers an object on
 # and where no trace norm keeps the rank low.
 _PRESSED, _PRESSED_LATE, _LATE = 10, 20, 10
@@ -122,14 +122,14 @@ class Race:
         return [pace._replace(rank=above[0])] if above and pace.rank == top else []
 
     def _neighbours(self, pace: Pace) -> Iterator[Pace]:
-        """The weights, ranks and rates next to the leader's."""
+        """The weights, rates and ranks next to the leader's."""
         for trace in reversed(_beside(TRACES, pace.trace)):
             yield pace._replace(trace=trace)
+        for rate in _beside(RATES, pace.rate):
+            yield pace._replace(rate=rate)
         for rank in _beside(RANKS, pace.rank):
             if rank <= _largest_rank(self.n_objects):
                 yield pace._replace(rank=rank)
-        for rate in _beside(RATES, pace.rate):
-            yield pace._replace(rate=rate)
 
     def grow(self, n_new: int) -> None:
         """Make room for new objects."""
