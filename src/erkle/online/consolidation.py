@@ -80,7 +80,7 @@ def automatic_share(seen: int, n_objects: int) -> float:
     An iteration touches every answer and every object, and an object costs as much as ten answers.
     """
     size = 0.05 * math.sqrt(max(1.0, (seen + 10 * n_objects) / 10_000))
-    return min(1.0, size) * (1.0 + n_objects / seen)
+    return min(1.0, size) * (1.0 + 1.5 * n_objects / seen)
 
 
 class Consolidation:
