@@ -68,10 +68,21 @@ def test_a_schedule_costs_a_number_of_fits_that_grows_with_the_logarithm(monkeyp
 
 
 @pytest.mark.parametrize(
-    ("n", "seen", "iterations"),
-    [(100, 10, 8), (100, 3999, 8), (100, 4000, 15), (5000, 10, 15), (20_000, 10, 30), (100_000, 10, 67)],
+    ("n", "seen", "share", "iterations"),
+    [
+        (100, 10, None, 8),
+        (100, 3999, None, 8),
+        (100, 4000, None, 15),
+        (100, 10, 0.2, 15),
+        (2000, 10, None, 9),
+        (5000, 10, None, 15),
+        (20_000, 10, None, 30),
+        (100_000, 10, 1.0, 67),
+    ],
 )
-def test_where_answers_or_objects_are_many_fits_may_take_more_iterations(n, seen, iterations, monkeypatch):
+def test_fits_are_brief_while_answers_and_objects_are_few_and_the_schedule_is_ours(
+    n, seen, share, iterations, monkeypatch
+):
     asked = []
 
     def asking(function, X, max_iter, tol, note):
@@ -79,7 +90,7 @@ def test_where_answers_or_objects_are_many_fits_may_take_more_iterations(n, seen
         return X, True
 
     monkeypatch.setattr(quasi_newton, "minimise", asking)
-    Consolidation(n, Fit(2, 0.01), None, seed=0).review(seen, answers(10, 10).astype(np.int32))
+    Consolidation(n, Fit(2, 0.01), share, seed=0).review(seen, answers(10, 10).astype(np.int32))
     assert asked == [iterations]
 
 

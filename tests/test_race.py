@@ -200,6 +200,19 @@ def test_ranks_grow_where_the_leader_has_the_largest():
     assert grown.score(T[3000:]) > racer(23).fit(T[:3000]).score(T[3000:]) - 0.03
 
 
+def test_neighbours_differ_in_weight_first_then_in_rate_and_then_in_rank():
+    assert [tuple(pace) for pace in race.Race(50)._neighbours(race.Pace(5, 5e-4, 3.0))] == [
+        (5, 2e-3, 3.0),
+        (5, 0.0, 3.0),
+        (5, 5e-4, 1.0),
+        (5, 5e-4, 10.0),
+        (3, 5e-4, 3.0),
+        (10, 5e-4, 3.0),
+    ]
+    few = [tuple(pace) for pace in race.Race(8)._neighbours(race.Pace(5, 8e-3, 10.0))]
+    assert few == [(5, 2e-3, 10.0), (5, 8e-3, 3.0), (3, 8e-3, 10.0)]
+
+
 @pytest.mark.parametrize(
     ("top", "trace", "per_object", "pressed"),
     [

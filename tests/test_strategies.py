@@ -3,6 +3,7 @@
 import math
 from collections import Counter
 from functools import cache
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -23,6 +24,7 @@ from erkle.active import (
     Uncertainty,
 )
 from erkle.active import strategies as module
+from erkle.active import tally as tallying
 from erkle.active.information import head_information
 from erkle.active.tally import Tally
 from erkle.triplets import check, sample
@@ -316,8 +318,46 @@ def test_pairs_asked_about_less_with_the_head_come_before_those_asked_about_less
     together = Counter((row[0], other) for row in asked for other in row[1:])
     at_all = learner.n_appearances_ + np.bincount(pending.ravel(), minlength=N)
     expected = [(-together[head, b] - together[head, c], -at_all[b] - at_all[c]) for _, b, c in Q.tolist()]
-    order = np.argsort(Tally(learner, Questions(N, None), pending).rareness(Q), kind="stable")
+    order = np.argsort(Tally(learner, Questions(N, None), pending).rareness(head, Q[:, 1:]), kind="stable")
     assert order.tolist() == sorted(range(len(Q)), key=expected.__getitem__)
+
+
+@pytest.mark.parametrize(
+    ("history", "latest", "rarer"),
+    [
+        # Once with the head is more than any number of times at all.
+        ([(0, 1, 5)], 300_000, (3, 4)),
+        # Of many answers the last are looked at.
+        ([(0, 3, 4), (0, 1, 2), (0, 1, 2)], 2, (3, 4)),
+        ([(0, 1, 2), (0, 3, 4), (0, 3, 4)], 2, (1, 2)),
+    ],
+)
+def test_with_the_head_outweighs_at_all_and_the_last_answers_count(history, latest, rarer, monkeypatch):
+    monkeypatch.setattr(tallying, "_LATEST", latest)
+    learner = SimpleNamespace(
+        n_heads_=np.zeros(6, np.int64),
+        n_appearances_=np.array([1, 1, 0, 10, 10, 0]),
+        history_=np.array(history, np.int32),
+    )
+    first, second = Tally(learner, Questions(6, None), ()).rareness(0, np.array([[1, 2], [3, 4]]))
+    assert (first > second) == (rarer == (1, 2))
+    assert first != second
+
+
+@pytest.mark.parametrize(
+    ("n_answers", "flipped", "n_scored"), [(3, 0.0, [5]), (60, 0.3, [5]), (2000, 0.0, range(8, 13))]
+)
+def test_adaptive_scores_those_asked_about_least_and_few_while_it_is_unsure(n_answers, flipped, n_scored, monkeypatch):
+    scored, original = [], module._information
+    monkeypatch.setattr(module, "_information", lambda *args: scored.append(args[1]) or original(*args))
+    learner = learned(LowRank(), n_answers, 12, flipped)
+    for seed in range(10):
+        Adaptive(explore=0.0).choose(learner, 1, seed)
+        head, Q = scored[-1][0, 0], scored[-1]
+        together = Counter(other for row in learner.history_.tolist() if row[0] == head for other in row[1:])
+        counts = [(together[b] + together[c], learner.n_appearances_[[b, c]].sum()) for _, b, c in Q.tolist()]
+        assert counts == sorted(counts)
+        assert len(Q) in n_scored
 
 
 def test_balanced_asks_about_every_object_with_a_head_before_it_asks_about_one_again():

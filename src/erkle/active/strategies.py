@@ -126,7 +126,7 @@ class Balanced(_ByHead):
     """The pair that has been asked about least: with the head, and if that does not tell them apart, at all."""
 
     def _scores(self, learner: Any, Q: Ids, tally: Tally, rng: np.random.Generator) -> Floats:
-        return tally.rareness(Q).astype(np.float64)
+        return tally.rareness(int(Q[0, 0]), Q[:, 1:]).astype(np.float64)
 
 
 @dataclass(frozen=True)
@@ -178,8 +178,8 @@ class Adaptive(_ByHead):
     ----------
     n_candidates : int
         Pairs to look at when the learner is sure of everything; while it is not, the map may be wrong, or people
-        may not agree, and the most telling of many questions would be the strangest. The fifth of them that was asked
-        about least, with the head and at all, is scored.
+        may not agree, and the most telling of many questions would be the strangest. About a fifth of them is
+        scored, those asked about least with the head and at all.
     explore : float
         Share of questions whose pair is drawn blindly, because the map may be wrong.
     """
@@ -194,7 +194,8 @@ class Adaptive(_ByHead):
             # How sure the learner is of questions drawn at random, from 0 to 1.
             sure = float(np.mean(np.tanh(np.abs(logits) / 2.0)))
             some = Q[: max(_FEWEST, round(len(Q) * sure**3))]
-            scored = np.argsort(-tally.rareness(some), kind="stable")[: len(some) // 5 + 1]
+            rareness = tally.rareness(int(some[0, 0]), some[:, 1:])
+            scored = np.argsort(-rareness, kind="stable")[: len(some) // 5 + 1]
             scores[scored] = _information(learner, Q[scored], logits[scored], tally)
         return scores
 

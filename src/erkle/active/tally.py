@@ -1,6 +1,5 @@
 """How often things have been asked: what is pending counts, too, for it will be answered."""
 
-from collections import defaultdict
 from typing import Any
 
 import numpy as np
@@ -11,8 +10,8 @@ from erkle.active.questions import Questions
 
 __all__ = ["Tally"]
 
-# Answers to look for a head in: as many as are found in a millisecond.
-_LATEST = 1_000_000
+# Answers to look for a head in, which takes a fraction of a millisecond.
+_LATEST = 300_000
 
 
 class Tally:
@@ -22,9 +21,9 @@ class Tally:
         self.heads = learner.n_heads_.copy()
         self.appearances = learner.n_appearances_.copy()
         self.out: set[int] = set()
-        # The exact kernel keeps no answers.
+        # The exact kernel may keep no answers.
         self._history = getattr(learner, "history_", np.empty((0, 3), np.int64))[-_LATEST:]
-        self._asked_with: defaultdict[int, list[int]] = defaultdict(list)
+        self._asked_with: dict[int, list[int]] = {}
         self._questions = questions
         try:
             self.add(pending)
@@ -38,16 +37,14 @@ class Tally:
         np.add.at(self.appearances, Q, 1)
         self.out.update(self._questions.keys(Q).tolist())
         for head, *pair in Q.tolist():
-            self._asked_with[head] += pair
+            self._asked_with.setdefault(head, []).extend(pair)
 
-    def rareness(self, Q: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The less often these questions' pairs were asked about with their head, one for all, the more.
-
-        Of those that are alike in this, the less often they were asked about at all.
-        """
-        head, pairs = int(Q[0, 0]), Q[:, 1:]
-        known = self._history[self._history[:, 0] == head, 1:]
-        together = np.bincount(np.append(known, self._asked_with[head]).astype(np.int64), minlength=len(self.heads))
+    def rareness(self, head: int, pairs: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Higher for pairs that were asked about less often with this head, or, alike in that, less often at all."""
+        rows = np.flatnonzero(self._history[:, 0] == head)
+        with_head = np.append(self._history[rows, 1:], self._asked_with.get(head, [])).astype(np.int64)
+        together = np.bincount(with_head, minlength=len(self.heads))
+        # Two objects have together been asked about at all less often than what one time with the head counts for.
         counts = together * (2 * self.appearances.max() + 1) + self.appearances
         return np.asarray(-counts[pairs].sum(axis=1))
 

@@ -37,13 +37,14 @@ RIDGES = (0.01, 0.03, 0.1, 0.3, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0)
 # made, and fits are to be exact: then there are fewer candidates, and more iterations.
 _SETTLED = 40
 _MOST, _FEW = 9, 5
-_BRIEF, _LONG = 8, 15
+_BRIEF, _EXACT = 8, 15
 _HOPELESS = 8.0
 # Between two fits: gentle steps along the gradient, for one answer must not undo what a thousand have settled.
 _GENTLE = 0.1
 BETWEEN = Rule(STE(), Constant(_GENTLE), False)
 _FIRST = 10
-# Objects beyond which fits take more iterations, and what ends one earlier; and iterations of one asked for by hand.
+# Objects beyond which exact fits take more iterations, and what ends one earlier; and iterations of one asked for by
+# hand.
 _MANY, _TOL = 5000, 1e-4
 _MOST_ITERATIONS, _LEAST_TOL = 200, 1e-6
 # Fits of lower rank are begun anew from the widest one when there are so many times as many answers.
@@ -75,7 +76,7 @@ _START = (Fit(25, 4.0), Fit(25, 2.0), Fit(25, 8.0), Fit(25, 4.0, _SHIFT), Fit(2,
 
 
 def automatic_share(seen: int, n_objects: int) -> float:
-    """By how much the answers grow between two fits: 5 %, and more where there are many answers or objects.
+    """By how much the answers grow between two fits: 5 %, and more where answers or objects are many, or answers few.
 
     An iteration touches every answer and every object, and an object costs as much as ten answers.
     """
@@ -153,7 +154,9 @@ class Consolidation:
         settled = seen >= _SETTLED * self.n_objects
         self.field.most = _FEW if settled else _MOST
         self.field.review(seen, lambda fit, leader: self._start(leader.model, fit, seen))
-        self._fit_all(history, self.field.entries, _iterations(settled, self.n_objects), _TOL)
+        # A schedule of one's own may have so few fits that brief ones would not catch up.
+        exact = settled or self.share is not None
+        self._fit_all(history, self.field.entries, _iterations(exact, self.n_objects), _TOL)
         share = automatic_share(seen, self.n_objects) if self.share is None else self.share
         self.next_review = next_review(seen, share)
 
@@ -275,12 +278,13 @@ def _shifting(per_object: float) -> float:
     return 1.0 / (2.0 * _SHIFT + 0.4 * per_object) / _GENTLE
 
 
-def _iterations(settled: bool, n_objects: int) -> int:
-    """Of many objects fits are few, and the way out of small random numbers is long: each may take more iterations.
+def _iterations(exact: bool, n_objects: int) -> int:
+    """What is needed for an exact or a brief fit, and more of many objects.
 
-    As many times more as `automatic_share` makes fits rarer. Those that begin close to their end stop early anyway.
+    Of these fits are few, and the way out of small random numbers is long: exact ones take as many times more as
+    `automatic_share` makes fits rarer. Those that begin close to their end stop early anyway.
     """
-    return max(_LONG if settled else _BRIEF, round(_LONG * math.sqrt(n_objects / _MANY)))
+    return max(_EXACT if exact else _BRIEF, round(_EXACT * math.sqrt(n_objects / _MANY)))
 
 
 def _largest_rank(n_objects: int) -> int:
