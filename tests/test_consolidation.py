@@ -71,8 +71,8 @@ def test_a_schedule_costs_a_number_of_fits_that_grows_with_the_logarithm(monkeyp
     ("n", "seen", "share", "iterations"),
     [
         (100, 10, None, 8),
-        (100, 3999, None, 8),
-        (100, 4000, None, 15),
+        (100, 999, None, 8),
+        (100, 1000, None, 15),
         (100, 10, 0.2, 15),
         (2000, 10, None, 9),
         (5000, 10, None, 15),

@@ -33,12 +33,12 @@ Floats = NDArray[np.float64]
 
 RANKS = (1, 2, 3, 5, 10, 25, 50, 100)
 RIDGES = (0.01, 0.03, 0.1, 0.3, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0)
-# Candidates at once, and iterations of each fit on the way. From so many answers an object on most of the choice is
-# made, and fits are to be exact: then there are fewer candidates, and more iterations.
-_SETTLED = 40
-_MOST, _FEW = 9, 5
-_BRIEF, _EXACT = 8, 15
-_HOPELESS = 8.0
+# Candidates at once; and fewer from so many answers an object on, when most of the choice is made and fits cost most.
+_MOST, _HOPELESS = 9, 8.0
+_SETTLED, _FEW = 40, 5
+# Iterations of a fit on the way: few up to so many answers an object, and more from then on, for the closer a map is to
+# the truth, the more exact its fits must be.
+_EARLY, _BRIEF, _EXACT = 10, 8, 15
 # Between two fits: gentle steps along the gradient, for one answer must not undo what a thousand have settled.
 _GENTLE = 0.1
 BETWEEN = Rule(STE(), Constant(_GENTLE), False)
@@ -151,11 +151,10 @@ class Consolidation:
 
     def review(self, seen: int, history: NDArray[np.int32]) -> None:
         """Choose the leader by what the last fits have predicted since, then fit all answers."""
-        settled = seen >= _SETTLED * self.n_objects
-        self.field.most = _FEW if settled else _MOST
+        self.field.most = _MOST if seen < _SETTLED * self.n_objects else _FEW
         self.field.review(seen, lambda fit, leader: self._start(leader.model, fit, seen))
         # A schedule of one's own may have so few fits that brief ones would not catch up.
-        exact = settled or self.share is not None
+        exact = seen >= _EARLY * self.n_objects or self.share is not None
         self._fit_all(history, self.field.entries, _iterations(exact, self.n_objects), _TOL)
         share = automatic_share(seen, self.n_objects) if self.share is None else self.share
         self.next_review = next_review(seen, share)
