@@ -45,15 +45,15 @@ def accuracy(names: list[str], n_seeds: int, quick: bool) -> Table:
             best = mean(runs(moments.oracle, n_seeds, size, name=name, batch=True))
             what, ms = f"{_words(name)}, {words}", 1e3 * seconds / size
             ratio = Demand(f"{what}: ratio", error / best, 1.06 if name in PEOPLE else 1.2)
-            a_hundred = 80 <= stream(name, 0).n_objects <= 120 and size <= N_ANSWERS
-            rate = [Demand(f"{what}: CPU ms an answer", ms, 1.0)] if a_hundred else []
+            small = stream(name, 0).n_objects <= 100 and size <= N_ANSWERS
+            rate = [Demand(f"{what}: CPU ms an answer", ms, 1.0)] if small else []
             demands += [ratio, *rate]
             cells = [f"{error:.4f}", f"{best:.4f}", f"{ratio.value:.3f}", str(ratio), f"{ms:.2f}"]
             rows.append([_words(name), words, f"{size:,}", *cells, *map(str, rate or [""])])
     about = (
         "Held-out error of `ERKLE(n, kernel=LowRank())`, told nothing, beside the lowest on the same held-out answers "
         "of twenty batch fits of the same answers (`TripletEmbedding`, rank 2 to 20, ridge 0.001 to 1); CPU "
-        "milliseconds an answer so far, everything included, demanded of about a hundred objects."
+        "milliseconds an answer so far, everything included."
     )
     header = ["data", "answers", "number", "error", "best batch", "ratio", "demanded", "ms an answer", "demanded"]
     return Table("Accuracy at every moment", about, header, rows, demands)
