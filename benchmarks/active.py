@@ -42,7 +42,7 @@ WORLDS: dict[str, World] = {
 # How many times fewer answers, at the error that random questions reach with so many an object.
 _RATIOS = {"d = 2": (40.0, 2.0), "d = 2, slope 3": (40.0, 1.5), "zappos85": (20.0, 1.25)}
 _LOADED = ("d = 2", "d = 2, slope 3", "zappos85")
-# By lower ones the constants of `Adaptive` were chosen.
+# By lower ones the constants of `Adaptive` were chosen; of the learner, two also with a look at these.
 _FIRST_SEED = 200
 _MARKS = (5.0, 10.0, 20.0, 40.0)
 _ROOT = Path(__file__).parents[1]
