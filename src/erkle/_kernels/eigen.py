@@ -17,6 +17,8 @@ __all__ = ["eigenpairs"]
 Array = Any
 
 _EPSILON = 2.3e-16
+# What is nothing beside the largest entry: squares of less have no digits left, and one over them is infinite.
+_NOTHING = 1e-140
 # A pair takes two turns; there is no known matrix where it takes more than a dozen.
 _MOST_TURNS = 60
 
@@ -46,12 +48,13 @@ def _to_three_diagonals(A: Array, values: Array, beside: Array) -> Array:
     for k in range(n - 2):
         # The reflection I - weight vv' takes what is right of the diagonal to its first entry.
         v = A[k, k + 1 :]
-        square = dot(v, v)
+        rest = dot(v[1:], v[1:])
+        beside[n - 2 - k] = v[0]
+        if rest < _NOTHING**2:
+            continue
+        square = v[0] * v[0] + rest
         length = math.sqrt(square) if v[0] < 0.0 else -math.sqrt(square)
         beside[n - 2 - k] = length
-        if square - v[0] * v[0] == 0.0:
-            beside[n - 2 - k] = v[0]
-            continue
         weight = 1.0 / (square - length * v[0])
         v[0] -= length
         weights[k] = weight
@@ -102,7 +105,9 @@ def _to_one_diagonal(values: Array, beside: Array, V: Array) -> None:
     for first in range(n):
         for _ in range(_MOST_TURNS):
             last = first
-            while last < n - 1 and abs(beside[last]) > _EPSILON * (abs(values[last]) + abs(values[last + 1])):
+            while last < n - 1:
+                if abs(beside[last]) <= _EPSILON * (abs(values[last]) + abs(values[last + 1])) + _NOTHING:
+                    break
                 last += 1
             if last == first:
                 break
@@ -124,12 +129,12 @@ def _turn(values: Array, beside: Array, V: Array, first: int, last: int) -> None
     for i in range(last - 1, first - 1, -1):
         across, along = sine * beside[i], cosine * beside[i]
         length = math.sqrt(across * across + over * over)
-        beside[i + 1] = length
-        if length == 0.0:
+        if length < _NOTHING:
             # The matrix falls into two here.
             values[i + 1] -= moved
-            beside[last] = 0.0
+            beside[i + 1] = beside[last] = 0.0
             return
+        beside[i + 1] = length
         sine, cosine = across / length, over / length
         rest = values[i + 1] - moved
         twice = (values[i] - rest) * sine + 2.0 * cosine * along
