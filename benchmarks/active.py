@@ -72,9 +72,9 @@ def _options() -> argparse.Namespace:
 
 def _about(n_seeds: int) -> str:
     return (
-        f"{n_seeds} seeds, {_MORE * n_seeds} of {', '.join(_LOADED[:-1])} and {_LOADED[-1]}, by none of which anything of "
-        "`Adaptive` was chosen; learner `ERKLE(n, kernel=LowRank())`, a tenth of all questions drawn at random in every "
-        "study. Errors are those on questions that nobody was asked."
+        f"{n_seeds} seeds, and {_MORE * n_seeds} of {', '.join(_LOADED[:-1])} and {_LOADED[-1]}, by none of which "
+        "anything of `Adaptive` was chosen; learner `ERKLE(n, kernel=LowRank())`, a tenth of all questions drawn at "
+        "random in every study. Errors are those on questions that nobody was asked."
     )
 
 
