@@ -52,6 +52,20 @@ def test_what_is_diagonal_or_falls_into_parts(n):
     assert_right(corners)
 
 
+@given(st.integers(1, 30), st.integers(0, 2**32))
+def test_entries_of_any_size_beside_each_other(n, seed):
+    rng = np.random.default_rng(seed)
+    A = rng.standard_normal((n, n)) * 10.0 ** rng.uniform(-320.0, 0.0, (n, n))
+    A[0, 0] = 1.0
+    assert_right(np.tril(A) + np.tril(A, -1).T)
+
+
+@given(st.integers(2, 30), st.integers(0, 2**32))
+def test_chains_that_take_many_turns(n, seed):
+    diagonal = np.random.default_rng(seed).choice([0.0, 1e-16, 1e-8, 1.0], n)
+    assert_right(np.diag(diagonal) + np.eye(n, k=1) + np.eye(n, k=-1))
+
+
 def test_a_matrix_that_is_none_ends():
     values, _ = eigenpairs(np.full((5, 5), np.nan))
     assert np.isnan(values).any()

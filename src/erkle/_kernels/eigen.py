@@ -17,9 +17,9 @@ __all__ = ["eigenpairs"]
 Array = Any
 
 _EPSILON = 2.3e-16
-# What is nothing beside the largest entry: squares of less have no digits left, and one over them is infinite.
+# Nothing beside the largest entry, which is 1 here: squares of less lose their digits, and one over them is infinite.
 _NOTHING = 1e-140
-# A pair takes two turns; there is no known matrix where it takes more than a dozen.
+# A pair takes two turns as a rule, and was never seen to take twenty.
 _MOST_TURNS = 60
 
 

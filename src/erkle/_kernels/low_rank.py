@@ -208,7 +208,8 @@ def _core(values: Array, G: Array, L: Array, D: Array) -> Array:
     core = (W @ D) @ W.T
     for k in range(size):
         core[k, k] += values[k]
-    lowest = -1.0 - 2.0 * (abs(D[0, 0]) + abs(D[1, 1]) + abs(D[0, 1]))
+    # Of the size of the rest, beside which it must not drown.
+    lowest = -values[0] - 2.0 * (abs(D[0, 0]) + abs(D[1, 1]) + abs(D[0, 1]))
     for i in range(2):
         if L[i, i] == 0.0:
             core[size + i, size + i] = lowest

@@ -22,7 +22,9 @@ Number = TypeVar("Number", int, float)
 
 # Gentle steps under a trace norm are good for people's answers, long steps and none for answers without errors. While
 # answers are few, candidates can hardly be told apart: two are enough until there are so many answers an object.
-_START, _FOLLOW, _FEW_ANSWERS = ((10, 2e-3, 1.0), (10, 0.0, 3.0)), ((2, 2e-3, 1.0), (5, 0.0, 10.0)), 3
+_START = ((10, 2e-3, 1.0), (10, 0.0, 3.0))
+_FOLLOW = ((2, 2e-3, 1.0), (5, 0.0, 10.0))
+_FEW_ANSWERS = 3
 RANKS, TRACES, RATES = (1, 2, 3, 5, 10, 20, 40), (0.0, 5e-4, 2e-3, 8e-3), (0.3, 1.0, 3.0, 10.0)
 # Steps begin to grow shorter when there are so many answers an object.
 SETTLING = 5.0
@@ -111,7 +113,7 @@ class Race:
 
     def _waiting(self, pace: Pace) -> list[Pace]:
         """Who may enter: those that follow the first, then neighbours of the leader, the lately retired ones last."""
-        # It is asked in a review, which is when there are so many answers as the review was due at.
+        # Asked in a review, which is when there are so many answers as the review was due at.
         if self.next_review < _FEW_ANSWERS * self.n_objects:
             return []
         following = [other for other in _paces(_FOLLOW, self.n_objects) if other not in self.field.retired]
