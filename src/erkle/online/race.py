@@ -24,13 +24,13 @@ Number = TypeVar("Number", int, float)
 # answers are few, candidates can hardly be told apart: two are enough until there are so many answers an object.
 _START = ((10, 2e-3, 1.0), (10, 0.0, 3.0))
 _FOLLOW = ((2, 2e-3, 1.0), (5, 0.0, 10.0))
-_FEW_ANSWERS = 3
+_FEW_ANSWERS = 2.5
 RANKS, TRACES, RATES = (1, 2, 3, 5, 10, 20, 40), (0.0, 5e-4, 2e-3, 8e-3), (0.3, 1.0, 3.0, 10.0)
 # Steps begin to grow shorter when there are so many answers an object.
 SETTLING = 5.0
-_FIRST, _SHARE = 100, 0.25
+_FIRST, _SHARE = 100, 0.2
 # Few at once, for each costs as much as learning alone. A larger rank falls behind at first and must be waited for.
-_MOST, _HOPELESS, _DISCOUNT = 4, 18.0, 8.0
+_MOST, _HOPELESS, _DISCOUNT = 4, 24.0, 8.0
 # Ranks that a leader of the largest rank may press for: the first at once, the second from so many answers an object on
 # and where no trace norm keeps the rank low.
 _PRESSED, _PRESSED_LATE, _LATE = 10, 20, 10
