@@ -3,6 +3,9 @@
 Numba stamps only the file of the cached function, so that a cached loop would keep the losses it was compiled
 with after `losses.py` has changed. The folder of the cache is therefore named after a hash of every source that
 can end up in compiled code.
+
+What is inlined where depends on what happened to be in the cache. Arithmetic is therefore done as it is written: were
+sums reordered, or products fused with them, a resumed run could differ from an uninterrupted one in its last digits.
 """
 
 import atexit
@@ -19,12 +22,11 @@ import numba
 import platformdirs
 from numba.core import event
 
-__all__ = ["compiled", "compiled_in_memory", "when_compiling"]
+__all__ = ["compiled", "compiled_in_memory", "compiled_with_long_sums", "when_compiling"]
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-# Sums may be reordered and fused so that loops vectorise; NaN and infinity keep their meaning.
-_OPTIONS: dict[str, Any] = {"fastmath": {"reassoc", "contract", "nsz", "arcp"}, "error_model": "numpy", "nogil": True}
+_OPTIONS: dict[str, Any] = {"error_model": "numpy", "nogil": True}
 
 
 # Bytes that all of our compiled functions fit into, with room to spare.
@@ -37,8 +39,14 @@ def compiled(function: Function) -> Function:
         return cast(Function, numba.njit(cache=True, **_OPTIONS)(function))
 
 
+def compiled_with_long_sums(function: Function) -> Function:
+    """The same, but sums may be reordered, so that they are taken in several lanes: for loops over all objects."""
+    with _cache_folder():
+        return cast(Function, numba.njit(cache=True, fastmath={"reassoc"}, **_OPTIONS)(function))
+
+
 def compiled_in_memory(function: Function) -> Function:
-    """The same, but kept for this process only: for a user's parts, whose sources we cannot stamp."""
+    """The function compiled for this process only: for a user's parts, whose sources we cannot stamp."""
     return cast(Function, numba.njit(**_OPTIONS)(function))
 
 

@@ -5,14 +5,14 @@ Half the memory is moved, and memory is what these loops wait for from a few hun
 
 from typing import Any
 
-from erkle._kernels.compiling import compiled
+from erkle._kernels.compiling import compiled_with_long_sums
 
 __all__ = ["add_columns", "add_outer", "add_three_outer", "axpy", "dot", "multiply", "row_times_row"]
 
 Array = Any
 
 
-@compiled
+@compiled_with_long_sums
 def dot(x: Array, y: Array) -> float:
     """Sum of x_i y_i."""
     total = 0.0
@@ -21,14 +21,14 @@ def dot(x: Array, y: Array) -> float:
     return total
 
 
-@compiled
+@compiled_with_long_sums
 def axpy(a: float, x: Array, y: Array) -> None:
     """y += a x."""
     for i in range(x.size):
         y[i] += a * x[i]
 
 
-@compiled
+@compiled_with_long_sums
 def multiply(A: Array, x: Array, y: Array) -> None:
     """y = A x. Four rows at a time, each entry used for itself and for its mirror image."""
     n = x.size
@@ -55,7 +55,7 @@ def multiply(A: Array, x: Array, y: Array) -> None:
         axpy(x[i], row[:i], y[:i])
 
 
-@compiled
+@compiled_with_long_sums
 def add_outer(A: Array, c: float, v: Array) -> None:
     """A += c vv'. Four rows at a time; up to three entries right of the diagonal are written too, and never read."""
     n = v.size
@@ -72,7 +72,7 @@ def add_outer(A: Array, c: float, v: Array) -> None:
         axpy(c * v[i], v[: i + 1], A[i, : i + 1])
 
 
-@compiled
+@compiled_with_long_sums
 def add_three_outer(A: Array, c: Array, V: Array) -> None:
     """A += c_0 uu' + c_1 vv' + c_2 ww', (u, v, w) the rows of V, in one sweep over A."""
     n = A.shape[0]
@@ -94,7 +94,7 @@ def add_three_outer(A: Array, c: Array, V: Array) -> None:
             axpy(c[k] * V[k, i], V[k, : i + 1], A[i, : i + 1])
 
 
-@compiled
+@compiled_with_long_sums
 def add_columns(A: Array, indices: tuple[int, ...], weights: tuple[float, ...], y: Array) -> None:
     """y += sum_k weights_k A[:, indices_k]."""
     for k in range(len(indices)):
@@ -103,7 +103,7 @@ def add_columns(A: Array, indices: tuple[int, ...], weights: tuple[float, ...], 
         axpy(weight, A[i + 1 :, i], y[i + 1 :])
 
 
-@compiled
+@compiled_with_long_sums
 def row_times_row(A: Array, i: int, B: Array, j: int) -> float:
     """(A B)_ij."""
     total = 0.0
