@@ -322,3 +322,14 @@ def test_a_kernel_of_an_earlier_file_has_shifts_that_stay():
     np.testing.assert_array_equal(before.shifts, np.arange(6.0))
     np.testing.assert_array_equal(again.shifts, kernel.shifts)
     assert not np.array_equal(kernel.shifts, before.shifts)
+
+
+@pytest.mark.parametrize("rank", [2, 6])
+def test_the_length_of_tiny_steps_makes_no_difference_but_the_size(rank):
+    # Where all is close to zero every answer has the same slope.
+    T = answers(6, 120)
+    small, *smaller = (
+        ERKLE(6, STE(), Constant(rate), kernel=LowRank(rank)).fit(T).kernel_ / rate for rate in (1e-50, 1e-150, 1e-280)
+    )
+    for K in smaller:
+        np.testing.assert_allclose(K, small, atol=1e-9 * np.abs(small).max())

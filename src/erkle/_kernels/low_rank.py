@@ -19,6 +19,7 @@ import numpy as np
 
 from erkle._kernels.compiling import compiled
 from erkle._kernels.dense import DONE, Move
+from erkle._kernels.eigen import eigenpairs
 
 __all__ = ["LowRankState", "coordinates", "distances", "memory_dtype", "move", "multiply_out"]
 
@@ -100,20 +101,19 @@ def move(state: LowRankState, triplet: tuple[int, int, int], change: Move) -> in
     L = _rest(G)
     new = (L[0, 0] > 0.0) + (L[1, 1] > 0.0)
     core = _core(state.values, G, L, D)
-    spectrum, vectors = np.linalg.eigh(core)
-    if spectrum[2 - new] < 0.0:
+    spectrum, vectors = eigenpairs(core.copy())
+    if spectrum[size + new - 1] < 0.0:
         memory.n_projections += 1
     kept = min(state.values.size, size + new)
-    # The largest first.
-    V = np.ascontiguousarray(vectors[:, ::-1][:, :kept])
+    V = np.ascontiguousarray(vectors[:kept].T)
     Y = _solve_upper(L, V[size:])
     M = V[:size] - G @ Y
-    if kept > size or not _is_singular(M):
+    rows = U @ Y
+    if kept == size and _turn_basis(state, triplet, M, rows):
         _set_values(state, spectrum, kept, change.rate)
-        _change_basis(state, triplet, M, U @ Y)
-    elif memory.credit * _ROWS_PER_MOVE >= state.B.shape[0] and _is_worth_it(spectrum, core, size):
+    elif kept > size or not _is_singular(M) or _is_worth_it(state, spectrum, core):
         _set_values(state, spectrum, kept, change.rate)
-        _replace_basis(state, triplet, M, U @ Y)
+        _replace_basis(state, triplet, M, rows)
     else:
         _move_within(state, core[:size, :size].copy(), change.rate)
     _straighten(state)
@@ -134,26 +134,27 @@ def _shift(state: LowRankState, triplet: tuple[int, int, int], change: Move) -> 
 def _set_values(state: LowRankState, spectrum: Array, kept: int, rate: float) -> None:
     """The largest eigenvalues, none negative, shrunk by the weight of the trace."""
     for k in range(kept):
-        state.values[k] = max(0.0, spectrum[spectrum.size - 1 - k] - rate * state.memory[0].trace)
+        state.values[k] = max(0.0, spectrum[k] - rate * state.memory[0].trace)
 
 
 @compiled
-def _is_worth_it(spectrum: Array, core: Array, size: int) -> bool:
-    """Whether a new direction carries more than the one it takes the place of; a tie is for the old one."""
+def _is_worth_it(state: LowRankState, spectrum: Array, core: Array) -> bool:
+    """Whether a new direction is due and carries more than the one it takes the place of; a tie is for the old one."""
+    memory = state.memory[0]
     inside = total = 0.0
-    for k in range(size):
+    for k in range(memory.size):
         inside += core[k, k]
-        total += max(0.0, spectrum[spectrum.size - 1 - k])
-    return total > (1.0 + 1e-9) * inside
+        total += max(0.0, spectrum[k])
+    return total > (1.0 + 1e-9) * inside and memory.credit * _ROWS_PER_MOVE >= state.B.shape[0]
 
 
 @compiled
 def _move_within(state: LowRankState, core: Array, rate: float) -> None:
     """The move as far as it lies in the span of Q: a rotation and nothing else."""
-    spectrum, vectors = np.linalg.eigh(core)
+    spectrum, vectors = eigenpairs(core)
     size = core.shape[0]
     _set_values(state, spectrum, size, rate)
-    state.R[:size, :size] = _turn(state, size) @ np.ascontiguousarray(vectors[:, ::-1])
+    state.R[:size, :size] = _turn(state, size) @ np.ascontiguousarray(vectors.T)
 
 
 @compiled
@@ -207,7 +208,8 @@ def _core(values: Array, G: Array, L: Array, D: Array) -> Array:
     core = (W @ D) @ W.T
     for k in range(size):
         core[k, k] += values[k]
-    lowest = -1.0 - 2.0 * (abs(D[0, 0]) + abs(D[1, 1]) + abs(D[0, 1]))
+    # Of the size of the rest, beside which it must not drown.
+    lowest = -values[0] - 2.0 * (abs(D[0, 0]) + abs(D[1, 1]) + abs(D[0, 1]))
     for i in range(2):
         if L[i, i] == 0.0:
             core[size + i, size + i] = lowest
@@ -227,16 +229,16 @@ def _solve_upper(L: Array, V: Array) -> Array:
 
 
 @compiled
-def _change_basis(state: LowRankState, triplet: tuple[int, int, int], M: Array, Y: Array) -> None:
-    """Q <- Q M + Y on the three rows, by R and three rows of B alone if R allows it."""
-    size, kept = M.shape
+def _turn_basis(state: LowRankState, triplet: tuple[int, int, int], M: Array, Y: Array) -> bool:
+    """Q <- Q M + Y on the three rows, by R and three rows of B alone; False, and nothing, if R does not allow it."""
+    size = M.shape[0]
     R = _turn(state, size) @ M
     rows = np.ascontiguousarray(Y.T)
-    if kept > size or np.abs(R).max() > _LARGEST_ENTRY or not _eliminate(R.T.copy(), rows, _LEAST_PIVOT):
-        _replace_basis(state, triplet, M, Y)
-        return
+    if np.abs(R).max() > _LARGEST_ENTRY or not _eliminate(R.T.copy(), rows, _LEAST_PIVOT):
+        return False
     state.R[:size, :size] = R
     _add_to_rows(state, triplet, np.ascontiguousarray(rows.T))
+    return True
 
 
 @compiled
