@@ -136,14 +136,16 @@ def _turn(values: Array, beside: Array, V: Array, first: int, last: int) -> None
     moved = 0.0
     for i in range(last - 1, first - 1, -1):
         across, along = sine * beside[i], cosine * beside[i]
-        length = math.sqrt(across * across + over * over)
+        square = across * across + over * over
+        # The two go on side by side; each rotation waits for the one before, and so for them.
+        length, inverse = math.sqrt(square), 1.0 / square
         if length < _NOTHING:
             # The matrix falls into two here.
             values[i + 1] -= moved
             beside[i + 1] = beside[last] = 0.0
             return
         beside[i + 1] = length
-        sine, cosine = across / length, over / length
+        sine, cosine = across * inverse * length, over * inverse * length
         rest = values[i + 1] - moved
         twice = (values[i] - rest) * sine + 2.0 * cosine * along
         moved = sine * twice

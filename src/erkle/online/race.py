@@ -20,12 +20,15 @@ __all__ = ["Pace", "Race"]
 Floats = NDArray[np.float64]
 Number = TypeVar("Number", int, float)
 
-# Gentle steps under a trace norm are good for people's answers, long steps and none for answers without errors.
-_START = ((10, 2e-3, 1.0), (10, 0.0, 3.0), (2, 2e-3, 1.0), (5, 0.0, 10.0))
+# Gentle steps under a trace norm are good for people's answers, long steps and none for answers without errors. While
+# answers are few, candidates can hardly be told apart: two are enough until there are so many answers an object.
+_START = ((10, 2e-3, 1.0), (10, 0.0, 3.0))
+_FOLLOW = ((2, 2e-3, 1.0), (5, 0.0, 10.0))
+_FEW_ANSWERS = 2.5
 RANKS, TRACES, RATES = (1, 2, 3, 5, 10, 20, 40), (0.0, 5e-4, 2e-3, 8e-3), (0.3, 1.0, 3.0, 10.0)
 # Steps begin to grow shorter when there are so many answers an object.
 SETTLING = 5.0
-_FIRST, _SHARE = 100, 0.25
+_FIRST, _SHARE = 100, 0.2
 # Few at once, for each costs as much as learning alone. A larger rank falls behind at first and must be waited for.
 _MOST, _HOPELESS, _DISCOUNT = 4, 24.0, 8.0
 # Ranks that a leader of the largest rank may press for: the first at once, the second from so many answers an object on
@@ -49,8 +52,7 @@ class Race:
     """Candidates that all learn every answer; the model is their mixture by evidence."""
 
     def __init__(self, n_objects: int) -> None:
-        most = _largest_rank(n_objects)
-        paces = dict.fromkeys(Pace(min(rank, most), trace, rate) for rank, trace, rate in _START)
+        paces = _paces(_START, n_objects)
         entries = [Entry(pace, LowRankKernel(n_objects, pace.rank, pace.trace), Judge(_DISCOUNT)) for pace in paces]
         self.field: Field[Pace, LowRankKernel] = Field(
             entries, lambda leader: self._waiting(leader.setting), _MOST, _HOPELESS, self._pressing
@@ -110,13 +112,16 @@ class Race:
         self.next_review = next_review(seen, _SHARE)
 
     def _waiting(self, pace: Pace) -> list[Pace]:
-        """Neighbours of the leader, first those that have never been tried, then those that retired long ago."""
-        return sorted(self._neighbours(pace), key=lambda other: self.field.retired.get(other, 0))
+        """Who may enter: those that follow the first, then neighbours of the leader, the lately retired ones last."""
+        # Asked in a review, which is when there are so many answers as the review was due at.
+        if self.next_review < _FEW_ANSWERS * self.n_objects:
+            return []
+        following = [other for other in _paces(_FOLLOW, self.n_objects) if other not in self.field.retired]
+        return following + sorted(self._neighbours(pace), key=lambda other: self.field.retired.get(other, 0))
 
     def _pressing(self, leader: Entry[Pace, LowRankKernel]) -> list[Pace]:
         """A leader that has the largest rank of all may want a larger one; beyond some it must wait."""
         pace, top = leader.setting, max(entry.setting.rank for entry in self.field.entries)
-        # It is asked in a review, which is when there are so many answers as the review was due at.
         most = _PRESSED if pace.trace or self.next_review < _LATE * self.n_objects else _PRESSED_LATE
         above = [rank for rank in RANKS if pace.rank < rank <= min(most, _largest_rank(self.n_objects))]
         return [pace._replace(rank=above[0])] if above and pace.rank == top else []
@@ -163,6 +168,12 @@ class Race:
 
 def _largest_rank(n_objects: int) -> int:
     return min(RANKS[-1], n_objects - 1)
+
+
+def _paces(settings: tuple[tuple[int, float, float], ...], n_objects: int) -> list[Pace]:
+    """Settings, each once, with no rank that so few objects cannot have."""
+    most = _largest_rank(n_objects)
+    return list(dict.fromkeys(Pace(min(rank, most), trace, rate) for rank, trace, rate in settings))
 
 
 def _pace(rank: int, trace: float, rate: float) -> Pace:
