@@ -1,6 +1,7 @@
 """What choosing costs: the automatic learner beside the best fixed setting, in errors and in CPU time."""
 
 import time
+from collections.abc import Callable
 from typing import Any
 
 from benchmarks.people.keeping import Unit
@@ -18,34 +19,47 @@ PASSES = (10, 1)
 def online(name: str, seed: int, passes: int) -> dict[str, Any]:
     """Kernels in a race, and the one that led at the end alone."""
     data = first(name, seed)
+
+    def alone(setting: dict[str, Any]) -> ERKLE:
+        kernel = LowRank(setting["rank"], setting["trace"])
+        step = InverseSqrt(setting["rate"], SETTLING * data.n_objects)
+        return ERKLE(data.n_objects, STE(), step, passes=passes, random_state=seed, kernel=kernel)
+
     race = ERKLE(data.n_objects, passes=passes, random_state=seed, kernel=LowRank(consolidate="off"))
-    found = _timed(race, data)
-    setting = _leader(race)
-    kernel, step = LowRank(setting["rank"], setting["trace"]), InverseSqrt(setting["rate"], SETTLING * data.n_objects)
-    alone = ERKLE(data.n_objects, STE(), step, passes=passes, random_state=seed, kernel=kernel)
-    return {**found, "setting": setting, "alone": _timed(alone, data)}
+    return _with_its_leader(race, alone, data)
 
 
 def consolidated(name: str, seed: int) -> dict[str, Any]:
     """Fits side by side, and the one that led at the end alone."""
     data = first(name, seed)
-    fits = ERKLE(data.n_objects, random_state=1000 + seed, kernel=LowRank())
-    found = _timed(fits, data)
-    setting = _leader(fits)
-    kernel = LowRank(setting["rank"], setting["ridge"] / len(data.train), _SHARE)
-    alone = ERKLE(data.n_objects, random_state=1000 + seed, kernel=kernel)
-    return {**found, "setting": setting, "alone": _timed(alone, data)}
+
+    def alone(setting: dict[str, Any]) -> ERKLE:
+        kernel = LowRank(setting["rank"], setting["ridge"] / len(data.train), _SHARE)
+        return ERKLE(data.n_objects, random_state=1000 + seed, kernel=kernel)
+
+    return _with_its_leader(ERKLE(data.n_objects, random_state=1000 + seed, kernel=LowRank()), alone, data)
 
 
-def _leader(model: ERKLE) -> dict[str, Any]:
-    return next(row.setting for row in model.selection_ if row.status == "leads")
+def _with_its_leader(model: ERKLE, alone: Callable[[dict[str, Any]], ERKLE], data: Stream) -> dict[str, Any]:
+    """Errors, and the least seconds of both; short runs take turns for a second, for of one alone most is noise."""
+    seconds = [_seconds(model, data)]
+    setting = next(row.setting for row in model.selection_ if row.status == "leads")
+    leader = alone(setting)
+    of_leader = [_seconds(leader, data)]
+    while sum(seconds) < 1.0:
+        seconds.append(_seconds(model, data))
+        of_leader.append(_seconds(leader, data))
+    found, other = (
+        {"error": 1.0 - fitted.score(data.test), "seconds": min(turns)}
+        for fitted, turns in ((model, seconds), (leader, of_leader))
+    )
+    return {**found, "setting": setting, "alone": other}
 
 
-def _timed(model: ERKLE, data: Stream) -> dict[str, float]:
+def _seconds(model: ERKLE, data: Stream) -> float:
     start = time.process_time()
     model.fit(data.train)
-    seconds = time.process_time() - start
-    return {"error": 1.0 - model.score(data.test), "seconds": seconds}
+    return time.process_time() - start
 
 
 def exact(name: str, seed: int, passes: int) -> float:

@@ -20,17 +20,16 @@ __all__ = ["Pace", "Race"]
 Floats = NDArray[np.float64]
 Number = TypeVar("Number", int, float)
 
-# Gentle steps under a trace norm are good for people's answers, long steps and none for answers without errors. While
-# answers are few, candidates can hardly be told apart: two are enough until there are so many answers an object.
+# Gentle steps under a trace norm are good for people's answers, long steps and none for answers without errors.
 _START = ((10, 2e-3, 1.0), (10, 0.0, 3.0))
 _FOLLOW = ((2, 2e-3, 1.0), (5, 0.0, 10.0))
-_FEW_ANSWERS = 2.5
 RANKS, TRACES, RATES = (1, 2, 3, 5, 10, 20, 40), (0.0, 5e-4, 2e-3, 8e-3), (0.3, 1.0, 3.0, 10.0)
-# Steps begin to grow shorter when there are so many answers an object.
+# Steps begin to grow shorter when there are so many answers an object. Before that candidates can hardly be told apart,
+# and two are enough.
 SETTLING = 5.0
 _FIRST, _SHARE = 100, 0.2
 # Few at once, for each costs as much as learning alone. A larger rank falls behind at first and must be waited for.
-_MOST, _HOPELESS, _DISCOUNT = 4, 24.0, 8.0
+_MOST, _HOPELESS, _DISCOUNT = 4, 20.0, 8.0
 # Ranks that a leader of the largest rank may press for: the first at once, the second from so many answers an object on
 # and where no trace norm keeps the rank low.
 _PRESSED, _PRESSED_LATE, _LATE = 10, 20, 10
@@ -114,7 +113,7 @@ class Race:
     def _waiting(self, pace: Pace) -> list[Pace]:
         """Who may enter: those that follow the first, then neighbours of the leader, the lately retired ones last."""
         # Asked in a review, which is when there are so many answers as the review was due at.
-        if self.next_review < _FEW_ANSWERS * self.n_objects:
+        if self.next_review < SETTLING * self.n_objects:
             return []
         following = [other for other in _paces(_FOLLOW, self.n_objects) if other not in self.field.retired]
         return following + sorted(self._neighbours(pace), key=lambda other: self.field.retired.get(other, 0))
