@@ -13,25 +13,34 @@ from erkle import ERKLE, LowRank, TripletEmbedding
 
 _RANKS, _RIDGES = (2, 3, 5, 10, 20), (1e-3, 1e-2, 1e-1, 1.0)
 _N_BINS = 10
+# What 300 answers cost varies by a third from one turn to the next where others use the machine.
+_TURNS = 3
 
 
 def learner(name: str, seed: int) -> dict[str, Any]:
-    """Error and CPU seconds so far at each size; calibration at the last."""
+    """Error and CPU seconds so far at each size, the least of some turns; calibration at the last."""
     data = stream(name, seed)
-    model, seen, seconds, found = ERKLE(data.n_objects, kernel=LowRank(), random_state=1000 + seed), 0, 0.0, {}
-    for size in data.sizes:
-        start = time.process_time()
-        model.partial_fit(data.train[seen:size])
-        seconds += time.process_time() - start
-        seen = size
-        found[size] = [1.0 - model.score(data.test), seconds]
+    turns = [_learn_along(data, seed) for _ in range(_TURNS)]
+    model, errors, _ = turns[-1]
     near = model.predict_proba(data.test)[:, 1]
     return {
-        "sizes": found,
+        "sizes": {size: [errors[size], min(seconds[size] for _, _, seconds in turns)] for size in data.sizes},
         "setting": next(row.setting for row in model.selection_ if row.status == "leads"),
         "calibration": calibration_error(near),
         "own calibration": model.reliability_.calibration_error,
     }
+
+
+def _learn_along(data: Stream, seed: int) -> tuple[ERKLE, dict[int, float], dict[int, float]]:
+    """The learner at the end, its errors and its CPU seconds so far by size."""
+    model, seen, total = ERKLE(data.n_objects, kernel=LowRank(), random_state=1000 + seed), 0, 0.0
+    errors, seconds = {}, {}
+    for size in data.sizes:
+        start = time.process_time()
+        model.partial_fit(data.train[seen:size])
+        total += time.process_time() - start
+        seen, errors[size], seconds[size] = size, 1.0 - model.score(data.test), total
+    return model, errors, seconds
 
 
 def calibration_error(near: NDArray[np.float64]) -> float:
