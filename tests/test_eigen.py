@@ -66,6 +66,13 @@ def test_chains_that_take_many_turns(n, seed):
     assert_right(np.diag(diagonal) + np.eye(n, k=1) + np.eye(n, k=-1))
 
 
+@given(st.integers(2, 12), st.integers(0, 2**32), st.sampled_from([0.0, 1e-141, 1e-30]))
+def test_chains_whose_links_are_of_any_size(n, seed, diagonal):
+    beside = 10.0 ** np.random.default_rng(seed).uniform(-145.0, 0.0, n - 1)
+    beside[seed % (n - 1)] = 1.0
+    assert_right(np.diag(np.full(n, diagonal)) + np.diag(beside, 1) + np.diag(beside, -1))
+
+
 def test_a_matrix_that_is_none_ends():
     values, _ = eigenpairs(np.full((5, 5), np.nan))
     assert np.isnan(values).any()

@@ -333,3 +333,22 @@ def test_the_length_of_tiny_steps_makes_no_difference_but_the_size(rank):
     )
     for K in smaller:
         np.testing.assert_allclose(K, small, atol=1e-9 * np.abs(small).max())
+
+
+@pytest.mark.parametrize(("n", "rank"), [(3, 2), (3, 3), (6, 6), (30, 10)])
+@pytest.mark.parametrize("rate", [1e-280, 1e-300, 1e-305, 1e-320])
+def test_steps_of_next_to_nothing_leave_a_basis(n, rank, rate):
+    kernel = LowRankKernel(n, rank)
+    learn(kernel, answers(n, 200), Rule(STE(), Constant(rate), True))
+    assert_sound(kernel)
+    learn(kernel, answers(n, 200, 1), Rule(STE(), Constant(0.5), True))
+    assert_sound(kernel)
+
+
+def test_what_stays_in_the_cone_is_not_projected():
+    kernel = LowRankKernel.of_map(10.0 * np.eye(6), 6, 0.0)
+    learn(kernel, answers(6, 100), Rule(STE(), Constant(1e-3), True))
+    assert kernel.count("n_active") == 100
+    assert kernel.count("n_projections") == 0
+    learn(kernel, answers(6, 20), Rule(STE(), Constant(500.0), True))
+    assert kernel.count("n_projections") > 0

@@ -208,6 +208,20 @@ def test_two_begin_and_two_follow_when_there_are_five_answers_an_object():
     assert late == {*early, (2, 2e-3, 1.0), (5, 0.0, 10.0)}
 
 
+def test_a_race_has_no_rank_that_its_objects_cannot_have():
+    learner = racer(4).fit(answers(4, 300))
+    assert max(row.setting["rank"] for row in learner.selection_) == 3
+
+
+@pytest.mark.parametrize(("behind", "left"), [(19.0, 2), (21.0, 1)])
+def test_a_race_waits_for_those_who_are_twenty_nats_behind(behind, left):
+    model = race.Race(50)
+    for entry, evidence in zip(model.field.entries, (10.0, 10.0 + behind), strict=True):
+        entry.judge.sums[:-1], entry.judge.sums[-1] = evidence, 100.0
+    model.review(100, np.empty((0, 3), np.int32))
+    assert len(model.field.entries) == left
+
+
 def test_those_that_followed_and_retired_do_not_come_back_but_as_neighbours():
     model = race.Race(50)
     model.next_review = 50 * 10

@@ -6,6 +6,8 @@ can end up in compiled code.
 
 What is inlined where depends on what happened to be in the cache. Arithmetic is therefore done as it is written: were
 sums reordered, or products fused with them, a resumed run could differ from an uninterrupted one in its last digits.
+The sums over all objects in `symmetric.py` are the exception: reordered they take half the time, and no order of
+compiling was seen to change them.
 """
 
 import atexit

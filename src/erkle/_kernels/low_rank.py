@@ -208,8 +208,8 @@ def _core(values: Array, G: Array, L: Array, D: Array) -> Array:
     core = (W @ D) @ W.T
     for k in range(size):
         core[k, k] += values[k]
-    # Of the size of the rest, beside which it must not drown.
-    lowest = -values[0] - 2.0 * (abs(D[0, 0]) + abs(D[1, 1]) + abs(D[0, 1]))
+    # Of the size of the rest, beside which it must not drown, and above what eigenvalues lose.
+    lowest = -max(1e-290, values[0] + 2.0 * (abs(D[0, 0]) + abs(D[1, 1]) + abs(D[0, 1])))
     for i in range(2):
         if L[i, i] == 0.0:
             core[size + i, size + i] = lowest
@@ -229,27 +229,27 @@ def _solve_upper(L: Array, V: Array) -> Array:
 
 
 @compiled
-def _turn_basis(state: LowRankState, triplet: tuple[int, int, int], M: Array, Y: Array) -> bool:
-    """Q <- Q M + Y on the three rows, by R and three rows of B alone; False, and nothing, if R does not allow it."""
+def _turn_basis(state: LowRankState, triplet: tuple[int, int, int], M: Array, rows: Array) -> bool:
+    """Q <- Q M + three rows, by R and three rows of B alone; False, and nothing, if R does not allow it."""
     size = M.shape[0]
     R = _turn(state, size) @ M
-    rows = np.ascontiguousarray(Y.T)
-    if np.abs(R).max() > _LARGEST_ENTRY or not _eliminate(R.T.copy(), rows, _LEAST_PIVOT):
+    of_B = np.ascontiguousarray(rows.T)
+    if np.abs(R).max() > _LARGEST_ENTRY or not _eliminate(R.T.copy(), of_B, _LEAST_PIVOT):
         return False
     state.R[:size, :size] = R
-    _add_to_rows(state, triplet, np.ascontiguousarray(rows.T))
+    _add_to_rows(state, triplet, np.ascontiguousarray(of_B.T))
     return True
 
 
 @compiled
-def _replace_basis(state: LowRankState, triplet: tuple[int, int, int], M: Array, Y: Array) -> None:
+def _replace_basis(state: LowRankState, triplet: tuple[int, int, int], M: Array, rows: Array) -> None:
     """The same with every row of B multiplied out."""
     size, kept = M.shape
     _multiply(state, _turn(state, size) @ M)
     state.memory[0].size = kept
     for i in range(3):
         for k in range(kept):
-            state.B[triplet[i], k] += Y[i, k]
+            state.B[triplet[i], k] += rows[i, k]
     # Only now: before the rows were added, columns could be long, and their products without digits.
     _measure(state)
 

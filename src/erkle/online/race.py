@@ -170,9 +170,8 @@ def _largest_rank(n_objects: int) -> int:
 
 
 def _paces(settings: tuple[tuple[int, float, float], ...], n_objects: int) -> list[Pace]:
-    """Settings, each once, with no rank that so few objects cannot have."""
-    most = _largest_rank(n_objects)
-    return list(dict.fromkeys(Pace(min(rank, most), trace, rate) for rank, trace, rate in settings))
+    """Settings with no rank that so few objects cannot have."""
+    return [Pace(min(rank, _largest_rank(n_objects)), trace, rate) for rank, trace, rate in settings]
 
 
 def _pace(rank: int, trace: float, rate: float) -> Pace:
