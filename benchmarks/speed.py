@@ -16,7 +16,7 @@ from scipy.sparse.linalg import eigsh
 
 from benchmarks.data import gaussian_answers, markdown
 from erkle import ERKLE
-from erkle._kernels.eigen import eigenpairs
+from erkle._compiled.small_eigen import eigenpairs
 
 _N_ANSWERS = 10_000
 _PLACES = 50

@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 from benchmarks.data import markdown
 from erkle import ERKLE, LowRank, triplets
 from erkle.datasets import answered, load
+from erkle.online.forecast import Forecast, forecast
 from erkle.online.record import Curve
-from erkle.online.stopping import Forecast, forecast
 
 _SEEDS = range(10)
 # Answers an object; each moment is judged by the one twice as late.

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from erkle import CKL, GNMDS, SOE, STE, TSTE, losses
-from erkle._kernels.compiling import compiled_in_memory
-from erkle._kernels.parts import slopes
+from erkle._compiled.compiling import compiled_in_memory
+from erkle._compiled.overloads import slopes
 from erkle.losses import Loss, RoundedHinge, check_loss
 from parts import LOSSES, SquaredHinge, named
 

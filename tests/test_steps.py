@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 import naive
 from erkle import Constant, Inverse, InverseSqrt, PassiveAggressive, PassiveAggressiveI, PassiveAggressiveII, steps
-from erkle._kernels.compiling import compiled_in_memory
-from erkle._kernels.parts import magnitude
+from erkle._compiled.compiling import compiled_in_memory
+from erkle._compiled.overloads import magnitude
 from erkle.steps import Step, check_step, margin_of_probability
 from parts import LOSSES, STEPS, Cooling, SquaredHinge, named
 

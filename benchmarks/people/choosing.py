@@ -7,7 +7,7 @@ from typing import Any
 from benchmarks.people.keeping import Unit
 from benchmarks.people.streams import Stream, first
 from erkle import ERKLE, STE, InverseSqrt, LowRank
-from erkle.online.race import SETTLING
+from erkle.online.models.racing import SETTLING
 
 RANKS = (2, 3, 5, 10, 20, 40)
 # Per answer: at 10,000 answers, ridges of 0.1 to 10.

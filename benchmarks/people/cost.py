@@ -16,7 +16,7 @@ from benchmarks.people.keeping import Unit
 from erkle import ERKLE, LowRank, triplets
 from erkle.datasets import answered
 from erkle.kernels.low_rank import LowRankKernel
-from erkle.online.alone import Alone
+from erkle.online.models.single import Alone
 
 SIZES = (1_000, 10_000, 100_000, 1_000_000)
 RANK, N_ANSWERS, TURNS = 10, 20_000, 15

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import numpy as np
 
-from erkle.service.passwords import hashed
-from erkle.service.spec import Limits, StudySettings
+from erkle.service.accounts.passwords import hashed
+from erkle.service.studies.spec import Limits, StudySettings
 from erkle.store import State, Store
 
 PASSWORD = "correct horse battery"

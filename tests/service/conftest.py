@@ -17,8 +17,9 @@ import pytest
 from fastapi.testclient import TestClient
 from listening import listening
 
-from erkle.service import Configuration, create_app, passwords
-from erkle.service.sessions import COOKIE
+from erkle.service import Configuration, create_app
+from erkle.service.accounts import passwords
+from erkle.service.accounts.sessions import COOKIE
 from erkle.store import State, Store
 from people import PASSWORD, THINGS, settings
 

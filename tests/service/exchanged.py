@@ -6,8 +6,8 @@ import numpy as np
 from PIL import Image
 
 from erkle.service.learning import Fold
-from erkle.service.media import prepared
-from erkle.service.spec import StudySettings
+from erkle.service.studies.media import prepared
+from erkle.service.studies.spec import StudySettings
 from erkle.store import Kind, Object, Query, State
 
 # Formulas, markup, quotes, separators, line ends, other scripts: all of them names.

@@ -9,7 +9,9 @@ import time
 from benchmarks.service.serving import Serving
 
 _FORKED = multiprocessing.get_context("forkserver")
-_FORKED.set_forkserver_preload(["erkle.cli.app", "erkle.cli.serve", "erkle.service.taking", "uvicorn"])
+_FORKED.set_forkserver_preload(
+    ["erkle.cli.app", "erkle.cli.serve", "erkle.service.participation.participation", "uvicorn"]
+)
 # All participants come from one address here; people do not.
 _RATE = '{"per_second": 100000, "burst": 100000}'
 _RATES = {f"ERKLE_SERVER_{name}_RATE": _RATE for name in ("JOIN", "ANSWER", "ANSWER_ADDRESS", "LOGIN")}

@@ -9,7 +9,7 @@ THINGS = ["Paris", "Lyon", "Madrid", "Rome", "Oslo", "Wien"]
 
 def settings(**changes):
     """Settings of a study, with some that differ from the defaults."""
-    from erkle.service.spec import StudySettings
+    from erkle.service.studies.spec import StudySettings
 
     return StudySettings(**changes).model_dump(mode="json")
 

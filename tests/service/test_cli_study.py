@@ -180,8 +180,8 @@ def test_nothing_is_deleted_unless_that_is_meant(refused, store, monkeypatch):
 
 
 def test_a_forgotten_password_is_set_anew_and_ends_all_sessions(store, refused):
-    from erkle.cli.shelf import set_password
-    from erkle.service.passwords import is_right
+    from erkle.cli.server_data import set_password
+    from erkle.service.accounts.passwords import is_right
 
     ann = store.create_account("ann", "hash")
     session = store.open_session(ann.id, 3600.0)

@@ -8,7 +8,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 
 from erkle.client import Client, Refused, Unreachable
-from erkle.service.passwords import hashed
+from erkle.service.accounts.passwords import hashed
 from erkle.store import Purpose
 
 PASSWORD = "correct horse battery"

@@ -7,7 +7,7 @@ import pytest
 from by_hand import FORMATS, SOME, answer, by_sql, join, learned, some_answers
 from PIL import Image
 
-from erkle.service.unbundling import import_bundle
+from erkle.service.exchange.unbundling import import_bundle
 
 NO_TEXT = "CAST(x'fffe41' AS TEXT)"
 DEEP = json.dumps({"a": []}).replace("[]", "[" * 900 + "]" * 900)

@@ -6,7 +6,7 @@ import io
 import pytest
 from by_hand import FORMATS, SOME, answer, by_sql, join, learned, some_answers
 
-from erkle.service.unbundling import import_bundle
+from erkle.service.exchange.unbundling import import_bundle
 
 NONE = ["'abc'", "x'ff'", "5.5", "12.5", "0", "-7", "9223372036854775807", "9223372036854775806"]
 

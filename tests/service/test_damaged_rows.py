@@ -10,7 +10,7 @@ import pytest
 from by_hand import ANSWER, FORMATS, QUESTION, answer, join, learned, put
 
 from erkle import ERKLE
-from erkle.service.unbundling import import_bundle
+from erkle.service.exchange.unbundling import import_bundle
 from erkle.store import Kind, Query, Store
 from erkle.store.clock import now
 

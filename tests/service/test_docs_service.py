@@ -8,10 +8,10 @@ import pytest
 import yaml
 
 from erkle.service import Configuration
+from erkle.service.accounts.passwords import hashed
 from erkle.service.configuration import Rate
-from erkle.service.exporting import answers_csv
-from erkle.service.passwords import hashed
-from erkle.service.reading import read_study
+from erkle.service.exchange.exporting import answers_csv
+from erkle.service.studies.reading import read_study
 from erkle.store import Query
 from people import PASSWORD
 

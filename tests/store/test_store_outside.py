@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from erkle.store.outside import bounded_json, cleaned, strict_json
+from erkle.store.sanitising import bounded_json, cleaned, strict_json
 
 anything = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.binary() | st.characters(),

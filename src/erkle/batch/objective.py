@@ -11,8 +11,8 @@ import numba.core.errors
 import numpy as np
 from numpy.typing import NDArray
 
-from erkle._kernels import sums
-from erkle._kernels.parts import cannot_compile, is_stamped
+from erkle._compiled import sums
+from erkle._compiled.overloads import cannot_compile, is_stamped
 from erkle.losses import Loss
 
 __all__ = ["ByKernel", "ByMap", "ByShiftedMap", "Objective", "Terms", "terms_of"]

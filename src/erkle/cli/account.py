@@ -18,7 +18,7 @@ LOCAL = "http://127.0.0.1:8000"
 @app.command()
 def add(name: Name, public_url: Url = LOCAL, data: Data = HERE, database: Database = None) -> None:
     """Print a link by which somebody makes an account; the first one is an administrator's."""
-    from erkle.cli.shelf import add_account, opened
+    from erkle.cli.server_data import add_account, opened
 
     with opened(data, database, new=True) as store:
         add_account(store, name, public_url.rstrip("/"))
@@ -27,7 +27,7 @@ def add(name: Name, public_url: Url = LOCAL, data: Data = HERE, database: Databa
 @app.command()
 def link(name: Name, public_url: Url = LOCAL, data: Data = HERE, database: Database = None) -> None:
     """Print a link that signs somebody in."""
-    from erkle.cli.shelf import link_account, opened
+    from erkle.cli.server_data import link_account, opened
 
     with opened(data, database) as store:
         link_account(store, name, public_url.rstrip("/"))
@@ -36,7 +36,7 @@ def link(name: Name, public_url: Url = LOCAL, data: Data = HERE, database: Datab
 @app.command()
 def password(name: Name, data: Data = HERE, database: Database = None) -> None:
     """Set a new password where the old one was forgotten; all sessions of the account end."""
-    from erkle.cli.shelf import opened, set_password
+    from erkle.cli.server_data import opened, set_password
 
     with opened(data, database) as store:
         set_password(store, name, lambda: typer.prompt("New password", hide_input=True, confirmation_prompt=True))
@@ -45,7 +45,7 @@ def password(name: Name, data: Data = HERE, database: Database = None) -> None:
 @app.command("list")
 def list_(data: Data = HERE, database: Database = None) -> None:
     """List all accounts."""
-    from erkle.cli.shelf import list_accounts, opened
+    from erkle.cli.server_data import list_accounts, opened
 
     with opened(data, database) as store:
         list_accounts(store)

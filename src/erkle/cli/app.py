@@ -65,11 +65,11 @@ def learn(
     resume: Annotated[bool, typer.Option("--resume", help="Go on from the checkpoint in --out.")] = False,
 ) -> None:
     """Learn a kernel, a map and an error curve from answers, one at a time."""
-    from erkle.cli.choosing import kernel_from_options
     from erkle.cli.folder import results_folder
-    from erkle.cli.learning import learn_file, learn_stream
-    from erkle.cli.parts import loss_from_text, step_from_text
-    from erkle.cli.settings import Settings
+    from erkle.cli.learn.kernel_options import kernel_from_options
+    from erkle.cli.learn.learning import learn_file, learn_stream
+    from erkle.cli.learn.loss_and_step_options import loss_from_text, step_from_text
+    from erkle.cli.learn.settings import Settings
 
     settings = Settings(
         kernel=kernel_from_options(_given(context), exact, rank, trace, consolidate),
@@ -241,7 +241,7 @@ def backup(
     database: study.Database = None,
 ) -> None:
     """Copy the data of the service to a file, whole and at one moment, while it runs."""
-    from erkle.cli.shelf import back_up, opened
+    from erkle.cli.server_data import back_up, opened
 
     with opened(data, database) as store:
         back_up(store, file)

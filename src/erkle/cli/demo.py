@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from erkle import metrics
-from erkle.cli.curve import ErrorCurve
-from erkle.cli.findings import choice
+from erkle.cli.learn.curve import ErrorCurve
+from erkle.cli.learn.findings import choice
 from erkle.cli.screen import LearningBar, compile_first, console, per_cent, waiting
 from erkle.datasets import Cities, city_answers, load_cities
 from erkle.embedding import align

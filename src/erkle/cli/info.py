@@ -9,17 +9,17 @@ from numpy.typing import NDArray
 
 from erkle import metrics
 from erkle.cli.facts import repeats, show, some
-from erkle.cli.findings import calibration, choice, disputed, in_conflict, is_choice, outlook, setting
+from erkle.cli.learn.findings import calibration, choice, disputed, in_conflict, is_choice, outlook, setting
 from erkle.cli.screen import checking_bar, per_cent
 from erkle.conflicts import find
 from erkle.files import FileError, load_npz
 from erkle.kernels.dense import DenseKernel
 from erkle.kernels.low_rank import LowRank
-from erkle.online.alone import Alone
-from erkle.online.field import Candidate
-from erkle.online.models import MODELS, Model
+from erkle.online.models.base import MODELS, Model
+from erkle.online.models.single import Alone
 from erkle.online.packing import under
 from erkle.online.record import Curve, Record
+from erkle.online.selection.candidates import Candidate
 from erkle.triplets import Reader
 
 __all__ = ["describe"]

@@ -16,8 +16,8 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
-from erkle._kernels.compiling import when_compiling
-from erkle.cli.curve import WINDOW, ErrorCurve
+from erkle._compiled.compiling import when_compiling
+from erkle.cli.learn.curve import WINDOW, ErrorCurve
 from erkle.online import ERKLE
 
 __all__ = [

@@ -11,9 +11,9 @@ from typing import Any
 
 from erkle.cli.screen import console
 from erkle.service import Configuration, create_app
+from erkle.service.accounts.sessions import setup_link
 from erkle.service.app import SERVER
-from erkle.service.logs import log_as_json
-from erkle.service.sessions import setup_link
+from erkle.service.web.logs import log_as_json
 from erkle.store import Store
 
 __all__ = ["configured", "folder_of", "serve"]

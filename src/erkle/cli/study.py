@@ -39,7 +39,7 @@ def create(
     database: Database = None,
 ) -> None:
     """Create a study, as a draft."""
-    from erkle.cli.shelf import create_study, opened
+    from erkle.cli.server_data import create_study, opened
 
     with opened(data, database, new=True) as store:
         create_study(store, file, owner)
@@ -48,7 +48,7 @@ def create(
 @app.command("list")
 def list_(data: Data = HERE, database: Database = None) -> None:
     """List all studies."""
-    from erkle.cli.shelf import list_studies, opened
+    from erkle.cli.server_data import list_studies, opened
 
     with opened(data, database) as store:
         list_studies(store)
@@ -65,7 +65,7 @@ def export(
     database: Database = None,
 ) -> None:
     """Write a study, its answers or what was learned from them to a file."""
-    from erkle.cli.shelf import export_study, opened
+    from erkle.cli.server_data import export_study, opened
 
     with opened(data, database) as store:
         export_study(store, study, out, format)
@@ -81,7 +81,7 @@ def import_(
     database: Database = None,
 ) -> None:
     """Make a study of a bundle or of a file of answers, or add answers to one."""
-    from erkle.cli.shelf import import_file, opened
+    from erkle.cli.server_data import import_file, opened
 
     with opened(data, database, new=True) as store:
         import_file(store, file, into, title, owner)
@@ -95,7 +95,7 @@ def delete(
     database: Database = None,
 ) -> None:
     """Delete a study with all its answers, for ever."""
-    from erkle.cli.shelf import delete_study, opened
+    from erkle.cli.server_data import delete_study, opened
 
     with opened(data, database) as store:
         delete_study(store, study, yes)
@@ -120,7 +120,7 @@ def close(study: Id, data: Data = HERE, database: Database = None) -> None:
 
 
 def _become(state: str, study: str, data: Path, database: str | None) -> None:
-    from erkle.cli.shelf import change_state, opened
+    from erkle.cli.server_data import change_state, opened
 
     with opened(data, database) as store:
         change_state(store, study, state)

@@ -10,8 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from erkle import triplets
-
-from .workers import Workers, agreement_with_others, counted
+from erkle.conflicts.participants import Workers, agreement_with_others, counted
 
 __all__ = ["Conflicts", "find"]
 

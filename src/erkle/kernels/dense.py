@@ -11,8 +11,8 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from erkle._kernels import dense as compiled
-from erkle._kernels.lanczos import Krylov
+from erkle._compiled import dense as compiled
+from erkle._compiled.lanczos import Krylov
 from erkle.kernels import lapack
 from erkle.kernels.looping import Rule, Stretch, go_on
 from erkle.matrices import is_plain

@@ -6,10 +6,10 @@ import numba.core.errors
 import numpy as np
 from numpy.typing import NDArray
 
-from erkle._kernels.dense import DenseState
-from erkle._kernels.loop import NOT_FINITE, learn, learn_with_own_parts
-from erkle._kernels.low_rank import LowRankState
-from erkle._kernels.parts import cannot_compile, is_stamped
+from erkle._compiled.dense import DenseState
+from erkle._compiled.loop import NOT_FINITE, learn, learn_with_own_parts
+from erkle._compiled.low_rank import LowRankState
+from erkle._compiled.overloads import cannot_compile, is_stamped
 from erkle.losses import Loss
 from erkle.steps import Step
 

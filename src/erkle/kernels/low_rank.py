@@ -6,7 +6,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from erkle._kernels import low_rank as compiled
+from erkle._compiled import low_rank as compiled
 from erkle.kernels import lapack
 from erkle.kernels.looping import Rule, Stretch, go_on
 from erkle.matrices import is_plain

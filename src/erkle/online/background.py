@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from erkle.kernels.looping import Stretch
-from erkle.online.consolidation import BETWEEN, Consolidation
+from erkle.online.models.refitting import BETWEEN, Consolidation
 
 __all__ = ["Background"]
 

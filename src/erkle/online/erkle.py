@@ -23,16 +23,16 @@ from erkle.kernels.looping import Rule, Stretch
 from erkle.kernels.low_rank import LowRank
 from erkle.losses import GNMDS, Loss
 from erkle.online import saving
-from erkle.online.alone import Alone
 from erkle.online.background import Background
-from erkle.online.consolidation import Consolidation
-from erkle.online.field import Candidate
-from erkle.online.judging import Reliability
-from erkle.online.models import Model, model_for, most_kept
+from erkle.online.forecast import Forecast, forecast
+from erkle.online.models.base import Model, model_for, most_kept
+from erkle.online.models.refitting import Consolidation
+from erkle.online.models.single import Alone
 from erkle.online.record import Curve, Record
 from erkle.online.replay import Replay, generator
+from erkle.online.selection.candidates import Candidate
+from erkle.online.selection.evidence import Reliability
 from erkle.online.settings import Settings, check_settings
-from erkle.online.stopping import Forecast, forecast
 from erkle.parameters import whole
 from erkle.steps import PassiveAggressive, Step
 

@@ -5,8 +5,8 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from erkle.online.field import Entry, Field
-from erkle.online.judging import Judge
+from erkle.online.selection.candidates import Entry, Field
+from erkle.online.selection.evidence import Judge
 from erkle.parameters import whole
 
 __all__ = ["Packed", "pack_field", "prefixed", "under", "unpack_field"]

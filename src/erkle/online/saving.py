@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from erkle.files import FileError, load_npz, npz_to_bytes, save_npz
 from erkle.kernels.low_rank import LowRank
 from erkle.losses import LOSSES, Loss, check_loss
-from erkle.online.consolidation import Consolidation
-from erkle.online.models import MODELS, Model
+from erkle.online.models.base import MODELS, Model
+from erkle.online.models.refitting import Consolidation
 from erkle.online.packing import prefixed, under
 from erkle.online.record import Record
 from erkle.online.replay import Replay, generator

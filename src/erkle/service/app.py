@@ -9,21 +9,27 @@ from anyio.to_thread import run_sync
 from fastapi import FastAPI
 from starlette.middleware.gzip import GZipMiddleware
 
-from erkle.service import documentation, errors, routes
-from erkle.service.addressing import Addressing
-from erkle.service.bodies import BodyLimit
+from erkle.service.accounts import routes as accounts
 from erkle.service.configuration import Configuration
-from erkle.service.ending import Ending
-from erkle.service.headers import Headers
-from erkle.service.limits import Limits
-from erkle.service.logs import log_as_json
-from erkle.service.metrics import Exposition
-from erkle.service.observing import Observing
-from erkle.service.origins import Origins
-from erkle.service.routes.pages import STATIC, Files
+from erkle.service.dashboard import routes as dashboard
+from erkle.service.exchange import routes as exchange
+from erkle.service.participation import routes as participation
+from erkle.service.studies import media_routes as media
+from erkle.service.studies import routes as studies
+from erkle.service.web import errors, openapi, operations, pages
+from erkle.service.web.limits import Limits
+from erkle.service.web.logs import log_as_json
+from erkle.service.web.metrics import Exposition
+from erkle.service.web.middleware.addressing import Addressing
+from erkle.service.web.middleware.bodies import BodyLimit
+from erkle.service.web.middleware.cors import Origins
+from erkle.service.web.middleware.headers import Headers
+from erkle.service.web.middleware.observing import Observing
+from erkle.service.web.pages import STATIC, Files
+from erkle.service.web.shutdown import Ending
 from erkle.store import Store
 
-__all__ = ["SERVER", "create_app", "from_environment"]
+__all__ = ["SERVER", "TOPICS", "create_app", "from_environment"]
 
 SERVER: dict[str, Any] = {
     # Whom to believe about addresses, and what to log, is decided here and not by the server.
@@ -37,12 +43,14 @@ SERVER: dict[str, Any] = {
 """Options of ``uvicorn.run`` that go with the application."""
 
 _HASHING_AT_ONCE = 2
+# Routes are tried in this order: those of participants first, for they are asked for most.
+TOPICS = (participation, accounts, exchange, dashboard, media, operations, pages, studies)
 
 
 def create_app(configuration: Configuration) -> FastAPI:
     """The application of a configuration; it opens the database when it is started."""
     app = FastAPI(
-        **documentation.ABOUT,
+        **openapi.ABOUT,
         lifespan=_lifespan,
         redirect_slashes=False,
         # It would tell others what our logs do not.
@@ -51,10 +59,10 @@ def create_app(configuration: Configuration) -> FastAPI:
     app.state.configuration = configuration
     app.state.limits = Limits(configuration)
     errors.install(app)
-    for router in routes.routers():
-        app.include_router(router)
+    for topic in TOPICS:
+        app.include_router(topic.router)
     app.mount("/static", GZipMiddleware(Files(directory=STATIC), minimum_size=2000))
-    documentation.install(app)
+    openapi.install(app)
     _guard(app, configuration)
     return app
 
@@ -85,7 +93,7 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     try:
         # Not at the top: these load the compiled learners.
         from erkle.service.learning import Engine
-        from erkle.service.taking import Reception
+        from erkle.service.participation.participation import Reception
 
         engine = app.state.engine = await run_sync(Engine, store)
         try:

@@ -11,8 +11,8 @@ import numpy as np
 
 from erkle.client import Client, Refused, Turn, Unreachable
 from erkle.datasets import load_cities
-from erkle.service.passwords import hashed
-from erkle.service.spec import StudySettings
+from erkle.service.accounts.passwords import hashed
+from erkle.service.studies.spec import StudySettings
 from erkle.store import Purpose, State, Store
 
 __all__ = ["Crowd", "Prepared", "prepare"]

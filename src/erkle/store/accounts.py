@@ -8,7 +8,7 @@ from sqlalchemy import Connection, RowMapping, Select, bindparam, delete, func, 
 
 from erkle.store import schema
 from erkle.store.errors import NotAllowed, Unknown
-from erkle.store.outside import bounded_text, is_id, strict_text
+from erkle.store.sanitising import bounded_text, is_id, strict_text
 
 __all__ = ["Account", "create", "get", "listed", "named", "remove", "set_password"]
 

@@ -12,9 +12,9 @@ from sqlalchemy import Connection, RowMapping, bindparam, func, insert, select
 from erkle.store import refusals, schema, studies
 from erkle.store.damaged import number
 from erkle.store.numbering import NUMBERED, last_number
-from erkle.store.outside import bounded_json, bounded_text, is_id
 from erkle.store.participants import Standing, standing_of
 from erkle.store.refusals import Reason, Refused
+from erkle.store.sanitising import bounded_json, bounded_text, is_id
 from erkle.store.studies import State
 
 __all__ = ["Acknowledged", "Sent", "Skipped", "answer", "has_answers", "last", "skip"]

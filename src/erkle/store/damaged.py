@@ -9,7 +9,7 @@ import math
 from enum import StrEnum
 from typing import Any, TypeVar
 
-from erkle.store.outside import Json, bounded_text, cleaned
+from erkle.store.sanitising import Json, bounded_text, cleaned
 
 __all__ = ["data", "json_object", "member", "moment", "number", "roster", "text"]
 

@@ -18,8 +18,8 @@ from sqlalchemy.exc import ArgumentError, DBAPIError
 from erkle.files import write_atomically
 from erkle.store.damaged import json_object
 from erkle.store.errors import StoreError, Unavailable
+from erkle.store.group_commit import Sharing
 from erkle.store.migrating import is_current, migrate
-from erkle.store.sharing import Sharing
 
 __all__ = ["Database"]
 

@@ -7,7 +7,7 @@ from sqlalchemy import Connection, delete, insert, select, update
 
 from erkle.store import schema, studies
 from erkle.store.errors import NotAllowed
-from erkle.store.outside import Json
+from erkle.store.sanitising import Json
 from erkle.store.studies import Object, Study
 
 __all__ = ["Revision", "edit", "replace_objects", "revise"]

@@ -13,9 +13,9 @@ from sqlalchemy import Connection, func, insert, select
 from erkle import triplets
 from erkle.store import answering, schema, studies
 from erkle.store.errors import NotAllowed, StoreError
-from erkle.store.outside import Json, bounded_json, bounded_text, strict_text
 from erkle.store.participants import Standing, bounded_identity
 from erkle.store.questions import ASKED, Kind
+from erkle.store.sanitising import Json, bounded_json, bounded_text, strict_text
 from erkle.store.studies import State
 
 __all__ = ["Imported", "append", "ask", "checked", "import_answers"]

@@ -10,7 +10,7 @@ from sqlalchemy import ColumnElement, Connection, case, insert, or_, select, upd
 from erkle.store import schema, studies
 from erkle.store.clock import seconds
 from erkle.store.errors import StoreError
-from erkle.store.outside import strict_text
+from erkle.store.sanitising import strict_text
 
 __all__ = ["acquire", "is_current", "release", "renew"]
 

@@ -10,8 +10,8 @@ from sqlalchemy import Connection, bindparam, select
 
 from erkle.store import participants, schema, sizes
 from erkle.store.damaged import text
-from erkle.store.outside import is_id
 from erkle.store.questions import Issued, Kind, can_be_asked, is_whole, kind_of
+from erkle.store.sanitising import is_id
 
 __all__ = ["Entry", "ledger"]
 

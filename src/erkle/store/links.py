@@ -9,7 +9,7 @@ from erkle.store import accounts, schema
 from erkle.store.accounts import Account
 from erkle.store.clock import seconds
 from erkle.store.errors import NotAllowed, StoreError
-from erkle.store.outside import bounded_text, is_id
+from erkle.store.sanitising import bounded_text, is_id
 from erkle.store.tokens import digest, new_token
 
 __all__ = ["Link", "Purpose", "create", "use", "use_for_account"]

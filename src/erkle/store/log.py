@@ -14,8 +14,8 @@ from sqlalchemy import Connection, Select, func, or_, select
 from erkle.store import schema, studies
 from erkle.store.damaged import moment, number, text
 from erkle.store.numbering import NUMBERED
-from erkle.store.outside import Json
 from erkle.store.questions import Kind, are_objects, kind_of
+from erkle.store.sanitising import Json
 
 __all__ = ["Answer", "Counts", "Skip", "counts", "page", "skips", "strategies"]
 

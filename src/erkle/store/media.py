@@ -8,7 +8,7 @@ from sqlalchemy import Connection, delete, insert, select
 from erkle.store import schema, studies
 from erkle.store.damaged import text
 from erkle.store.errors import StoreError, Unknown
-from erkle.store.outside import bounded_text, strict_text
+from erkle.store.sanitising import bounded_text, strict_text
 
 __all__ = ["Medium", "add", "get", "listed"]
 

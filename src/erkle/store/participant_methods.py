@@ -3,8 +3,8 @@
 from erkle.store import ledger, participants
 from erkle.store.ledger import Entry
 from erkle.store.opened import Opened
-from erkle.store.outside import Json
 from erkle.store.participants import Participant, Standing
+from erkle.store.sanitising import Json
 
 __all__ = ["ParticipantMethods"]
 

@@ -14,7 +14,7 @@ from sqlalchemy import Connection, RowMapping, Select, bindparam, func, insert, 
 from erkle.store import schema, sizes, studies
 from erkle.store.damaged import member, moment, roster, text
 from erkle.store.errors import Full, NotAllowed, StoreError, Unknown
-from erkle.store.outside import Json, bounded_json, bounded_text, is_id
+from erkle.store.sanitising import Json, bounded_json, bounded_text, is_id
 
 __all__ = ["Participant", "Standing", "exclude", "finish", "flag", "get", "join", "listed"]
 

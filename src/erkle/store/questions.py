@@ -12,8 +12,8 @@ from erkle.store import participants, schema, sizes, studies
 from erkle.store.clock import seconds
 from erkle.store.damaged import text
 from erkle.store.errors import NotAllowed, StoreError
-from erkle.store.outside import bounded_text, is_id
 from erkle.store.participants import Standing
+from erkle.store.sanitising import bounded_text, is_id
 from erkle.store.studies import State
 
 __all__ = ["ASKED", "Issued", "Kind", "Query", "are_objects", "can_be_asked", "is_whole", "issue"]

@@ -12,7 +12,7 @@ from sqlalchemy import Connection, insert, select
 
 from erkle.store import schema, studies
 from erkle.store.damaged import moment, text
-from erkle.store.outside import Json, bounded_json, bounded_text, is_id
+from erkle.store.sanitising import Json, bounded_json, bounded_text, is_id
 
 __all__ = ["Reason", "Refusal", "Refused", "listed", "record"]
 

@@ -12,9 +12,9 @@ from erkle.store.errors import StoreError
 from erkle.store.importing import Imported
 from erkle.store.log import Skip
 from erkle.store.media import Medium
-from erkle.store.outside import Json, bounded_json, bounded_text
 from erkle.store.participants import Standing, bounded_identity
 from erkle.store.questions import Kind
+from erkle.store.sanitising import Json, bounded_json, bounded_text
 from erkle.store.studies import Object, State, Study
 
 __all__ = ["Person", "Whole", "import_study"]

@@ -10,7 +10,7 @@ from sqlalchemy import Connection, delete, insert, select
 from erkle.store import accounts, schema
 from erkle.store.accounts import Account
 from erkle.store.clock import seconds
-from erkle.store.outside import is_id
+from erkle.store.sanitising import is_id
 from erkle.store.tokens import digest, new_token
 
 __all__ = ["Session", "close", "get", "start"]

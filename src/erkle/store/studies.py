@@ -15,7 +15,7 @@ from erkle.parameters import whole
 from erkle.store import accounts, schema, sizes
 from erkle.store.damaged import member, moment, roster, text
 from erkle.store.errors import NotAllowed, StoreError, Unknown
-from erkle.store.outside import Json, bounded_text, is_id, strict_json, strict_text
+from erkle.store.sanitising import Json, bounded_text, is_id, strict_json, strict_text
 
 __all__ = ["TRANSITIONS", "Object", "State", "Study", "change_state", "create", "get", "listed", "locked", "objects"]
 

@@ -9,8 +9,8 @@ from erkle.store.editing import Revision
 from erkle.store.importing import Imported
 from erkle.store.media import Medium
 from erkle.store.opened import Opened
-from erkle.store.outside import Json
 from erkle.store.restoring import Whole
+from erkle.store.sanitising import Json
 from erkle.store.studies import Object, State, Study
 
 __all__ = ["StudyMethods"]

@@ -9,10 +9,10 @@ from erkle.store import answering, ledger, participants, questions, studies
 from erkle.store.answering import Acknowledged, Sent, Skipped
 from erkle.store.clock import Clock
 from erkle.store.ledger import Entry
-from erkle.store.outside import Json
 from erkle.store.participants import Participant, Standing
 from erkle.store.questions import Issued, Query
 from erkle.store.refusals import Refused
+from erkle.store.sanitising import Json
 from erkle.store.studies import Object, Study
 
 __all__ = ["HOUR", "Transaction"]

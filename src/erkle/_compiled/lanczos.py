@@ -1,0 +1,103 @@
+"""The one eigenpair a projection needs, by Lanczos on a maintained inverse.
+
+Let P = (K + sigma I)^-1 be known, u = P w, and let the kernel lose rank one: K' = K - a w w'. Then
+P' = (K' + sigma I)^-1 = P + c u u' with c = a / (1 - a w'u), and the eigenvector of the smallest eigenvalue of K'
+lies in the Krylov space of P started at u, which is the first basis vector q_1. In that basis P' is the tridiagonal
+matrix of P with c |u|^2 added to its first entry. So the operator stays the well-conditioned P however
+close K' + sigma I is to singular, and the wanted Ritz value is extreme: the largest one, or the only negative one
+where 1 - a w'u < 0, that is where K' has an eigenvalue below -sigma.
+"""
+
+import math
+from typing import Any, NamedTuple
+
+from erkle._compiled.compiling import compiled
+from erkle._compiled.symmetric import axpy, dot, multiply
+
+__all__ = ["Krylov", "extreme_pair", "largest_eigenvalue"]
+
+Array = Any
+
+
+class Krylov(NamedTuple):
+    """Room for a Krylov basis: rows of Q, the tridiagonal matrix (alpha, beta), and a Ritz vector in that basis."""
+
+    Q: Array
+    alpha: Array
+    beta: Array
+    pivots: Array
+    ritz: Array
+
+
+@compiled
+def extreme_pair(
+    P: Array, pending: Array, weight: float, shift: float, negative: bool, tol: float, krylov: Krylov
+) -> tuple[int, float, float]:
+    """Size of the basis, Ritz value and residual; size 0 if the basis is full before the residual is small.
+
+    The operator is P + weight * pending pending', plus shift on the first diagonal entry of its tridiagonal form.
+    ``krylov.Q[0]`` holds the normalised start; afterwards ``Q[size]`` holds the residual direction, not normalised.
+    """
+    Q, alpha, beta, pivots, ritz = krylov
+    sign = -1.0 if negative else 1.0
+    mu = 0.0
+    for k in range(Q.shape[0] - 1):
+        z = Q[k + 1]
+        multiply(P, Q[k], z)
+        axpy(weight * dot(pending, Q[k]), pending, z)
+        alpha[k] = dot(Q[k], z)
+        for i in range(k, -1, -1):
+            axpy(-dot(Q[i], z), Q[i], z)
+        beta[k] = math.sqrt(dot(z, z))
+        if k == 0:
+            mu = sign * (alpha[0] + shift)
+            ritz[0] = 1.0
+        else:
+            above = _upper_bound(mu, sign * alpha[k], beta[k - 1])
+            mu = largest_eigenvalue(alpha, beta, k + 1, sign, shift, above, pivots)
+            _eigenvector(beta, k + 1, sign, pivots, ritz)
+        residual = beta[k] * abs(ritz[k])
+        if residual <= tol * abs(mu):
+            return k + 1, sign * mu, residual
+        z *= 1.0 / beta[k]
+    return 0, 0.0, 0.0
+
+
+@compiled
+def _upper_bound(mu: float, a: float, b: float) -> float:
+    """No eigenvalue exceeds this once row (b, a) borders a matrix whose largest eigenvalue is mu."""
+    half = 0.5 * (mu - a)
+    return (a + half + math.sqrt(half * half + b * b)) * (1.0 + 1e-14)
+
+
+@compiled
+def largest_eigenvalue(
+    alpha: Array, beta: Array, size: int, sign: float, shift: float, above: float, pivots: Array
+) -> float:
+    """Largest eigenvalue of sign * (tridiagonal + shift e_1 e_1'), by Newton from above, where it is monotone."""
+    mu = above
+    for _ in range(100):
+        pivot, slope, total = 1.0, 0.0, 0.0
+        for i in range(size - 1, -1, -1):
+            coupling = beta[i] * beta[i] / pivot if i < size - 1 else 0.0
+            slope = -1.0 + coupling / pivot * slope
+            pivot = sign * (alpha[i] + (shift if i == 0 else 0.0)) - mu - coupling
+            pivots[i] = pivot
+            total += slope / pivot
+        lower = mu - 1.0 / total
+        # The negation also stops at NaN, which a zero pivot makes: then mu is the eigenvalue to the last bit.
+        if not lower < mu or mu - lower <= 1e-15 * abs(mu):
+            break
+        mu = lower
+    return mu
+
+
+@compiled
+def _eigenvector(beta: Array, size: int, sign: float, pivots: Array, vector: Array) -> None:
+    """From the last entry upwards, the direction in which it grows and errors do not."""
+    vector[size - 1] = 1.0
+    total = 1.0
+    for i in range(size - 2, -1, -1):
+        vector[i] = -sign * pivots[i + 1] * vector[i + 1] / beta[i]
+        total += vector[i] * vector[i]
+    vector[:size] /= math.sqrt(total)

@@ -1,0 +1,106 @@
+"""Sums of a loss over all answers, and their gradients, in one pass without Python.
+
+The gradient by the kernel is a weighted graph Laplacian: an answer (a, b, c) adds its slope by ``d_near`` to the
+weight of the edge ab and its slope by ``d_far`` to that of ac, and no answer touches anything else. An offset is
+added to each ``d_near``; it is zero except where a hinge is minimised by multipliers.
+"""
+
+from typing import Any
+
+from erkle._compiled.compiling import compiled, compiled_in_memory
+from erkle._compiled.overloads import slopes, value
+from erkle.losses import Loss
+
+__all__ = [
+    "sum_by_kernel",
+    "sum_by_kernel_with_own_loss",
+    "sum_by_map",
+    "sum_by_map_with_own_loss",
+    "sum_by_shifted_map",
+]
+
+Array = Any
+
+
+def _sum_by_kernel(loss: Loss, T: Array, offsets: Array, K: Array, G: Array) -> float:
+    """The sum at the kernel K; its gradient, near uu' + far vv' summed, goes to G."""
+    G[:] = 0.0
+    total = 0.0
+    for i in range(T.shape[0]):
+        a, b, c = T[i, 0], T[i, 1], T[i, 2]
+        # Rounding can leave a squared distance a hair below zero, where some losses are not defined.
+        d_near = max(0.0, K[a, a] + K[b, b] - 2.0 * K[a, b]) + offsets[i]
+        d_far = max(0.0, K[a, a] + K[c, c] - 2.0 * K[a, c])
+        total += value(loss, d_near, d_far)
+        near, far = slopes(loss, d_near, d_far)
+        G[a, b] -= near
+        G[a, c] -= far
+    _make_laplacian(G)
+    return total
+
+
+@compiled
+def _make_laplacian(G: Array) -> None:
+    """Both halves of the minus weights added up, and the diagonal that makes every row sum to zero."""
+    n = G.shape[0]
+    for i in range(n):
+        for j in range(i):
+            both = G[i, j] + G[j, i]
+            G[i, j] = both
+            G[j, i] = both
+            G[i, i] -= both
+            G[j, j] -= both
+
+
+def _sum_by_map(loss: Loss, T: Array, offsets: Array, X: Array, G: Array) -> float:
+    """The sum at the coordinates X; its gradient goes to G."""
+    G[:] = 0.0
+    total = 0.0
+    for i in range(T.shape[0]):
+        a, b, c = T[i, 0], T[i, 1], T[i, 2]
+        d_near = d_far = 0.0
+        for k in range(X.shape[1]):
+            d_near += (X[a, k] - X[b, k]) ** 2
+            d_far += (X[a, k] - X[c, k]) ** 2
+        d_near += offsets[i]
+        total += value(loss, d_near, d_far)
+        near, far = slopes(loss, d_near, d_far)
+        # Answers that are satisfied for good are many, and need no second look.
+        if near == 0.0 and far == 0.0:
+            continue
+        for k in range(X.shape[1]):
+            to_near = 2.0 * near * (X[a, k] - X[b, k])
+            to_far = 2.0 * far * (X[a, k] - X[c, k])
+            G[a, k] += to_near + to_far
+            G[b, k] -= to_near
+            G[c, k] -= to_far
+    return total
+
+
+@compiled
+def sum_by_shifted_map(loss: Loss, T: Array, X: Array, G: Array) -> float:
+    """The sum at coordinates X whose last column is not one, but added to every distance from the object."""
+    G[:] = 0.0
+    total, last = 0.0, X.shape[1] - 1
+    for i in range(T.shape[0]):
+        a, b, c = T[i, 0], T[i, 1], T[i, 2]
+        d_near, d_far = X[b, last], X[c, last]
+        for k in range(last):
+            d_near += (X[a, k] - X[b, k]) ** 2
+            d_far += (X[a, k] - X[c, k]) ** 2
+        total += value(loss, d_near, d_far)
+        near, far = slopes(loss, d_near, d_far)
+        G[b, last] += near
+        G[c, last] += far
+        for k in range(last):
+            to_near = 2.0 * near * (X[a, k] - X[b, k])
+            to_far = 2.0 * far * (X[a, k] - X[c, k])
+            G[a, k] += to_near + to_far
+            G[b, k] -= to_near
+            G[c, k] -= to_far
+    return total
+
+
+sum_by_kernel, sum_by_map = compiled(_sum_by_kernel), compiled(_sum_by_map)
+sum_by_kernel_with_own_loss = compiled_in_memory(_sum_by_kernel)
+sum_by_map_with_own_loss = compiled_in_memory(_sum_by_map)

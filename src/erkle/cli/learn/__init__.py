@@ -1,0 +1,1 @@
+"""What `erkle learn` does."""

@@ -1,0 +1,122 @@
+"""What a learner has found out beside its kernel: which setting is best, how sure one may be, what answers contradict,
+what more answers would bring.
+
+A finding is a sentence for people and numbers for files; `erkle learn` and `erkle info` say the same.
+"""
+
+import math
+from collections.abc import Sequence
+
+from erkle.cli.screen import counted, per_cent
+from erkle.conflicts import Conflicts
+from erkle.online import ERKLE
+from erkle.online.forecast import Forecast, forecast
+from erkle.online.record import Curve
+from erkle.online.selection.candidates import Candidate
+from erkle.online.selection.evidence import Reliability
+
+__all__ = [
+    "calibration",
+    "choice",
+    "disputed",
+    "findings",
+    "in_conflict",
+    "is_choice",
+    "outlook",
+    "selection_table",
+    "setting",
+]
+
+_COUNTS = ("n_questions", "n_repeated", "n_contradicted", "n_unsatisfiable", "floor")
+# With fewer answers the curve tells nothing, and a tenth less error is what a person would notice.
+_FEWEST, _LESS = 200, 0.9
+
+
+def setting(candidate: Candidate) -> str:
+    """A setting as people write it; a shift of 0 is none.
+
+    >>> setting(Candidate({"rank": 25, "ridge": 4.0, "shift": 0.0}, 0.7, 0.5, 0.2, "leads"))
+    'rank 25, ridge 4'
+    """
+    fields = candidate.setting.items()
+    return ", ".join(f"{name} {value:g}" for name, value in fields if value or name != "shift")
+
+
+def is_choice(selection: Sequence[Candidate]) -> bool:
+    """Whether there was anything to choose from."""
+    return len(selection) > 1
+
+
+def choice(selection: Sequence[Candidate]) -> str:
+    """Which candidate leads, and why.
+
+    >>> choice([Candidate({"rank": 2}, 1.0, 0.5, 0.2, "leads"), Candidate({"rank": 3}, 0.0, 0.6, 0.25, "runs")])
+    'rank 2: of 2 settings it had the least loss on recent answers, each predicted before it was learned
+    (20.0 % wrong); its weight is 1.00'
+    """
+    leader = _leader(selection)
+    tried = counted(len(selection), "setting")
+    if math.isnan(leader.error):
+        return f"{setting(leader)}, the first of {tried}: there are too few answers to compare them"
+    return (
+        f"{setting(leader)}: of {tried} it had the least loss on recent answers, each predicted before it was learned "
+        f"({per_cent(leader.error)} wrong); its weight is {leader.weight:.2f}"
+    )
+
+
+def findings(learner: ERKLE, conflicts: Conflicts | None) -> dict[str, object]:
+    """All in numbers, as JSON can hold them; None for what a learner does not know."""
+    chosen = _leader(learner.selection_)._asdict() if is_choice(learner.selection_) else None
+    ahead = outlook(learner.curve_, learner.n_triplets_seen_)
+    counts = conflicts and {name: getattr(conflicts, name) for name in _COUNTS}
+    return {
+        "chosen": chosen and {name: None if value != value else value for name, value in chosen.items()},
+        "temperature": learner.temperature_,
+        "calibration_error": learner.reliability_.calibration_error,
+        "conflicts": counts,
+        "forecast": ahead and {name: None if value == math.inf else value for name, value in ahead._asdict().items()},
+    }
+
+
+def _leader(selection: Sequence[Candidate]) -> Candidate:
+    return next(candidate for candidate in selection if candidate.status == "leads")
+
+
+def selection_table(selection: Sequence[Candidate]) -> tuple[list[str], list[list[object]]]:
+    """Header and rows of selection.csv; what is not known is an empty cell."""
+    names = list(selection[0].setting)
+    rows: list[list[object]] = []
+    for candidate in selection:
+        judged = (candidate.loss, candidate.error)
+        known = ["" if math.isnan(value) else value for value in judged]
+        rows.append([*(candidate.setting[name] for name in names), candidate.weight, *known, candidate.status])
+    return [*names, "weight", "loss", "prequential_error", "status"], rows
+
+
+def calibration(reliability: Reliability) -> str:
+    """How far confidence and success lie apart.
+
+    >>> import numpy as np
+    >>> calibration(Reliability(np.array([10]), np.array([0.9]), np.array([0.8])))
+    'on average 10.0 % off'
+    """
+    error = reliability.calibration_error
+    return "nothing predicted yet" if math.isnan(error) else f"on average {per_cent(error)} off"
+
+
+def outlook(curve: Curve, n_learned: int) -> Forecast | None:
+    """What a tenth less error would take; None with too few answers to tell."""
+    if curve.n_answers.sum() < _FEWEST:
+        return None
+    return forecast(curve, _LESS * forecast(curve, 0.5, n_learned).error, n_learned)
+
+
+def in_conflict(found: Conflicts) -> str:
+    """The least error that contradictions leave to any kernel, in a sentence."""
+    return found._replace(questions=found.questions[:0], workers=None).summary()
+
+
+def disputed(found: Conflicts, names: Sequence[str] | None) -> str:
+    """The questions that divide people most, one a line."""
+    lines = found._replace(workers=None).summary(names).splitlines()[2:]
+    return "\n".join(line.strip() for line in lines) or "none"

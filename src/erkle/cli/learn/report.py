@@ -1,0 +1,150 @@
+"""What a run leaves behind: kernel, coordinates, pictures, tables and a summary, each written atomically."""
+
+import csv
+import io
+import json
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from erkle import __version__, metrics
+from erkle.cli.learn.curve import WINDOW, ErrorCurve
+from erkle.cli.learn.findings import calibration, choice, findings, in_conflict, is_choice, outlook, selection_table
+from erkle.cli.learn.participants import Judgement
+from erkle.cli.learn.settings import Settings
+from erkle.cli.screen import console, counted, per_cent
+from erkle.conflicts import Conflicts
+from erkle.files import write_text
+from erkle.online import ERKLE
+from erkle.pictures import errors_figure, map_figure, reliability_figure, save
+
+__all__ = ["Report", "write_report"]
+
+# The last two are not written by every run.
+_FILES = (
+    "kernel.npz",
+    "embedding.csv",
+    "map.png",
+    "errors.csv",
+    "errors.png",
+    "reliability.png",
+    "summary.json",
+    "selection.csv",
+    "workers.csv",
+)
+
+
+class Report(NamedTuple):
+    """All that the files are made of."""
+
+    learner: ERKLE
+    names: list[str]
+    curve: ErrorCurve
+    settings: Settings
+    source: str
+    n_answers: int
+    n_test: int
+    conflicts: Conflicts | None
+    workers: Judgement | None
+
+
+def write_report(report: Report) -> None:
+    """Write every file, and say in a few lines what came of it."""
+    learner, out = report.learner, report.settings.out
+    learner.save(out / "kernel.npz", labels=report.names)
+    X = learner.embedding(max(2, report.settings.dimensions))
+    _write_coordinates(report, X[:, : report.settings.dimensions])
+    save(map_figure(X[:, :2], report.names), out / "map.png")
+    _write_errors(report)
+    save(
+        reliability_figure(*learner.reliability_, title="How sure it was, and how often right"), out / "reliability.png"
+    )
+    for name in _FILES[-2:]:
+        # That of an earlier run must not stay behind.
+        (out / name).unlink(missing_ok=True)
+    if is_choice(learner.selection_):
+        write_text(out / "selection.csv", _table(*selection_table(learner.selection_)))
+    if report.workers:
+        write_text(out / "workers.csv", _table(*report.workers.table()))
+    write_text(out / "summary.json", json.dumps(_summary(report), indent=2) + "\n")
+    _tell(report)
+
+
+def _write_coordinates(report: Report, X: NDArray[np.float64]) -> None:
+    axes = ["x", "y"] if X.shape[1] == 2 else [f"x{i + 1}" for i in range(X.shape[1])]
+    rows = zip(report.names, *X.T.tolist(), strict=True)
+    write_text(report.settings.out / "embedding.csv", _table(["object", *axes], rows))
+
+
+def _write_errors(report: Report) -> None:
+    points, out = report.curve.points, report.settings.out
+    header = ["answers", "prequential_error", f"error_of_last_{WINDOW}", "test_error"]
+    rows = ([int(n), *("" if error != error else error for error in errors)] for n, *errors in points.tolist())
+    write_text(out / "errors.csv", _table(header, rows))
+    curves = {"all so far": points[:, 1], f"last {WINDOW:,}": points[:, 2], "test": points[:, 3]}
+    shown = {name: curve for name, curve in curves.items() if name != "test" or report.n_test}
+    save(errors_figure(points[:, 0], shown, "Share of answers predicted wrongly"), out / "errors.png")
+
+
+def _table(header: Sequence[str], rows: Iterable[Iterable[object]]) -> str:
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(header)
+    writer.writerows(rows)
+    return text.getvalue()
+
+
+def _summary(report: Report) -> dict[str, object]:
+    learner, curve = report.learner, report.curve
+    test_error = curve.points[-1, 3] if report.n_test and len(curve.points) else None
+    return {
+        "erkle": __version__,
+        "answers_from": report.source,
+        "n_objects": learner.n_objects_,
+        "n_answers": report.n_answers,
+        "n_learned": learner.n_triplets_seen_,
+        "n_test": report.n_test,
+        "settings": report.settings.that_matter(),
+        "prequential_error": curve.prequential,
+        f"error_of_last_{WINDOW}": curve.last,
+        "test_error": test_error,
+        **findings(learner, report.conflicts),
+        **_moves(learner),
+        "kernel_rank": _rank(learner),
+    }
+
+
+def _moves(learner: ERKLE) -> dict[str, int]:
+    """Counts of a kernel that is the only one from beginning to end."""
+    if learner.kernel is not None and not learner.kernel.is_told:
+        return {}
+    return {name: getattr(learner, f"{name}_") for name in ("n_active", "n_eigenpairs", "n_projections")}
+
+
+def _rank(learner: ERKLE) -> int:
+    if learner.kernel is None:
+        return metrics.rank(learner.kernel_)
+    # The columns are those of a principal axis each; the kernel of all pairs might not fit into memory.
+    spreads = np.linalg.norm(learner.embedding_, axis=0)
+    return int(np.count_nonzero(spreads > 1e-6 * max(spreads, default=0.0)))
+
+
+def _tell(report: Report) -> None:
+    learner, curve, out = report.learner, report.curve, report.settings.out
+    console.print(f"Learned {counted(curve.n_answers, 'answer')} about {learner.n_objects_:,} objects.")
+    recent = f"the last {min(WINDOW, curve.n_answers):,}: {per_cent(curve.last)}"
+    console.print(f"Predicted wrongly before learning: {per_cent(curve.prequential)} ({recent})")
+    if report.n_test:
+        console.print(f"Wrong on {counted(report.n_test, 'test answer')}: {per_cent(curve.points[-1, 3])}")
+    if is_choice(learner.selection_):
+        console.print(f"Chosen: {choice(learner.selection_)}.")
+    console.print(f"Confidence of its predictions: {calibration(learner.reliability_)}.")
+    if ahead := outlook(learner.curve_, learner.n_triplets_seen_):
+        console.print(str(ahead))
+    if report.conflicts:
+        console.print(in_conflict(report.conflicts))
+    for standard in report.workers or ():
+        console.print(standard.summary(), style="yellow" if standard.flagged.any() else "")
+    console.print(f"Written to {out}: {' '.join(name for name in _FILES if (out / name).exists())}")

@@ -1,0 +1,1 @@
+"""What an `ERKLE` can consist of: one kernel, kernels in a race, or fits of all answers."""

@@ -1,0 +1,1 @@
+"""What is tried next, and how it is judged."""

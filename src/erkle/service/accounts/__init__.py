@@ -1,0 +1,1 @@
+"""Researchers: how they sign in, and who may."""

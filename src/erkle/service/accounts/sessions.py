@@ -1,0 +1,94 @@
+"""Who is signed in: a secret in a cookie that no script can read and no foreign page sends along.
+
+A session begins with a new secret each time somebody signs in, and the one before ends: nobody can prepare one for
+somebody else.
+"""
+
+from fastapi import Request, Response
+from pydantic import BaseModel
+
+from erkle.service.configuration import Configuration
+from erkle.service.web.middleware.addressing import is_https
+from erkle.store import Account, Purpose, Session, Store
+from erkle.store.sanitising import is_id
+
+__all__ = ["COOKIE", "AccountOut", "Me", "account_out", "begin", "end", "found", "me", "setup_link"]
+
+COOKIE = "erkle_session"
+_LINK_HOURS = 24
+
+
+class AccountOut(BaseModel):
+    """An account, without its password."""
+
+    id: str
+    name: str
+    admin: bool
+
+
+class Me(BaseModel):
+    """Who is signed in, and the token that changes need in the header ``X-CSRF-Token``."""
+
+    account: AccountOut
+    csrf: str
+
+
+def account_out(account: Account) -> AccountOut:
+    """An account as it is told."""
+    return AccountOut(id=account.id, name=account.name, admin=account.admin)
+
+
+def me(session: Session) -> Me:
+    """What a page needs to know of a session."""
+    return Me(account=account_out(session.account), csrf=session.csrf)
+
+
+def found(store: Store, token: str | None) -> Session | None:
+    """The session of a cookie, if it is one and has not ended."""
+    return store.session(token) if token is not None and is_id(token) else None
+
+
+def begin(account: Account, store: Store, request: Request, response: Response) -> Me:
+    """Sign somebody in: end the session that the browser had, and give it a new one."""
+    configuration: Configuration = request.app.state.configuration
+    _close(store, request)
+    lifetime = configuration.session_hours * 3600
+    session = store.open_session(account.id, lifetime)
+    _set(response, request, session.token, int(lifetime))
+    return me(session)
+
+
+def end(store: Store, request: Request, response: Response) -> None:
+    """Sign somebody out, here and in the browser."""
+    _close(store, request)
+    _set(response, request, "", 0)
+
+
+def setup_link(store: Store, base_url: str) -> str | None:
+    """The link by which the first account is made; None where there is an account.
+
+    Parameters
+    ----------
+    store : Store
+        The store of the service.
+    base_url : str
+        Where the service is reached, such as ``http://127.0.0.1:8000``.
+    """
+    if store.accounts():
+        return None
+    token = store.create_link(Purpose.SETUP, lifetime=_LINK_HOURS * 3600)
+    return f"{base_url.rstrip('/')}/setup#{token}"
+
+
+def _close(store: Store, request: Request) -> None:
+    token = request.cookies.get(COOKIE)
+    if token is not None and is_id(token):
+        store.close_session(token)
+
+
+def _set(response: Response, request: Request, token: str, lifetime: int) -> None:
+    configuration: Configuration = request.app.state.configuration
+    secure = configuration.secure_cookies
+    if secure is None:
+        secure = is_https(request.scope, configuration)
+    response.set_cookie(COOKIE, token, max_age=lifetime, path="/", secure=secure, httponly=True, samesite="strict")

@@ -1,0 +1,1 @@
+"""What a researcher watches while people answer."""

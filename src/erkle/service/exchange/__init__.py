@@ -1,0 +1,1 @@
+"""Studies and answers as files: out of this server, and into it."""

@@ -1,0 +1,252 @@
+"""Answers from files of other tools: Salmon's responses, our own exports, or any table of (anchor, near, far).
+
+Every row is checked before the first one is imported, and what is wrong is told with its line. Objects are matched by
+the names of their pictures, by their names, or by their ids, whichever knows most of them; in doubt in this order.
+"""
+
+import csv
+import io
+import json
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from datetime import datetime
+from pathlib import PurePath
+from typing import Any, NamedTuple
+
+from erkle.datasets.studies import has_triples, triples_of
+from erkle.datasets.tables import Table, read_table, text_of
+from erkle.service.exchange.exporting import PARAMETER, PARAMETERS, plain
+from erkle.service.studies.spec import defaults
+from erkle.store import ASKED, Imported, Kind, Store, Study
+from erkle.triplets import ReadError
+
+__all__ = ["Given", "add_answers", "read_answers", "study_of"]
+
+_WHO = ("participant", "puid", "participant.id", "worker", "worker_id", "workerid", "prolific_pid")
+_HOW = ("strategy", "sampler", "alg_ident")
+_PARTS = ("head", "winner", "loser")
+_JSON = (".jsonl", ".ndjson", ".json")
+_LONGEST_MS = 86_400_000
+_MOST_SECONDS = 1e11
+_MOST_BYTES = 64 << 20
+
+Resolve = Callable[[str], int | None]
+
+
+class Given(NamedTuple):
+    """The answers of a file: the table, and its cells of anchor, near and far."""
+
+    table: Table
+    cells: list[list[str]]
+    headers: dict[str, str]
+
+    def names(self) -> list[str]:
+        """What the objects of a new study are called: by picture, else by name; numbers in their order."""
+        pictures = self._pictures()
+        cells = pictures if pictures and self._one_to_one(pictures) else self.cells
+        order = list(dict.fromkeys(cell for row in zip(*cells, strict=True) for cell in row))
+        if all(cell.isdecimal() and cell.isascii() and len(cell) < 18 for cell in order):
+            order.sort(key=int)
+        elif cells is pictures and all(cell.isdecimal() for part in self.cells for cell in part):
+            numbers = dict(self._pairs(pictures))
+            order.sort(key=lambda name: int(numbers[name]))
+        return order
+
+    def rows(self, names: Sequence[str]) -> list[Imported]:
+        """An answer for each row, about objects of these names."""
+        return list(self._rows(*self._matched(names)))
+
+    def _rows(self, cells: list[list[str]], resolve: Resolve) -> Iterator[Imported]:
+        left = self.table.columns.get("left", [])
+        parameters = {name: self.headers[name][len(PARAMETER) :] for name in self.headers if name.startswith(PARAMETER)}
+        for row, asked in enumerate(zip(*cells, strict=True)):
+            ids = [self._known(row, cell, resolve(cell)) for cell in asked]
+            if len(set(ids)) < 3:
+                raise self.table.complaint(row, "names an object twice; a question has three different ones.")
+            head, near, far = ids
+            # As it stands in the columns of ids, where cells are names of pictures.
+            shown = {part[row]: number for part, number in zip(self.cells, ids, strict=True)}
+            answer = Imported(self._first(row, _WHO) or "imported", head, near, far)
+            yield answer._replace(
+                left=shown.get(left[row]) if left and shown.get(left[row]) in (near, far) else None,
+                **self._how(row),
+                parameters=self._parameters(row, parameters),
+            )
+
+    def _how(self, row: int) -> dict[str, Any]:
+        kind = self._cell(row, "kind") or Kind.CHOSEN
+        if kind not in ASKED:
+            raise self.table.complaint(row, f"is of the kind {kind[:40]!r}; write one of {', '.join(ASKED)}.")
+        received, client = _micros(self._cell(row, "answered_at")), _object(self._cell(row, "client"))
+        return {
+            "kind": Kind(kind),
+            "strategy": self._first(row, _HOW) or "imported",
+            "response_ms": _milliseconds(self._cell(row, "response_ms"), self._cell(row, "response_time")),
+            "client": client,
+            "answered_at": _micros(self._cell(row, "time_received")) if received is None else received,
+            "issued_at": _micros(self._cell(row, "issued_at")),
+            "excluded": self._cell(row, "excluded").lower() in ("true", "1"),
+        }
+
+    def _parameters(self, row: int, parameters: dict[str, str]) -> dict[str, Any]:
+        own = {name: cell for column, name in parameters.items() if (cell := self._cell(row, column))}
+        found = {**_object(self._cell(row, PARAMETERS)), **own}
+        if not parameters and not found and (puid := self._cell(row, "puid")):
+            return {"puid": puid}
+        return found
+
+    def _known(self, row: int, cell: str, number: int | None) -> int:
+        if number is None:
+            raise self.table.complaint(
+                row, f"names {cell[:60]!r}, which the study does not have; correct it, or make a new study of the file."
+            )
+        return number
+
+    def _matched(self, names: Sequence[str]) -> tuple[list[list[str]], Resolve]:
+        known = {name.strip(): number for number, name in enumerate(names)}
+        stems = {PurePath(name).stem: number for name, number in known.items()}
+        by_id = {str(number): number for number in range(len(names))}
+        pictures = self._pictures()
+        ways: list[tuple[list[list[str]], Resolve]] = [(self.cells, known.get), (self.cells, by_id.get)]
+        if pictures:
+            ways = [(pictures, known.get), (pictures, lambda cell: stems.get(PurePath(cell).stem)), *ways]
+        # The way that knows most; where it does not know all, the first row that it does not is told.
+        return max(ways, key=lambda way: sum(way[1](cell) is not None for cell in set().union(*way[0])))
+
+    def _pictures(self) -> list[list[str]]:
+        """Names of pictures, of which Salmon has columns beside those of ids."""
+        found = [self.table.columns.get(f"{part}_filename", []) for part in _PARTS]
+        return [[plain(cell) for cell in part] for part in found] if all(part and all(part) for part in found) else []
+
+    def _pairs(self, pictures: list[list[str]]) -> Iterator[tuple[str, str]]:
+        for names, numbers in zip(pictures, self.cells, strict=True):
+            yield from zip(names, numbers, strict=True)
+
+    def _one_to_one(self, pictures: list[list[str]]) -> bool:
+        pairs = set(self._pairs(pictures))
+        return len(pairs) == len({name for name, _ in pairs}) == len({number for _, number in pairs})
+
+    def _first(self, row: int, names: Iterable[str]) -> str:
+        return next((cell for name in names if (cell := self._cell(row, name))), "")
+
+    def _cell(self, row: int, name: str) -> str:
+        cells = self.table.columns.get(name)
+        return plain(cells[row]) if cells else ""
+
+
+def read_answers(data: bytes, name: str) -> Given:
+    r"""The answers of a CSV, TSV or JSONL file.
+
+    >>> given = read_answers(b"head,winner,loser,puid\n0,2,1,Ann\n", "responses.csv")
+    >>> [tuple(row[:4]) for row in given.rows(["cat", "dog", "bus"])]
+    [('Ann', 0, 2, 1)]
+    """
+    if len(data) > _MOST_BYTES:
+        raise ReadError(f"{name}: is larger than {_MOST_BYTES >> 20} MB; split it, or import a bundle.")
+    text = text_of(data, name)
+    first = next((line for line in io.StringIO(text) if line.strip()), "")
+    if PurePath(name).suffix.lower() in _JSON or first.lstrip().startswith("{"):
+        table, headers = _json_table(text, name)
+    else:
+        table, headers = _table(data, first, name)
+    if not has_triples(table.columns):
+        raise ReadError(
+            f"{name}: has the columns {' '.join(', '.join(table.columns)[:100].split())}; "
+            "name three of them head, winner, loser, or anchor, near, far."
+        )
+    cells, _ = triples_of(table)
+    return Given(table, [[plain(cell) for cell in part] for part in cells], headers)
+
+
+def add_answers(store: Store, study: Study, given: Given) -> int:
+    """Append the answers to the log of a study: all of them, or none; how many there were."""
+    return store.import_answers(study.id, given.rows([each.name for each in store.objects(study.id)]))
+
+
+def study_of(store: Store, given: Given, title: str, owner: str | None = None) -> Study:
+    """A new study of the objects in a file, as a draft, with the answers."""
+    names = given.names()
+    if len(names) < 3:
+        raise ReadError(f"{given.table.name}: names {len(names)} objects; a study needs at least 3.")
+    rows = given.rows(names)
+    return store.create_study(title, names, defaults().model_dump(mode="json"), owner=owner, answers=rows)
+
+
+def _table(data: bytes, first: str, name: str) -> tuple[Table, dict[str, str]]:
+    separator = next((mark for mark in ",;\t" if mark in first), None)
+    try:
+        words = next(csv.reader([first], delimiter=separator, skipinitialspace=True)) if separator else first.split()
+    except csv.Error as error:
+        raise ReadError(f"{name}, line 1: is no header of a table ({error}).") from None
+    words = [word.strip() for word in words]
+    if not has_triples([word.lower() for word in words]) and len(words) == 3:
+        return read_table(data, name, ("anchor", "near", "far"), separator=separator), {}
+    table = read_table(data, name, separator=separator)
+    # Columns are in lower case there, but parameters of a link are not.
+    return table, {word.lower(): word for word in words if word.lower() in table.columns}
+
+
+def _json_table(text: str, name: str) -> tuple[Table, dict[str, str]]:
+    rows: list[dict[str, str]] = []
+    lines: list[int] = []
+    headers: dict[str, str] = {}
+    for number, line in enumerate(text.split("\n"), 1):
+        if not line.strip():
+            continue
+        try:
+            found = json.loads(line)
+        except (ValueError, RecursionError):
+            found = None
+        if not isinstance(found, dict):
+            raise ReadError(f"{name}, line {number}: is no JSON object; put one on each line.")
+        headers.update((key.lower(), key) for key in found)
+        rows.append({key.lower(): _text(value) for key, value in found.items()})
+        lines.append(number)
+    if not rows:
+        raise ReadError(f"{name}: has no answers; put one JSON object on each line.")
+    return Table(name, {key: [row.get(key, "") for row in rows] for key in headers}, lines), headers
+
+
+def _text(value: Any) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, str):
+        # What looks like a guarded formula in JSON is what it is.
+        return f"'{value}" if value.startswith("'") else value.strip()
+    return str(value).lower() if isinstance(value, bool) else json.dumps(value, ensure_ascii=False)
+
+
+def _object(cell: str) -> dict[str, Any]:
+    try:
+        found = json.loads(cell) if cell else {}
+    except (ValueError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _milliseconds(ms: str, seconds: str) -> int | None:
+    """A response time; Salmon says -1 where it knows none."""
+    found = _number(ms) if ms else _number(seconds) * 1000
+    return round(found) if 0 <= found <= _LONGEST_MS else None
+
+
+def _micros(cell: str) -> int | None:
+    """Microseconds since 1970, from seconds or from a date."""
+    if not cell:
+        return None
+    found = _number(cell)
+    if math.isnan(found):
+        try:
+            moment = datetime.fromisoformat(cell)
+        except ValueError:
+            return None
+        whole = moment.replace(microsecond=0)
+        return round(whole.timestamp()) * 1_000_000 + moment.microsecond
+    return round(found * 1e6) if 0 <= found < _MOST_SECONDS else None
+
+
+def _number(cell: str) -> float:
+    try:
+        return float(cell)
+    except ValueError:
+        return math.nan

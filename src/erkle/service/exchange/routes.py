@@ -1,0 +1,142 @@
+"""Studies and answers as files: out of this server, and into it."""
+
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import PurePath
+from typing import Annotated, BinaryIO
+
+from fastapi import APIRouter, Form, Response, UploadFile
+from fastapi.responses import StreamingResponse
+from pydantic import BaseModel
+
+from erkle.service.exchange.bundle import write_bundle
+from erkle.service.exchange.exporting import answers_csv, answers_jsonl, embedding_csv
+from erkle.service.exchange.importing import add_answers, read_answers, study_of
+from erkle.service.exchange.unbundling import import_bundle
+from erkle.service.learning.whole import embedding, kernel_npz
+from erkle.service.studies.routes import StudyOut, study_out
+from erkle.service.web.dependencies import AccountDep, EngineDep, StoreDep, StudyDep
+from erkle.service.web.errors import Problem, problems
+from erkle.store import StoreError, Study
+
+__all__ = ["router"]
+
+router = APIRouter(prefix="/api", tags=["exchange"], responses=problems(401, 404))
+
+_CHUNK = 1 << 18
+
+
+class ImportedOut(BaseModel):
+    """How many answers were added."""
+
+    imported: int
+
+
+@router.get("/studies/{study}/export/answers.csv", response_class=StreamingResponse)
+def export_csv(study: StudyDep, store: StoreDep) -> StreamingResponse:
+    """All answers as a table, with Salmon's names of columns where it has them."""
+    return _streamed(_encoded(answers_csv(store, study)), study, "answers.csv", "text/csv; charset=utf-8")
+
+
+@router.get("/studies/{study}/export/answers.jsonl", response_class=StreamingResponse)
+def export_jsonl(study: StudyDep, store: StoreDep) -> StreamingResponse:
+    """All answers, a JSON object a line."""
+    return _streamed(_encoded(answers_jsonl(store, study)), study, "answers.jsonl", "application/jsonl")
+
+
+@router.get("/studies/{study}/export/embedding.csv", responses=problems(409))
+def export_embedding(study: StudyDep, store: StoreDep, engine: EngineDep) -> Response:
+    """The place of each object on the map."""
+    names = [each.name for each in store.objects(study.id)]
+    text = embedding_csv(names, embedding(store, engine.learning(study.id)))
+    return _attached(text.encode(), study, "embedding.csv", "text/csv; charset=utf-8")
+
+
+@router.get("/studies/{study}/export/kernel.npz", responses=problems(409))
+def export_kernel(study: StudyDep, store: StoreDep, engine: EngineDep) -> Response:
+    """What has been learned, as `erkle learn --start` and `ERKLE.load` take it."""
+    return _attached(kernel_npz(store, engine.learning(study.id)), study, "kernel.npz", "application/octet-stream")
+
+
+@router.get("/studies/{study}/export/bundle.zip", response_class=StreamingResponse)
+def export_bundle(study: StudyDep, store: StoreDep) -> StreamingResponse:
+    """The whole study, for another server to import; without accounts and tokens."""
+    file = tempfile.TemporaryFile()  # noqa: SIM115
+    try:
+        write_bundle(store, study, file)
+        file.seek(0)
+    except BaseException:
+        file.close()
+        raise
+    return _streamed(_read(file), study, "bundle.zip", "application/zip")
+
+
+@router.post("/import", status_code=201, responses=problems(400, 413, 422))
+def import_study(file: UploadFile, store: StoreDep, account: AccountDep) -> StudyOut:
+    """A study that another server has exported, as a new one; it is paused if it was open."""
+    with _understood():
+        return study_out(import_bundle(store, file.file, _name(file), owner=account.id))
+
+
+@router.post("/import/triplets", status_code=201, responses=problems(400, 413, 422))
+def import_triplets(
+    file: UploadFile,
+    title: Annotated[str, Form(min_length=1, max_length=500)],
+    store: StoreDep,
+    account: AccountDep,
+) -> StudyOut:
+    """A new study of the objects and answers of a table."""
+    with _understood():
+        given = read_answers(file.file.read(), _name(file))
+        return study_out(study_of(store, given, title, owner=account.id))
+
+
+@router.post("/studies/{study}/import", responses=problems(400, 409, 413, 422))
+def import_answers(file: UploadFile, study: StudyDep, store: StoreDep, engine: EngineDep) -> ImportedOut:
+    """Add the answers of a table to a study: Salmon's responses, our own exports, or anchor, near, far."""
+    with _understood():
+        imported = add_answers(store, study, read_answers(file.file.read(), _name(file)))
+    engine.learning(study.id).heard()
+    return ImportedOut(imported=imported)
+
+
+@contextmanager
+def _understood() -> Iterator[None]:
+    try:
+        yield
+    except (StoreError, Problem):
+        raise
+    except ValueError as error:
+        # FileError, ReadError, and what the readers of tables refuse: there is something wrong with the file.
+        raise Problem(422, "invalid", str(error)[:2000]) from None
+
+
+def _name(file: UploadFile) -> str:
+    """What errors call the file."""
+    name = PurePath((file.filename or "").replace("\\", "/")).name[:100]
+    return name if name and name.isprintable() else "file"
+
+
+def _encoded(pieces: Iterator[str]) -> Iterator[bytes]:
+    for piece in pieces:
+        yield piece.encode("utf-8", "replace")
+
+
+def _read(file: BinaryIO) -> Iterator[bytes]:
+    with file:
+        while chunk := file.read(_CHUNK):
+            yield chunk
+
+
+def _streamed(pieces: Iterator[bytes], study: Study, name: str, kind: str) -> StreamingResponse:
+    return StreamingResponse(pieces, headers=_headers(study, name), media_type=kind)
+
+
+def _attached(data: bytes, study: Study, name: str, kind: str) -> Response:
+    return Response(data, headers=_headers(study, name), media_type=kind)
+
+
+def _headers(study: Study, name: str) -> dict[str, str]:
+    # Ids have no letters in them that would need quoting.
+    return {"Content-Disposition": f'attachment; filename="erkle-{study.id}-{name}"'}

@@ -1,0 +1,1 @@
+"""Taking part: joining, answering, skipping, and what is asked next."""

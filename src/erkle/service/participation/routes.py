@@ -1,0 +1,142 @@
+"""What the pages of participants do. Who has a participant's id is that participant; there are no cookies."""
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Request
+from fastapi.responses import JSONResponse
+from pydantic import BaseModel, ConfigDict, Field
+
+from erkle.service.participation.participation import Reception
+from erkle.service.participation.replies import TurnOut
+from erkle.service.studies import markup
+from erkle.service.web.errors import problems
+from erkle.service.web.limits import LimitsDep
+
+__all__ = ["router"]
+
+router = APIRouter(prefix="/api/take/{study}", tags=["taking part"])
+
+
+async def _reception(request: Request) -> Reception:
+    reception: Reception = request.app.state.reception
+    return reception
+
+
+ReceptionDep = Annotated[Reception, Depends(_reception)]
+Id = Annotated[str, Field(max_length=64)]
+
+
+class SkippingOut(BaseModel):
+    """Whether questions may be skipped, and why."""
+
+    allowed: bool
+    reasons: list[str]
+
+
+class StudyToTake(BaseModel):
+    """What somebody reads before they take part."""
+
+    study: str
+    title: str
+    state: str
+    question_html: str
+    consent_html: str
+    instructions_html: str
+    n_questions: int
+    practice: int
+    skipping: SkippingOut
+    too_fast_ms: int
+    show_names: bool
+    identify_by: list[str]
+
+
+class _Body(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+
+class Joining(_Body):
+    """All parameters of the link that somebody followed, and whether they consent."""
+
+    parameters: dict[str, Any] = {}
+    consent: bool
+
+
+class Resuming(_Body):
+    """Who comes back."""
+
+    participant: Id
+
+
+class Answering(_Body):
+    """The head is more like the object ``choice``."""
+
+    participant: Id
+    token: Id
+    choice: int = Field(ge=0, lt=2**31)
+    response_ms: int | None = Field(default=None, ge=0, lt=2**53)
+    client: dict[str, Any] = {}
+
+
+class Giving(_Body):
+    """A question that somebody does not answer, and why."""
+
+    participant: Id
+    token: Id
+    reason: str = Field(default="", max_length=500)
+
+
+def _turn(body: dict[str, Any]) -> JSONResponse:
+    # As it is: to check our own words against the model would cost more than all the rest of a reply.
+    return JSONResponse(body)
+
+
+_REPLIES: dict[int | str, dict[str, Any]] = {200: {"model": TurnOut}, **problems(404, 409, 429)}
+
+
+@router.get("", responses=problems(404))
+def read(study: str, reception: ReceptionDep) -> StudyToTake:
+    """The study as those who take part may see it."""
+    found, desk = reception.desk(study)
+    settings = desk.settings
+    return StudyToTake(
+        study=found.id,
+        title=found.title,
+        state=found.state,
+        question_html=markup.html(settings.texts.question),
+        consent_html=markup.html(settings.texts.consent),
+        instructions_html=markup.html(settings.texts.instructions),
+        n_questions=settings.limits.per_participant,
+        practice=settings.checks.practice,
+        skipping=SkippingOut(allowed=settings.skipping.allowed, reasons=settings.skipping.reasons),
+        too_fast_ms=settings.checks.too_fast_ms,
+        show_names=settings.show_names,
+        identify_by=settings.identify_by,
+    )
+
+
+@router.post("/join", responses=_REPLIES)
+def join(study: str, body: Joining, reception: ReceptionDep, limits: LimitsDep) -> JSONResponse:
+    """Begin; or, with an identity that has joined before, go on."""
+    limits.join()
+    return _turn(reception.join(study, body.parameters, body.consent))
+
+
+@router.post("/resume", responses=_REPLIES)
+def resume(study: str, body: Resuming, reception: ReceptionDep, limits: LimitsDep) -> JSONResponse:
+    """Go on after the page was loaded again."""
+    limits.answer(body.participant)
+    return _turn(reception.resume(study, body.participant))
+
+
+@router.post("/answer", responses=_REPLIES)
+def answer(study: str, body: Answering, reception: ReceptionDep, limits: LimitsDep) -> JSONResponse:
+    """Answer a question. The same token and choice again give the same acknowledgement."""
+    limits.answer(body.participant)
+    return _turn(reception.answer(study, body.participant, body.token, body.choice, body.response_ms, body.client))
+
+
+@router.post("/skip", responses=_REPLIES)
+def skip(study: str, body: Giving, reception: ReceptionDep, limits: LimitsDep) -> JSONResponse:
+    """Skip a question, with a reason."""
+    limits.answer(body.participant)
+    return _turn(reception.skip(study, body.participant, body.token, body.reason))

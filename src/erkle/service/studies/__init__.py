@@ -1,0 +1,1 @@
+"""Studies: their settings, their objects and media, and their life from draft to closed."""

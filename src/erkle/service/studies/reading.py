@@ -1,0 +1,200 @@
+"""A study as a researcher writes it: a YAML file, and the lists, folders and ZIPs of things that it names.
+
+Everything that is wrong is told at once, each fault with its file and line. Nothing of a study exists before all of it
+has been understood.
+"""
+
+import json
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack
+from pathlib import Path, PurePosixPath
+from typing import Any, BinaryIO, NamedTuple
+
+from erkle.files import FileError, Pathlike
+from erkle.service.studies import spec
+from erkle.service.studies.complaints import Complaint, Complaints, Place, nearest, printable, shown, spelled
+from erkle.service.studies.file_sources import OnDisk, Sent, Shelf, Table, from_disk
+from erkle.service.studies.object_lists import MEDIA, Entry
+from erkle.service.studies.objects import Gathering
+from erkle.service.studies.spec import StudySettings
+from erkle.service.studies.uploads import CAPS, Caps, Files
+from erkle.service.studies.yaml_lines import Lined, parse
+from erkle.store import Medium, Object
+
+__all__ = ["Draft", "read_study", "read_upload", "read_values"]
+
+_TITLE = 500
+_KEYS = ("name", "text", *MEDIA)
+
+
+class Draft(NamedTuple):
+    """A study that can be created."""
+
+    title: str
+    objects: list[Object]
+    media: dict[str, Medium]
+    settings: StudySettings
+
+
+def read_study(path: Pathlike) -> Draft:
+    """The study that a YAML file describes.
+
+    Parameters
+    ----------
+    path : path
+        The file. It has the keys ``title``, ``objects`` and those of all settings. Objects are a list of names (or of
+        mappings with name, text, image, audio, video), or the path of a CSV file, of a folder or of a ZIP; paths start
+        where the file lies.
+
+    Raises
+    ------
+    FileError
+        With a line for each thing that is wrong, such as ``study.yaml, line 12: holdout is 1.5; ...``.
+    """
+    place = Path(path)
+    try:
+        text = from_disk(place).decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise FileError(f"{place.name}: does not look like text (it is not UTF-8); save it as UTF-8.") from None
+    with ExitStack() as opened:
+        return _draft(place.name, _parsed(text, place.name), OnDisk(place.parent, opened), place.stem)
+
+
+def read_upload(text: str, files: Iterable[tuple[str, BinaryIO]], caps: Caps = CAPS) -> Draft:
+    """The study of a description and of files that came with it; where it names no objects, they are the files.
+
+    Parameters
+    ----------
+    text : str
+        As in the file of `read_study`, or as JSON, where the settings may also be under ``settings``; or empty.
+    files : pairs of a name and an open file
+        Pictures, sounds and films, or ZIPs of them; a CSV or TXT of names.
+    caps : Caps
+        How much is read of them.
+    """
+    sent = list(files)
+    title = PurePosixPath(sent[0][0].replace("\\", "/")).stem if len(sent) == 1 else ""
+    return _draft("spec", _parsed(text, "spec"), Sent(Files.sent(sent, caps)), title[:_TITLE] or "Untitled study")
+
+
+def read_values(values: dict[str, Any]) -> Draft:
+    """The study of what a program sent as JSON: title, a list of objects, and settings; it names no files."""
+    return _draft("", _flattened(Lined(values, {})), Sent(Files()), "Untitled study")
+
+
+def _draft(name: str, lined: Lined, shelf: Shelf, title: str) -> Draft:
+    values, faults = dict(lined.value), list[Complaint]()
+    titled, things = values.pop("title", title), values.pop("objects", None)
+    if not isinstance(titled, str) or not 0 < len(titled.strip()) <= _TITLE:
+        faults.append(Complaint(("title",), f"title is {shown(titled)}; pass a text of 1 to {_TITLE} characters."))
+    settings = _settings(values, faults)
+    gathering = _gathered(things, shelf, name, lined, faults)
+    if settings is not None and not faults and not gathering.faults:
+        faults += _about_objects(settings, gathering.objects)
+    told = [_told(name, lined, fault) for fault in sorted(faults, key=lambda fault: lined.line(fault.place))]
+    if settings is None or told or gathering.faults:
+        raise FileError("\n".join([*told, *gathering.faults]))
+    return Draft(str(titled).strip(), gathering.objects, gathering.media, settings)
+
+
+def _parsed(text: str, name: str) -> Lined:
+    # JSON may have tabs, which YAML may not; it is written by programs, which need no lines.
+    if text.lstrip().startswith("{"):
+        try:
+            lined = Lined(json.loads(text), {})
+        except (ValueError, RecursionError):
+            lined = parse(text, name, ("title", "objects"))
+    else:
+        lined = parse(text, name, ("title", "objects"))
+    if lined.value is None:
+        return Lined({}, {})
+    if not isinstance(lined.value, dict):
+        raise FileError(f"{name}: is {shown(lined.value)}; write keys such as title: and objects:.")
+    return _flattened(lined)
+
+
+def _flattened(lined: Lined) -> Lined:
+    """The settings that are under ``settings``, as those of the JSON API are, next to the others."""
+    if not isinstance(inner := lined.value.get("settings"), dict):
+        return lined
+    outer = {key: value for key, value in lined.value.items() if key != "settings"}
+    moved = {place[1:]: line for place, line in lined.lines.items() if place[:1] == ("settings",) and len(place) > 1}
+    return Lined({**inner, **outer}, {**moved, **lined.lines})
+
+
+def _settings(values: dict[str, Any], faults: list[Complaint]) -> StudySettings | None:
+    try:
+        return spec.checked(values)
+    except Complaints as complaints:
+        faults += [_misspelt(fault) or fault for fault in complaints.found]
+        return None
+
+
+def _misspelt(fault: Complaint) -> Complaint | None:
+    """A fault that is a misspelt ``title`` or ``objects``, which are no settings."""
+    word = str(fault.place[0]) if len(fault.place) == 1 else ""
+    close = nearest(word, ("title", "objects")) if "is no setting" in fault.sentence else None
+    return Complaint(fault.place, f"{printable(word)} is no setting; did you mean {close}?") if close else None
+
+
+def _about_objects(settings: StudySettings, objects: list[Object]) -> list[Complaint]:
+    try:
+        spec.check_objects(settings, [thing.name for thing in objects])
+    except Complaints as complaints:
+        return list(complaints.found)
+    return []
+
+
+def _gathered(things: Any, shelf: Shelf, name: str, lined: Lined, faults: list[Complaint]) -> Gathering:
+    gathering = Gathering()
+    try:
+        if isinstance(things, list):
+            gathering.add_entries(_entries(things, name, lined, faults), shelf)
+        elif isinstance(things, str) or things is None:
+            found = shelf.objects(things)
+            if isinstance(found, Table):
+                gathering.add_entries(found.entries, found.shelf)
+            else:
+                gathering.add_files(found)
+        else:
+            faults.append(Complaint(("objects",), f"objects is {shown(things)}; pass a list of names, or a path."))
+    except FileError as fault:
+        faults.append(Complaint(("objects",), str(fault)))
+    if not faults and not gathering.faults and len(gathering.objects) < 3:
+        sentence = f"there are {len(gathering.objects)} objects; name at least 3, for a question needs three."
+        faults.append(Complaint(("objects",), sentence))
+    return gathering
+
+
+def _entries(things: list[Any], name: str, lined: Lined, faults: list[Complaint]) -> Iterator[Entry]:
+    for number, thing in enumerate(things):
+        place: Place = ("objects", number)
+        where = f"{name}, line {lined.line(place)}" if lined.lines else spelled(place)
+        if isinstance(thing, dict):
+            wrong = _wrong_key(thing, place)
+            if wrong is None:
+                parts = {key: thing[key] for key in _KEYS[1:] if thing.get(key)}
+                yield Entry(where, thing["name"], parts)
+            else:
+                faults.append(wrong)
+        elif isinstance(thing, str):
+            yield Entry(where, thing, {})
+        else:
+            faults.append(Complaint(place, f"{spelled(place)} is {shown(thing)}; pass a name between quotes."))
+
+
+def _wrong_key(thing: dict[str, Any], place: Place) -> Complaint | None:
+    for key, value in thing.items():
+        if key not in _KEYS:
+            close = nearest(key, _KEYS)
+            remedy = f"did you mean {close}?" if close else f"those that there are are {', '.join(_KEYS)}."
+            return Complaint((*place, key), f"{spelled((*place, key))} is no key of an object; {remedy}")
+        if not isinstance(value, str):
+            return Complaint((*place, key), f"{spelled((*place, key))} is {shown(value)}; pass a text.")
+    if "name" not in thing:
+        return Complaint(place, f"{spelled(place)} has no name; add one.")
+    return None
+
+
+def _told(name: str, lined: Lined, fault: Complaint) -> str:
+    return f"{name}, line {lined.line(fault.place)}: {fault.sentence}" if lined.lines else fault.sentence

@@ -1,0 +1,206 @@
+"""Studies of whoever is signed in: created, looked at, changed, opened and closed, deleted."""
+
+from collections.abc import Callable
+from typing import Annotated, Any, BinaryIO
+
+from fastapi import APIRouter, File, Form, Request, UploadFile
+from pydantic import BaseModel, ConfigDict, Field, GetJsonSchemaHandler
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema
+
+from erkle.files import FileError
+from erkle.service.participation.participation import Reception
+from erkle.service.participation.replies import QuestionOut
+from erkle.service.participation.shown_objects import Thing, thing_of
+from erkle.service.studies import editing
+from erkle.service.studies.reading import Draft, read_upload, read_values
+from erkle.service.studies.spec import StudySettings, stored
+from erkle.service.web.dependencies import AccountDep, EngineDep, StoreDep, StudyDep
+from erkle.service.web.errors import Problem
+from erkle.store import Object, State, Store, Study
+
+__all__ = ["StudyOut", "router", "study_out"]
+
+router = APIRouter(prefix="/api/studies", tags=["studies"])
+
+_PREVIEWED = 20
+
+
+class _Documented:
+    """Values that are documented as settings, and checked by us, whose sentences are better."""
+
+    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        return handler(StudySettings.__pydantic_core_schema__)
+
+
+Settings = Annotated[dict[str, Any], _Documented()]
+Title = Annotated[str, Field(min_length=1, max_length=500)]
+
+
+class _In(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+
+class ThingIn(_In):
+    """An object with a text that is shown with its name."""
+
+    name: Annotated[str, Field(min_length=1, max_length=2000)]
+    text: Annotated[str, Field(max_length=20_000)] | None = None
+
+
+class StudyIn(_In):
+    """A study to be: at least three objects with different names, and settings where they are not the defaults."""
+
+    title: Title
+    objects: Annotated[list[Annotated[str, Field(min_length=1, max_length=2000)] | ThingIn], Field(min_length=3)]
+    settings: Settings = {}
+
+
+class Changes(_In):
+    """What is to be different; mappings in the settings may have only the keys that change."""
+
+    title: Title | None = None
+    settings: Settings | None = None
+
+
+class StateIn(BaseModel):
+    """The state that a study is to have."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    state: State
+
+
+class StudyListed(BaseModel):
+    """A study among others; times are in milliseconds since 1970."""
+
+    id: str
+    title: str
+    state: State
+    n_objects: int
+    answers: int
+    participants: int
+    created_at: int
+    link: str
+
+
+class StudyOut(BaseModel):
+    """A study; the link is for those who take part."""
+
+    id: str
+    title: str
+    state: State
+    settings: dict[str, Any]
+    n_objects: int
+    roster: int
+    created_at: int
+    link: str
+
+
+class Preview(BaseModel):
+    """Questions that are put to nobody."""
+
+    questions: list[QuestionOut]
+
+
+@router.get("")
+def studies(store: StoreDep, account: AccountDep) -> list[StudyListed]:
+    """Own studies, the oldest first; an administrator sees all."""
+    return [_listed(store, study) for study in store.studies() if account.admin or study.owner == account.id]
+
+
+@router.post("", status_code=201)
+def create(body: StudyIn, store: StoreDep, account: AccountDep) -> StudyOut:
+    """A new study about things that have names, as a draft."""
+    values = body.model_dump(exclude_none=True)
+    return _created(store, account.id, _drafted(lambda: read_values(values)))
+
+
+@router.post("/upload", status_code=201)
+def upload(
+    store: StoreDep,
+    account: AccountDep,
+    spec: Annotated[str, Form(description="Title and settings, in YAML or JSON.")] = "",
+    files: Annotated[
+        list[UploadFile], File(description="Pictures, sounds, films; a ZIP of them; a CSV of names.")
+    ] = [],  # noqa: B006
+) -> StudyOut:
+    """A new study about files, as a draft: each file an object, or each row of a CSV that names them."""
+    sent: list[tuple[str, BinaryIO]] = [(file.filename or "unnamed", file.file) for file in files]
+    return _created(store, account.id, _drafted(lambda: read_upload(spec, sent)))
+
+
+@router.get("/{study}")
+def show(study: StudyDep) -> StudyOut:
+    """A study with its settings."""
+    return study_out(study)
+
+
+@router.patch("/{study}")
+def change(body: Changes, study: StudyDep, store: StoreDep) -> StudyOut:
+    """Change the title and settings; once a study has been opened, only texts, endings, limits and the like."""
+
+    def revision(now: Study, things: list[Object]) -> tuple[str | None, dict[str, Any] | None]:
+        changes = body.settings
+        return body.title, None if changes is None else editing.changed(now, things, changes).model_dump(mode="json")
+
+    return study_out(store.revise(study.id, revision))
+
+
+@router.delete("/{study}", status_code=204)
+def delete(request: Request, study: StudyDep, store: StoreDep, engine: EngineDep) -> None:
+    """Delete a study and everything of it, answers, too; there is no way back."""
+    engine.forget(study.id)
+    store.delete_study(study.id)
+    _reception(request).desks.forget(study.id)
+    # Somebody may have asked for its learner in between.
+    engine.forget(study.id)
+
+
+@router.post("/{study}/state")
+def change_state(body: StateIn, study: StudyDep, store: StoreDep) -> StudyOut:
+    """Open, pause or close a study; a closed one stays closed."""
+    if body.state == State.OPEN:
+        editing.check_ready(study, store.objects(study.id))
+    return study_out(store.change_state(study.id, body.state))
+
+
+@router.get("/{study}/objects")
+def objects(study: StudyDep, store: StoreDep) -> list[Thing]:
+    """What the study asks about, in the order of their ids."""
+    return [thing_of(study.id, number, each) for number, each in enumerate(store.objects(study.id))]
+
+
+@router.get("/{study}/preview")
+def preview(request: Request, study: StudyDep) -> Preview:
+    """Questions as participants get them; nothing is recorded."""
+    n_questions = min(_PREVIEWED, stored(study.settings).limits.per_participant)
+    return Preview.model_validate({"questions": _reception(request).preview(study, n_questions)})
+
+
+def study_out(study: Study) -> StudyOut:
+    """A study as it is told."""
+    values = {**study._asdict(), "link": f"/s/{study.id}", "created_at": study.created_at // 1000}
+    return StudyOut(**{name: values[name] for name in StudyOut.model_fields})
+
+
+def _listed(store: Store, study: Study) -> StudyListed:
+    counts, told = store.counts(study.id), study_out(study).model_dump(exclude={"settings", "roster"})
+    return StudyListed(**told, answers=counts.answers, participants=counts.participants)
+
+
+def _created(store: Store, owner: str, draft: Draft) -> StudyOut:
+    settings = draft.settings.model_dump(mode="json")
+    return study_out(store.create_study(draft.title, draft.objects, settings, owner, draft.media))
+
+
+def _drafted(read: Callable[[], Draft]) -> Draft:
+    try:
+        return read()
+    except FileError as error:
+        raise Problem(422, "invalid", str(error)) from None
+
+
+def _reception(request: Request) -> Reception:
+    reception: Reception = request.app.state.reception
+    return reception

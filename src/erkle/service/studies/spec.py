@@ -1,0 +1,209 @@
+"""The settings of a study: every one has a default and bounds, and none is unknown.
+
+What a field wants is written once, as its description: the OpenAPI pages show it, and the sentence about a wrong value
+ends with it. What is stored is ``settings.model_dump(mode="json")``; `stored` reads it back.
+"""
+
+from collections.abc import Sequence
+from typing import Annotated, Any, Literal
+from urllib.parse import urlsplit
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+
+from erkle.service.studies.complaints import Complaint, Complaints, Place, complaints, nearest, shown, spelled
+
+__all__ = [
+    "Catch",
+    "Checks",
+    "Ending",
+    "Endings",
+    "Limits",
+    "Skipping",
+    "StudySettings",
+    "Texts",
+    "check_objects",
+    "checked",
+    "defaults",
+    "stored",
+]
+
+
+def _web_address(url: str) -> str:
+    if not url:
+        return url
+    parts = urlsplit(url)  # A ValueError where there is half a bracket in it.
+    if parts.scheme not in ("http", "https") or not parts.hostname or not url.isprintable() or " " in url:
+        raise ValueError
+    # A parameter of the link may stand in what follows, but must not decide whose page it is.
+    if "{" in parts.netloc:
+        raise ValueError
+    return url
+
+
+Markdown = Annotated[str, Field(max_length=20_000, description="a text (Markdown) of at most 20,000 characters")]
+Share = Annotated[float, Field(ge=0.0, le=1.0, allow_inf_nan=False, description="a share from 0 to 1")]
+Name = Annotated[str, Field(min_length=1, max_length=2000, description="the name of an object")]
+Reason = Annotated[str, Field(min_length=1, max_length=200, description="a text of 1 to 200 characters")]
+Parameter = Annotated[str, Field(min_length=1, max_length=100, description="the name of a URL parameter")]
+Url = Annotated[
+    str,
+    Field(max_length=2000, description="an address that begins with http:// or https://, or nothing"),
+    AfterValidator(_web_address),
+]
+
+
+class _Part(BaseModel):
+    # Strict: "yes" is no number, and true is not 1.
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+
+class Texts(_Part):
+    """What participants read, in Markdown; without a text of consent, nobody is asked for it."""
+
+    question: Markdown = "Which of the two is more like this one?"
+    consent: Markdown = ""
+    instructions: Markdown = ""
+    thanks: Markdown = "Thank you."
+
+
+class Limits(_Part):
+    """How much is asked, at most; None is no limit."""
+
+    per_participant: int = Field(default=50, ge=1, le=10_000, description="a whole number from 1 to 10,000")
+    participants: int | None = Field(
+        default=None, ge=1, le=10_000_000, description="a whole number of at least 1, or null"
+    )
+    answers: int | None = Field(default=None, ge=1, le=100_000_000, description="a whole number of at least 1, or null")
+    lifetime_s: float = Field(
+        default=3600.0,
+        ge=10.0,
+        le=2_592_000.0,
+        allow_inf_nan=False,
+        description="a number of seconds from 10 to 2,592,000",
+    )
+
+
+class Catch(_Part):
+    """A question whose answer is known: the head is more like near."""
+
+    head: Name
+    near: Name
+    far: Name
+
+
+class Checks(_Part):
+    """What is asked to see whether somebody attends."""
+
+    practice: int = Field(default=1, ge=0, le=10, description="a whole number from 0 to 10")
+    catch: list[Catch] = Field(
+        default=[], max_length=100, description="a list of at most 100 questions (head, near, far)"
+    )
+    catch_every: int = Field(default=15, ge=1, le=1000, description="a whole number from 1 to 1,000")
+    fail_after: int = Field(default=2, ge=1, le=100, description="a whole number from 1 to 100")
+    repeat_share: Share = 0.0
+    too_fast_ms: int = Field(default=0, ge=0, le=60_000, description="a number of milliseconds from 0 (off) to 60,000")
+
+
+class Skipping(_Part):
+    """Whether a question may be skipped, the reasons to choose from, and the share above which somebody has failed."""
+
+    allowed: bool = Field(default=True, description="true or false")
+    most: Share = 0.5
+    reasons: list[Reason] = Field(
+        default=["I do not know these", "I cannot decide", "Something is not shown"],
+        max_length=20,
+        description="a list of at most 20 texts",
+    )
+
+
+class Ending(_Part):
+    """What somebody gets at the end: a code, and an address to go to.
+
+    ``{name}`` in the address becomes the parameter of that name of the link that they followed.
+    """
+
+    code: str = Field(default="", max_length=200, description="a text of at most 200 characters")
+    url: Url = ""
+
+
+class Endings(_Part):
+    """One for each way in which somebody's part ends."""
+
+    completed: Ending = Ending()
+    failed: Ending = Ending()
+    screened: Ending = Ending()
+
+
+class StudySettings(_Part):
+    """All settings of a study but its title and its objects."""
+
+    texts: Texts = Texts()
+    strategy: Literal["adaptive", "random", "balanced", "uncertainty", "change", "information"] = Field(
+        default="adaptive", description="adaptive, random, balanced, uncertainty, change or information"
+    )
+    holdout: Share = 0.1
+    limits: Limits = Limits()
+    checks: Checks = Checks()
+    skipping: Skipping = Skipping()
+    endings: Endings = Endings()
+    identify_by: list[Parameter] = Field(
+        default=["PROLIFIC_PID", "workerId", "puid"],
+        max_length=20,
+        description="a list of at most 20 names of URL parameters",
+    )
+    show_names: bool = Field(default=True, description="true or false")
+    target_error: float = Field(default=0.1, gt=0.0, lt=1.0, description="a share between 0 and 1")
+
+
+def defaults() -> StudySettings:
+    """The settings of a study of which nobody has said anything.
+
+    >>> defaults().limits.per_participant
+    50
+    """
+    return StudySettings()
+
+
+def checked(values: Any) -> StudySettings:
+    """Settings from what JSON or YAML gave, or `Complaints` about everything that is wrong with them.
+
+    >>> checked({"holdout": 1.5})
+    Traceback (most recent call last):
+    erkle.service.studies.complaints.Complaints: holdout is 1.5; pass a share from 0 to 1.
+    >>> checked({"limits": {"per_participants": 20}})
+    Traceback (most recent call last):
+    erkle.service.studies.complaints.Complaints: limits.per_participants is no setting; did you mean per_participant?
+    """
+    try:
+        return StudySettings.model_validate(values)
+    except ValidationError as error:
+        raise Complaints(complaints(error, StudySettings)) from None
+
+
+def stored(values: dict[str, Any]) -> StudySettings:
+    """The settings of a study as the store has them; what an older version did not know has its default."""
+    return checked(values)
+
+
+def check_objects(settings: StudySettings, names: Sequence[str]) -> None:
+    """Nothing, if each catch question is about three different objects that there are."""
+    known, found = set(names), list[Complaint]()
+    for number, catch in enumerate(settings.checks.catch):
+        place: Place = ("checks", "catch", number)
+        asked = {"head": catch.head, "near": catch.near, "far": catch.far}
+        unknown = [
+            Complaint((*place, role), _no_such_object(spelled((*place, role)), name, names))
+            for role, name in asked.items()
+            if name not in known
+        ]
+        found += unknown
+        if not unknown and len(set(asked.values())) < 3:
+            found.append(Complaint(place, f"{spelled(place)} names an object twice; name three different ones."))
+    if found:
+        raise Complaints(found)
+
+
+def _no_such_object(where: str, name: str, names: Sequence[str]) -> str:
+    close = nearest(name, names)
+    remedy = f"did you mean {shown(close)}?" if close else "pass the name of an object of the study."
+    return f"{where} is {shown(name)}, which no object is called; {remedy}"

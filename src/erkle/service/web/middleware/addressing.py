@@ -1,0 +1,109 @@
+"""Who asks, over what, and for which host: what a proxy tells is believed only of those that are trusted.
+
+The last address in ``X-Forwarded-For`` that is no trusted proxy is the client's: what stands before it the client may
+have written itself.
+"""
+
+import ipaddress
+import re
+from collections.abc import Sequence
+from urllib.parse import urlsplit
+
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from erkle.service.configuration import Configuration, Network
+from erkle.service.web.errors import Problem
+
+__all__ = ["Addressing", "address_of", "base_url", "is_https", "is_local"]
+
+_HOST = re.compile(r"([A-Za-z0-9_.-]{1,255}|\[[0-9A-Fa-f:.]{2,45}\])(:[0-9]{1,5})?", re.ASCII)
+# Some proxies tell the port of the client, too.
+_PORT = re.compile(r"^(?:\[(.*)\]|([0-9.]+))(?::[0-9]+)?$")
+# Probes ask by address, whatever the public name is.
+_ANY_HOST = frozenset({"/health", "/metrics"})
+
+
+class Addressing:
+    """ASGI middleware that sets the client and the scheme of a request, and refuses a host that is not ours."""
+
+    def __init__(self, app: ASGIApp, configuration: Configuration) -> None:
+        self._app = app
+        self._trusted = configuration.trusted_proxies
+        self._host = (urlsplit(configuration.public_url).hostname or "").lower()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass on the request, or answer it here."""
+        if scope["type"] == "http":
+            if self._trusted:
+                _believe(scope, self._trusted)
+            if (problem := self._problem(scope)) is not None:
+                return await problem.response()(scope, receive, send)
+        await self._app(scope, receive, send)
+
+    def _problem(self, scope: Scope) -> Problem | None:
+        hosts = _headers(scope, b"host")
+        found = _HOST.fullmatch(hosts[0]) if len(hosts) == 1 else None
+        if found is None:
+            return Problem(400, "host", "The request's Host header is missing or cannot be read.")
+        if self._host and found[1].lower() != self._host and scope["path"] not in _ANY_HOST:
+            return Problem(421, "host", "This server answers for another name; use the address that you were given.")
+        return None
+
+
+def address_of(scope: Scope) -> str:
+    """Whose tries are counted together: an IPv4 address, or the 64-bit network of an IPv6 one."""
+    address = _parsed((scope.get("client") or ("local",))[0])
+    if isinstance(address, ipaddress.IPv6Address):
+        return str(ipaddress.ip_network((int(address) >> 64 << 64, 64)))
+    return "unknown" if address is None else str(address)
+
+
+def is_local(scope: Scope) -> bool:
+    """Whether the request comes from this machine, and not through a proxy on it, of which we may not know."""
+    if _headers(scope, b"x-forwarded-for"):
+        return False
+    address = _parsed((scope.get("client") or ("127.0.0.1",))[0])
+    return address is not None and address.is_loopback
+
+
+def is_https(scope: Scope, configuration: Configuration) -> bool:
+    """Whether the browser speaks https, to us or to the proxy in front of us."""
+    return scope.get("scheme") == "https" or configuration.public_url.startswith("https://")
+
+
+def base_url(scope: Scope, configuration: Configuration) -> str:
+    """Where links begin: the public URL, or what the request asked for."""
+    return configuration.public_url or f"{scope.get('scheme', 'http')}://{_headers(scope, b'host')[0]}"
+
+
+def _believe(scope: Scope, trusted: Sequence[Network]) -> None:
+    if not _is_trusted((scope.get("client") or ("127.0.0.1",))[0], trusted):
+        return
+    told = [_PORT.sub(r"\1\2", part) for part in _parts(scope, b"x-forwarded-for")]
+    clients = [address for address in reversed(told) if not _is_trusted(address, trusted)]
+    if clients and _parsed(clients[0]) is not None:
+        scope["client"] = (clients[0], 0)
+    schemes = _parts(scope, b"x-forwarded-proto")
+    if schemes and schemes[-1] in ("http", "https"):
+        scope["scheme"] = schemes[-1]
+
+
+def _is_trusted(text: str, trusted: Sequence[Network]) -> bool:
+    address = _parsed(text)
+    return address is not None and any(address in network for network in trusted)
+
+
+def _parsed(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+    try:
+        address = ipaddress.ip_address(text)
+    except ValueError:
+        return None
+    return getattr(address, "ipv4_mapped", None) or address
+
+
+def _parts(scope: Scope, name: bytes) -> list[str]:
+    return [part.strip() for header in _headers(scope, name) for part in header.split(",")]
+
+
+def _headers(scope: Scope, name: bytes) -> list[str]:
+    return [value.decode("latin-1") for key, value in scope["headers"] if key == name]

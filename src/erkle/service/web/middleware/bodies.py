@@ -1,0 +1,61 @@
+"""No more of a body is read than its sender may send, whatever its headers say.
+
+Only a file of somebody who is signed in may be large: the framework reads a body before it asks who sent it.
+"""
+
+from anyio.to_thread import run_sync
+from starlette.requests import cookie_parser
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from erkle.service.accounts.sessions import COOKIE
+from erkle.service.configuration import Configuration
+from erkle.service.web.errors import Problem
+from erkle.store.sanitising import is_id
+
+__all__ = ["BodyLimit"]
+
+
+class BodyLimit:
+    """ASGI middleware that refuses a body as soon as more bytes have arrived than may be."""
+
+    def __init__(self, app: ASGIApp, configuration: Configuration) -> None:
+        self._app = app
+        self._body, self._upload = configuration.body_bytes, configuration.upload_bytes
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass on the request, or answer it here."""
+        if scope["type"] != "http" or scope["method"] in ("GET", "HEAD"):
+            return await self._app(scope, receive, send)
+        headers = dict(scope["headers"])
+        most = await self._most(scope, headers)
+        length = headers.get(b"content-length", b"")
+        if length and (not length.isdigit() or len(length) > 18 or int(length) > most):
+            return await _too_large(most).response()(scope, receive, send)
+        await self._app(scope, _counted(receive, most), send)
+
+    async def _most(self, scope: Scope, headers: dict[bytes, bytes]) -> int:
+        if not headers.get(b"content-type", b"").lower().startswith(b"multipart/form-data"):
+            return self._body
+        token = cookie_parser(headers.get(b"cookie", b"").decode("latin-1")).get(COOKIE)
+        signed_in = is_id(token) and await run_sync(scope["app"].state.store.session, token) is not None
+        return self._upload if signed_in else self._body
+
+
+def _counted(receive: Receive, most: int) -> Receive:
+    read = 0
+
+    async def counted() -> Message:
+        nonlocal read
+        message = await receive()
+        read += len(message.get("body", b""))
+        if read > most:
+            raise _too_large(most)
+        return message
+
+    return counted
+
+
+def _too_large(most: int) -> Problem:
+    # The rest of the body is not read, so the connection cannot be used again.
+    close = {"Connection": "close"}
+    return Problem(413, "too-large", f"The request has more than {most:,} bytes; send less at once.", headers=close)

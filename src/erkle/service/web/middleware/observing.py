@@ -1,0 +1,71 @@
+"""Each request leaves a line in the log and a time in the metrics; what fails unexpectedly is told to nobody else."""
+
+import logging
+import time
+from typing import Any
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from erkle.service.web.errors import Problem
+from erkle.service.web.logs import frames
+from erkle.service.web.metrics import REFUSED, REQUESTS
+
+__all__ = ["Observing"]
+
+_METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
+_log = logging.getLogger("erkle.requests")
+
+
+class Observing:
+    """ASGI middleware that logs and counts, and answers 500 where something failed."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass on the request, and look at what comes back."""
+        if scope["type"] != "http":
+            return await self._app(scope, receive, send)
+        began, status, streams = time.perf_counter(), 0, False
+
+        async def watched(message: Message) -> None:
+            nonlocal status, streams
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                streams = any(value.startswith(b"text/event-stream") for _, value in message["headers"])
+            await send(message)
+
+        failed: dict[str, Any] = {}
+        try:
+            await self._app(scope, receive, watched)
+        except Exception as error:
+            failed = {"reason": "unexpected", **frames(error)}
+            if not status:
+                sorry = Problem(500, "unexpected", "Something went wrong here, and was noted; try again.")
+                await sorry.response()(scope, receive, watched)
+        # A client that has gone before it got an answer.
+        _note(scope, status or 499, time.perf_counter() - began, streams, failed)
+
+
+def _note(scope: Scope, status: int, seconds: float, streams: bool, failed: dict[str, Any]) -> None:
+    method = scope["method"] if scope["method"] in _METHODS else "OTHER"
+    route = _template(scope)
+    reason = scope.get("erkle.reason")
+    if not streams:
+        REQUESTS.labels(method, route, str(status)).observe(seconds)
+    if reason is not None:
+        REFUSED.labels(route, reason).inc()
+    told = {"method": method, "route": route, "status": status, "ms": round(1000 * seconds, 2)}
+    if reason is not None:
+        told["reason"] = reason
+    _log.log(logging.ERROR if failed else logging.INFO, "request", extra=told | failed)
+
+
+def _template(scope: Scope) -> str:
+    """What the route looks like without what was filled in; files are one route, and what we do not have another."""
+    if (route := scope.get("route")) is not None:
+        return str(route.path)
+    path = scope["path"]
+    if path.startswith("/static/"):
+        return "/static"
+    return path if path == "/openapi.json" else "unmatched"

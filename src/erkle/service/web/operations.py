@@ -1,0 +1,42 @@
+"""What operators look at: whether the service works, and how much it does."""
+
+from fastapi import APIRouter, Request, Response
+from fastapi.responses import PlainTextResponse
+from pydantic import BaseModel
+
+from erkle.service.accounts import sessions
+from erkle.service.web.dependencies import ConfigurationDep, StoreDep
+from erkle.service.web.errors import Problem, problems
+from erkle.service.web.metrics import Exposition
+from erkle.service.web.middleware.addressing import is_local
+
+__all__ = ["router"]
+
+router = APIRouter(tags=["operations"])
+
+
+class Health(BaseModel):
+    """That all is well."""
+
+    status: str = "ok"
+
+
+@router.head("/health", include_in_schema=False)
+@router.get("/health", responses=problems(503))
+def health(store: StoreDep) -> Health:
+    """Whether the database answers, and its file is still the one that was opened."""
+    try:
+        store.check()
+    except Exception as error:
+        raise Problem(503, "database", "The database does not answer; look at the log.") from error
+    return Health()
+
+
+@router.get("/metrics", response_class=PlainTextResponse, responses=problems(403))
+def metrics(request: Request, store: StoreDep, configuration: ConfigurationDep) -> Response:
+    """Numbers for Prometheus; for this machine and for administrators, unless the operator says for everybody."""
+    session = sessions.found(store, request.cookies.get(sessions.COOKIE, ""))
+    if not (configuration.metrics_open or is_local(request.scope) or (session and session.account.admin)):
+        raise Problem(403, "not-local", "Metrics are read on the machine of the server, or by an administrator.")
+    exposition: Exposition = request.app.state.exposition
+    return Response(exposition.text(), media_type="text/plain; version=0.0.4; charset=utf-8")

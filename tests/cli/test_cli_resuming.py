@@ -1,0 +1,214 @@
+"""`erkle learn` stopped, killed and gone on with: nothing is lost, nothing is half written."""
+
+import json
+import signal
+import subprocess
+import time
+
+import numpy as np
+import pytest
+
+from commands import COMMAND, EXACT, FILES, answers_of, interrupting, learned, listing, write
+from erkle import ERKLE, LowRank, triplets
+from erkle.cli.folder import results_folder
+from erkle.cli.learn.run import Run
+from erkle.files import load_npz
+from erkle.triplets import Labels
+
+
+@pytest.fixture(scope="module")
+def answers(tmp_path_factory):
+    return write(tmp_path_factory.mktemp("answers") / "answers.csv", answers_of(20, 3000))
+
+
+# How it is stopped, how it learns, and enough answers to be stopped in the middle of.
+STOPPED = {
+    "exact, interrupted": (signal.SIGINT, 30_000, ["--exact", "--holdout", "0.1"]),
+    "exact, terminated": (signal.SIGTERM, 30_000, ["--exact", "--shuffle", "--passes", "3"]),
+    "exact, killed": (signal.SIGKILL, 30_000, ["--exact", "--shuffle", "--passes", "3"]),
+    "default, interrupted": (signal.SIGINT, 2000, ["--holdout", "0.1"]),
+    "default, killed": (signal.SIGKILL, 2000, ["--shuffle"]),
+    "never fitted, killed": (signal.SIGKILL, 10_000, ["--consolidate", "off"]),
+    "of rank 5, killed": (signal.SIGKILL, 30_000, ["--rank", "5", "--passes", "2"]),
+    "of rank 5 and fitted, killed": (signal.SIGKILL, 2000, ["--rank", "5", "--consolidate", "0.05"]),
+}
+
+
+@pytest.mark.parametrize("case", STOPPED)
+def test_a_stopped_run_resumes_to_the_same_kernel(erkle, case, tmp_path):
+    how, n_answers, options = STOPPED[case]
+    path = write(tmp_path / "answers.csv", answers_of(100, n_answers))
+    command = ["learn", str(path), "--checkpoint-every", "500", *options, "--out"]
+    process = subprocess.Popen([*COMMAND, *command, str(tmp_path / "out")], stderr=subprocess.PIPE, text=True)
+    deadline = time.monotonic() + 60
+    while not (tmp_path / "out" / "checkpoint.npz").exists():
+        assert process.poll() is None, process.stderr.read()
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    process.send_signal(how)
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == (130 if how != signal.SIGKILL else -signal.SIGKILL)
+    assert ("--resume" in said) == (how != signal.SIGKILL)
+    assert listing(tmp_path / "out") == ["checkpoint.npz"]
+
+    refused = erkle(*command, tmp_path / "out")
+    assert refused.returncode == 2
+    assert "--resume" in refused.stderr
+    assert erkle(*command, tmp_path / "out", "--resume").returncode == 0
+    assert erkle(*command, tmp_path / "whole").returncode == 0
+    assert listing(tmp_path / "out") == listing(tmp_path / "whole")
+    assert np.array_equal(learned(tmp_path / "out").kernel_, learned(tmp_path / "whole").kernel_)
+    for name in ("errors.csv", "embedding.csv", "summary.json"):
+        assert (tmp_path / "out" / name).read_text() == (tmp_path / "whole" / name).read_text()
+
+
+@pytest.fixture
+def checkpointed(tmp_path):
+    """A run of 40,000 answers stopped on its way."""
+    path = write(tmp_path / "answers.csv", answers_of(100, 40_000))
+    arguments = ["learn", str(path), "--exact", "--checkpoint-every", "300", "--out", str(tmp_path / "out")]
+    process = subprocess.Popen([*COMMAND, *arguments], stderr=subprocess.DEVNULL)
+    while not (tmp_path / "out" / "checkpoint.npz").exists():
+        time.sleep(0.01)
+    process.kill()
+    process.wait()
+    return arguments
+
+
+def test_resuming_with_other_settings_another_file_or_a_damaged_checkpoint_is_refused(erkle, checkpointed, tmp_path):
+    def refusal(*more):
+        run = erkle(*checkpointed, "--resume", *more)
+        assert run.returncode == 2
+        assert len(run.stderr.strip().splitlines()) == 1
+        return run.stderr
+
+    assert "loss" in refusal("--loss", "ste")
+    another = erkle(*(option for option in checkpointed if option != "--exact"), "--resume")
+    assert another.returncode == 2
+    assert "was made with kernel exact" in another.stderr
+    path = tmp_path / "answers.csv"
+    original = path.read_text()
+    path.write_text(original.replace("object 7", "object 8x", 1))
+    assert "not the file" in refusal() or "other objects" in refusal()
+    path.write_text(original[: len(original) // 1000])
+    refusal()
+    path.write_text(original)
+    checkpoint = tmp_path / "out" / "checkpoint.npz"
+    whole = checkpoint.read_bytes()
+    checkpoint.write_bytes(whole[: len(whole) // 2])
+    assert "checkpoint.npz" in refusal()
+    checkpoint.write_bytes(whole)
+    path.write_text(original + "object 1,object 2,somebody new\n")
+    assert erkle(*checkpointed, "--resume").returncode == 0
+    assert learned(tmp_path / "out").n_triplets_seen_ == 40_001
+    assert learned(tmp_path / "out").n_objects_ == 101
+
+
+def test_resuming_without_a_checkpoint_starts_at_the_beginning(erkle, answers, tmp_path):
+    run = erkle("learn", answers, "--exact", "--resume", "--out", tmp_path)
+    assert run.returncode == 0
+    assert "no checkpoint" in run.stderr.replace("\n", " ")
+
+
+def test_results_are_written_whole_or_not_at_all(erkle, answers, tmp_path):
+    out = tmp_path / "out"
+    assert erkle("learn", answers, "--exact", "--out", out).returncode == 0
+    before = (out / "kernel.npz").read_bytes()
+    limit = f"ulimit -f 4; exec {' '.join(COMMAND)} learn {answers} --exact --passes 2 --out {out}"
+    run = subprocess.run(["bash", "-c", limit], capture_output=True, text=True, timeout=60)
+    assert run.returncode not in (0, None)
+    assert (out / "kernel.npz").read_bytes() == before
+    assert listing(out) == EXACT
+
+
+def test_a_shuffled_run_does_not_resume_with_a_file_that_has_grown(erkle, tmp_path):
+    path = write(tmp_path / "answers.csv", answers_of(100, 40_000))
+    arguments = [
+        "learn",
+        str(path),
+        "--exact",
+        "--shuffle",
+        "--checkpoint-every",
+        "300",
+        "--out",
+        str(tmp_path / "out"),
+    ]
+    process = subprocess.Popen([*COMMAND, *arguments], stderr=subprocess.DEVNULL)
+    while not (tmp_path / "out" / "checkpoint.npz").exists():
+        time.sleep(0.01)
+    process.kill()
+    process.wait()
+    with path.open("a") as file:
+        file.write("object 1,object 2,object 3\n")
+    run = erkle(*arguments, "--resume")
+    assert run.returncode == 2
+    assert "not the file" in run.stderr
+
+
+STARTED = {"exact": ["--exact", "--passes", 2, "--step", "pa1"], "default": [], "of rank 3": ["--rank", 3]}
+
+
+@pytest.mark.parametrize("kind", STARTED)
+def test_a_finished_run_can_be_gone_on_with(erkle, kind, tmp_path):
+    T = answers_of(30, 600)
+    write(tmp_path / "first.csv", T[:400])
+    write(tmp_path / "second.csv", T[400:])
+    options = STARTED[kind]
+    assert erkle("learn", tmp_path / "first.csv", *options, "--out", tmp_path / "a").returncode == 0
+    going_on = ["learn", tmp_path / "second.csv", "--start", tmp_path / "a" / "kernel.npz", "--out", tmp_path / "b"]
+    assert erkle(*going_on).returncode == 0
+    expected = learned(tmp_path / "a")
+    rows, _ = triplets.read(
+        tmp_path / "second.csv", Labels(load_npz(tmp_path / "a" / "kernel.npz")[0]["labels"].tolist())
+    )
+    expected.partial_fit(rows)
+    if kind == "default":
+        expected.consolidate()
+    assert np.array_equal(learned(tmp_path / "b").kernel_, expected.kernel_)
+    before, after = (json.loads((tmp_path / folder / "summary.json").read_text())["settings"] for folder in "ab")
+    assert {**before, "start": after["start"]} == after
+
+
+def test_a_start_that_cannot_be_gone_on_with_is_refused(erkle, tmp_path):
+    path = write(tmp_path / "answers.csv", answers_of(30, 100))
+    refused = erkle("learn", path, "--start", tmp_path / "none.npz", "--out", tmp_path / "d")
+    assert refused.returncode == 2
+    assert "none.npz" in refused.stderr
+    ERKLE(3).fit([(0, 1, 2)]).save(tmp_path / "nameless.npz")
+    refused = erkle("learn", path, "--start", tmp_path / "nameless.npz", "--out", tmp_path / "d")
+    assert refused.returncode == 2
+    assert "names" in refused.stderr
+    assert (
+        "--passes"
+        in erkle("learn", path, "--start", tmp_path / "none.npz", "--passes", 2, "--out", tmp_path / "d").stderr
+    )
+
+
+def test_one_run_at_a_time_writes_to_a_folder(erkle, answers, tmp_path):
+    with results_folder(tmp_path):
+        run = erkle("learn", answers, "--exact", "--out", tmp_path)
+    assert run.returncode == 2
+    assert "Another erkle" in run.stderr
+    (tmp_path / ".erkle-0123.tmp").write_text("left by a run that was killed")
+    assert erkle("learn", answers, "--exact", "--out", tmp_path).returncode == 0
+    assert listing(tmp_path) == EXACT
+
+
+def test_an_interruption_before_the_first_answer_is_no_error(erkle, answers, tmp_path, monkeypatch):
+    interrupting(monkeypatch, Run, "learn", 1)
+    run = erkle("learn", answers, "--out", tmp_path)
+    assert run.returncode == 130
+    assert "Stopped after 0 answers." in run.stderr
+    assert listing(tmp_path) == []
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM], ids=["interrupted", "terminated"])
+def test_a_last_fit_that_is_interrupted_is_done_without(erkle, how, tmp_path, monkeypatch):
+    path = write(tmp_path / "answers.csv", answers_of(20, 100))
+    interrupting(monkeypatch, ERKLE, "consolidate", 1, how)
+    run = erkle("learn", path, "--out", tmp_path / "out")
+    assert run.returncode == 0
+    assert listing(tmp_path / "out") == FILES
+    rows, _ = triplets.read(path)
+    expected = ERKLE(20, kernel=LowRank(), random_state=0).fit(rows)
+    assert np.array_equal(learned(tmp_path / "out").kernel_, expected.kernel_)

@@ -1,0 +1,265 @@
+"""The paper's figures, in a size that takes seconds."""
+
+import csv
+import itertools
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from erkle import triplets
+from erkle.batch import RCKL
+from erkle.batch.objective import ByKernel, terms_of
+from erkle.cli.reproduce import reproduce
+from erkle.datasets import make_gaussian
+from erkle.experiments.curves import Curves
+from erkle.experiments.descent import plain_descent
+from erkle.experiments.figures import FIGURES, chosen_figures, units_for
+from erkle.experiments.methods import Row
+from erkle.experiments.protocol import TINY
+from erkle.experiments.report import Verdict, write_page
+from erkle.experiments.running import open_folder, run_units
+from erkle.experiments.trials import WORLDS
+from erkle.experiments.units import read_rows, run_unit, units_of
+from erkle.losses import GNMDS, STE
+
+SYNTHETIC = ["1a", "1b", "1c", "2a", "2b"]
+
+
+def data_is_here():
+    for folder in (os.environ.get("ERKLE_DATA"), Path(__file__).parents[3] / "shared" / "datasets"):
+        if folder and (Path(folder) / "zappos85").is_dir():
+            return str(folder)
+    return None
+
+
+def table(path):
+    with path.open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    out = tmp_path_factory.mktemp("reproduce")
+    reproduce(SYNTHETIC, TINY, 2, 1, None, "erkle reproduce", out)
+    return out
+
+
+@pytest.mark.parametrize("name", SYNTHETIC)
+def test_every_figure_has_all_its_curves_and_none_is_a_copy_or_a_constant(name, run):
+    figure = FIGURES[name]
+    rows = table(run / f"figure-{name}.csv")
+    curves = {method: [float(row[figure.y]) for row in rows if row["method"] == method] for method in figure.methods}
+    for method, curve in curves.items():
+        assert len(curve) >= 3, method
+        assert len(set(curve)) > 1, method
+    for one, other in itertools.combinations(curves, 2):
+        assert curves[one] != curves[other], (one, other)
+    assert (run / f"figure-{name}.png").stat().st_size > 10_000
+    assert (run / f"figure-{name}.svg").read_text().rstrip().endswith("</svg>")
+
+
+def test_the_page_shows_every_figure_and_every_claim(run):
+    page = (run / "report.html").read_text()
+    assert page.count("data:image/png;base64,") == len(SYNTHETIC)
+    assert page.count("class=holds") + page.count("class=differs") == len(table_of_verdicts(run))
+    # With the colon, which no picture has: the letters alone may stand in base64.
+    assert "://" not in page
+    assert "seeds [2015" in page
+
+
+def table_of_verdicts(run):
+    return (run / "verdicts.md").read_text().splitlines()[2:]
+
+
+def test_trials_differ(run):
+    folder = run / "units"
+    for unit in units_for(chosen_figures(["1a", "2b"], TINY), TINY, 1):
+        again = unit._replace(trial=1)
+        assert (
+            read_rows(unit, folder)[-1].test_error != read_rows(again, folder)[-1].test_error
+            or unit.method == "popularity"
+        )
+
+
+def test_a_unit_gives_the_same_rows_again_but_for_the_seconds(run, tmp_path):
+    for unit in units_for(chosen_figures(["1b"], TINY), TINY, 1):
+        run_unit(unit, TINY, tmp_path)
+        before, after = read_rows(unit, run / "units"), read_rows(unit, tmp_path)
+        assert [row._replace(seconds=0.0) for row in before] == [row._replace(seconds=0.0) for row in after]
+
+
+def test_the_setting_with_the_least_validation_error_is_shown(run):
+    curves = Curves(run / "units", TINY, 2)
+    chosen = curves.of("small", "STE-Batch", "test_error")
+    for trial, setting in enumerate(chosen.chosen):
+        units = [
+            unit
+            for unit in units_for(chosen_figures(["1b"], TINY), TINY, 2)
+            if unit[:3] == ("small", "STE-Batch", trial)
+        ]
+        errors = {unit.setting: read_rows(unit, run / "units")[-1].validation_error for unit in units}
+        assert errors[tuple(setting.items())] == min(errors.values())
+
+
+@pytest.mark.parametrize("loss", [STE(), GNMDS()], ids=["STE", "GNMDS"])
+def test_more_plain_steps_come_nearer_to_the_optimum(loss):
+    trial = WORLDS["small"](0, TINY)
+    objective = ByKernel(terms_of(trial.train, loss), 1.0)
+    optimum = objective(RCKL(trial.n_objects, loss, 1.0).fit(trial.train).kernel_)[0]
+    above = []
+    for most in (1, 20, 1000):
+        K, n_steps = plain_descent(objective, trial.n_objects, most)
+        assert n_steps <= most
+        assert np.linalg.eigvalsh(K)[0] > -1e-9
+        above.append(objective(K)[0] / optimum - 1.0)
+    assert above == sorted(above, reverse=True)
+    # The hinge has kinks, at which plain steps rise five times and stop.
+    assert -1e-6 < above[-1] < (0.5 if isinstance(loss, GNMDS) else 1e-3)
+
+
+def test_bounds_of_the_settings_that_were_chosen_are_named(tmp_path):
+    protocol, best = TINY._replace(n_traces=3), [0.03, 0.9487, 30.0, 30.0]
+    for trial, trace in enumerate(best):
+        for unit in units_of("small", "CKL-Batch", trial, protocol):
+            error = 0.1 if dict(unit.setting) == {"trace": trace} else 0.2
+            cells = Row(100, 1, error, error, error, 2, 0.0, 1, 1)
+            (tmp_path / unit.file).write_text(f"{','.join(Row._fields)}\n{','.join(map(str, cells))}\n")
+    assert Curves(tmp_path, protocol, 4).bounds_chosen("small", "CKL-Batch") == [
+        "CKL-Batch chose the smallest trace tried (0.03) in 1 of 4 trials.",
+        "CKL-Batch chose the largest trace tried (30) in 2 of 4 trials.",
+    ]
+    assert Curves(tmp_path, protocol, 1).bounds_chosen("small", "CKL-Batch") == [
+        "CKL-Batch chose the smallest trace tried (0.03) in 1 of 1 trial."
+    ]
+
+
+def test_the_page_names_the_bounds_below_the_figure(run, tmp_path):
+    shutil.copy(run / "figure-1c.png", tmp_path)
+    sentence = "STE-Batch by steps chose the largest rate tried (1) in 1 of 1 trial."
+    write_page([Verdict(FIGURES["1c"], [], [sentence])], TINY, 1, "erkle reproduce", tmp_path)
+    assert sentence in (tmp_path / "report.html").read_text().partition("<h2>Figure 1c")[2]
+    # Nothing lies between the two values of a tiny run.
+    assert " tried (" not in (run / "report.html").read_text()
+
+
+def test_intervals_are_those_of_students_t(run):
+    curves = Curves(run / "units", TINY, 2)
+    curve = curves.of("small", "PA-ERKLE", "test_error")
+    units = [unit for unit in units_for(chosen_figures(["1a"], TINY), TINY, 2) if unit.method == "PA-ERKLE"]
+    ends = [read_rows(unit, run / "units")[-1].test_error for unit in units]
+    assert curve.last == pytest.approx(np.mean(ends))
+    assert curve.half_width[-1] == pytest.approx(12.706 * np.std(ends, ddof=1) / np.sqrt(2), rel=1e-3)
+
+
+def test_what_is_done_is_not_done_again(run):
+    before = {path.name: path.stat().st_mtime_ns for path in (run / "units").iterdir()}
+    reproduce(SYNTHETIC, TINY, 2, 1, None, "erkle reproduce", run)
+    assert {path.name: path.stat().st_mtime_ns for path in (run / "units").iterdir()} == before
+
+
+def test_results_of_other_sizes_are_not_mixed(run):
+    with pytest.raises(ValueError, match="other sizes"):
+        open_folder(run, TINY._replace(every=50))
+
+
+def test_a_figure_that_is_none_is_refused():
+    with pytest.raises(ValueError, match="no figure '5a'"):
+        chosen_figures(["5a"], TINY)
+
+
+KILLED = """
+import sys
+from pathlib import Path
+from erkle.experiments.figures import chosen_figures, units_for
+from erkle.experiments.methods import Row
+from erkle.experiments.protocol import TINY
+from erkle.experiments.running import open_folder, run_units
+out = Path(sys.argv[1])
+units = units_for(chosen_figures(["1b", "2b"], TINY), TINY, 4)
+run_units(units, TINY, open_folder(out, TINY), 2, None, lambda unit: None)
+"""
+
+
+def test_a_killed_run_redoes_only_what_was_in_flight(tmp_path):
+    process = subprocess.Popen([sys.executable, "-c", KILLED, str(tmp_path)], start_new_session=True)
+    units = units_for(chosen_figures(["1b", "2b"], TINY), TINY, 4)
+    deadline = time.monotonic() + 120
+    while len(list(tmp_path.glob("units/*.csv"))) < 5:
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+    time.sleep(0.2)
+    before = {path.name: path.stat().st_mtime_ns for path in tmp_path.glob("units/*.csv")}
+    assert 5 <= len(before) < len(units)
+    assert all(read_rows(unit, tmp_path / "units") for unit in units if unit.file in before)
+    run_units(units, TINY, open_folder(tmp_path, TINY), 1, None, lambda unit: None)
+    after = {path.name: path.stat().st_mtime_ns for path in tmp_path.glob("units/*.csv")}
+    assert set(after) >= {unit.file for unit in units}
+    assert all(after[name] == stamp for name, stamp in before.items())
+
+
+def test_the_same_units_run_on_a_dask_cluster(tmp_path):
+    distributed = pytest.importorskip("dask.distributed")
+    units = units_for(chosen_figures(["1a"], TINY), TINY, 1)
+    done = []
+    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster:
+        folder = open_folder(tmp_path, TINY)
+        run_units(units, TINY, folder, 2, cluster.scheduler_address, done.append)
+    assert sorted(done) == sorted(units)
+    assert all(read_rows(unit, folder) for unit in units)
+
+
+def own_scenes(path, n_answers):
+    T = make_gaussian(30, 5, n_answers, random_state=0).triplets
+    path.write_text("".join(f"scene {a},scene {b},scene {c}\n" for a, b, c in T))
+    return TINY._replace(scenes=str(path))
+
+
+def test_figures_of_the_users_own_scenes_do_not_speak_of_the_stand_in(tmp_path, monkeypatch):
+    # A folder without zappos85, so that looking for it would fail.
+    monkeypatch.setenv("ERKLE_DATA", str(tmp_path))
+    protocol = own_scenes(tmp_path / "osr.csv", 1900)
+    reproduce(["4a", "4b"], protocol, 1, 1, None, "erkle reproduce", tmp_path / "out")
+    page = (tmp_path / "out" / "report.html").read_text()
+    assert "Figure 4a. Test error with few answers (osr.csv)" in page
+    assert "Figure 4b. Training error with few answers (osr.csv)" in page
+    assert page.count("Answers of osr.csv") == 2
+    assert "zappos85" not in page
+    assert "stand-in" not in page
+    with pytest.raises(ValueError, match="other sizes or scenes"):
+        open_folder(tmp_path / "out", TINY)
+
+
+def test_own_scenes_are_split_into_all_their_answers_anew_each_trial(tmp_path):
+    protocol = own_scenes(tmp_path / "osr.csv", 1750)
+    trials = [WORLDS["scenes"](number, protocol) for number in (0, 1)]
+    for trial in trials:
+        assert trial.n_objects == 30
+        assert [len(T) for T in trial[1:]] == [150, 600, 1000]
+        together = np.concatenate(trial[1:])
+        assert np.array_equal(np.unique(together, axis=0), np.unique(triplets.read(protocol.scenes)[0], axis=0))
+    assert not np.array_equal(trials[0].test, trials[1].test)
+    assert len(WORLDS["scenes"](0, own_scenes(tmp_path / "more.csv", 1900)).train) == TINY.n_train_scenes
+
+
+def test_too_few_own_scenes_are_refused_before_any_work(tmp_path):
+    protocol = own_scenes(tmp_path / "osr.csv", 1699)
+    with pytest.raises(ValueError, match=r"osr.csv has 1,699 answers.* at least 100 to learn"):
+        reproduce(["1a", "4a"], protocol, 1, 1, None, "erkle reproduce", tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.skipif(data_is_here() is None, reason="the published answers are not on this machine")
+def test_figures_of_peoples_answers(tmp_path, monkeypatch):
+    monkeypatch.setenv("ERKLE_DATA", data_is_here())
+    reproduce(["3a", "3b", "3c", "4a", "4b"], TINY._replace(max_iter=5), 1, 1, None, "erkle reproduce", tmp_path)
+    assert len(list(tmp_path.glob("figure-*.png"))) == 5
+    assert "stand-in" in (tmp_path / "report.html").read_text()

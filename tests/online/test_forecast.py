@@ -1,0 +1,155 @@
+"""Laws of the forecast: it is a number for any counts, it keeps its order, and it holds where the law holds."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from erkle import ERKLE, LowRank
+from erkle.active.asker import Asker
+from erkle.active.questions import Questions
+from erkle.online.forecast import Forecast, forecast
+from erkle.online.record import Curve
+from parts import answers, assert_is_a_sentence
+
+TARGETS = st.floats(1e-9, 1.0, exclude_max=True)
+
+
+@st.composite
+def curves(draw):
+    """Any counts at any times."""
+    n_bins = draw(st.integers(1, 12))
+    n_learned = draw(st.lists(st.floats(0, 1e15), min_size=n_bins, max_size=n_bins, unique=True))
+    n_answers = draw(st.lists(st.integers(1, 10**15), min_size=n_bins, max_size=n_bins))
+    n_wrong = [draw(st.sampled_from([0, n, draw(st.integers(0, n))])) for n in n_answers]
+    return Curve(np.array(sorted(n_learned)), np.array(n_answers), np.array(n_wrong))
+
+
+def law(m, now, error, left, power):
+    """Errors after m answers, if the error now and the one that is left are these."""
+    odds = (error - left) / (0.5 - error) * (m / now) ** -power
+    return (left + 0.5 * odds) / (1 + odds)
+
+
+def drawn(n, rng=None, **parameters):
+    """The curve of n answers, drawn or exact."""
+    m = np.arange(n)
+    errors = law(m + 0.5, n, **parameters)
+    if rng is not None:
+        return Curve.of(m, rng.random(n) < errors)
+    curve = Curve.of(m, np.zeros(n, np.bool_))
+    sums = np.diff(np.concatenate([[0.0], np.cumsum(errors)])[np.concatenate([[0], np.cumsum(curve.n_answers)])])
+    return curve._replace(n_wrong=np.rint(sums).astype(np.int64))
+
+
+@settings(max_examples=60, deadline=None)
+@given(curves(), TARGETS, TARGETS)
+def test_any_counts_give_numbers_in_order_and_a_lower_error_never_takes_less(curve, one, other):
+    low, high = sorted((one, other))
+    hard, easy = forecast(curve, low), forecast(curve, high)
+    for told in (hard, easy):
+        assert not np.isnan(told).any()
+        assert 0 < told.error_low <= told.error <= told.error_high < 0.5
+        assert 0 <= told.low <= told.more <= told.high
+        assert "nan" not in str(told)
+    assert hard.low >= easy.low
+    assert hard.more >= easy.more
+    assert hard.high >= easy.high
+    assert forecast(curve, low) == hard
+
+
+@pytest.mark.parametrize("n", [1, 2, 30, 10**9])
+@pytest.mark.parametrize("wrong", [0.0, 0.3, 1.0])
+def test_one_bin_is_enough(n, wrong):
+    curve = Curve(np.array([n / 2]), np.array([n]), np.array([int(n * wrong)]))
+    assert not np.isnan(forecast(curve, 0.2)).any()
+    assert forecast(curve, 0.5).high == 0
+
+
+def test_no_answers_are_refused_and_so_is_what_is_no_share():
+    nothing = Curve.of(np.zeros(0, np.int64), np.zeros(0, np.bool_))
+    with pytest.raises(ValueError, match="no answers yet"):
+        forecast(nothing, 0.1)
+    with pytest.raises(ValueError, match="no answers yet"):
+        ERKLE(5).fit(np.zeros((0, 3), np.int64)).answers_needed(0.1)
+    for target in (0, 1, -0.1, 15, math.nan, True, "0.1", None):
+        with pytest.raises(ValueError, match=r"target is .*; pass a share"):
+            forecast(drawn(100, error=0.3, left=0.1, power=1.0), target)
+
+
+@pytest.mark.parametrize("curve", [[1, 2], np.eye(3), (np.ones(1), np.ones(1), np.ones(1)), "curve"], ids=str)
+def test_what_is_no_curve_is_refused(curve):
+    with pytest.raises(TypeError, match=rf"^The curve is of type {type(curve).__name__}; pass the curve_ of") as caught:
+        ERKLE(5).fit([(0, 1, 2)]).answers_needed(0.1, curve)
+    assert_is_a_sentence(caught)
+
+
+@pytest.mark.parametrize(("error", "left", "power"), [(0.2, 0.1, 1.0), (0.05, 0.0, 1.0), (0.25, 0.15, 1.3)])
+def test_a_curve_that_follows_the_law_is_recovered(error, left, power):
+    n = 100_000
+    curve = drawn(n, error=error, left=left, power=power)
+    told = forecast(curve, float(law(2 * n, n, error, left, power)), n)
+    assert told.error == pytest.approx(error, rel=0.05)
+    assert told.low < n < told.high
+    assert n / 2 < told.more < 2 * n
+    assert forecast(curve, 1.2 * error, n).more == 0
+    assert left == 0 or forecast(curve, left / 3, n).more == math.inf
+
+
+def test_the_interval_holds_as_often_as_it_says():
+    rng = np.random.default_rng(0)
+    held = []
+    for _ in range(150):
+        n, error, power = int(rng.integers(500, 5000)), rng.uniform(0.05, 0.35), np.exp(0.4 * rng.standard_normal())
+        left = error * rng.uniform(0, 1)
+        told = forecast(drawn(n, rng, error=error, left=left, power=power), float(law(2 * n, n, error, left, power)), n)
+        held.append((told.low <= n <= told.high, told.error_low <= error <= told.error_high))
+    assert (np.mean(held, axis=0) > 0.72).all()
+
+
+def test_more_answers_make_it_surer():
+    widths = [
+        np.subtract(*forecast(drawn(n, error=0.2, left=0.1, power=1.0), 0.15)[3:1:-1]) for n in (100, 1000, 10_000)
+    ]
+    assert widths[0] > 1.5 * widths[1] > 2 * widths[2]
+
+
+@pytest.mark.parametrize(
+    ("numbers", "sentence"),
+    [
+        ((1234, 912, 2480), "About 1,200 more answers (910 to 2,500) for an error of 15.0 %; now"),
+        ((1234, 0, math.inf), "About 1,200 more answers (0 to any number) for an error of 15.0 %; now"),
+        ((0, 0, 0), "An error of 15.0 % is reached; now"),
+        ((0, 0, 88), "Perhaps an error of 15.0 % is reached (0 to 88 more answers); now"),
+        (
+            (math.inf, 912, math.inf),
+            "No number of answers seems to be enough for an error of 15.0 % (910 more at best);",
+        ),
+        ((math.inf, math.inf, math.inf), "No number of answers seems to be enough for an error of 15.0 %; now"),
+    ],
+)
+def test_a_forecast_is_a_sentence(numbers, sentence):
+    told = str(Forecast(0.15, 0.173, 0.161, 0.186, *numbers))
+    assert told.startswith(sentence)
+    assert told.endswith("now 17.3 % (16.1 to 18.6 %).")
+
+
+def test_a_learner_tells_by_its_own_curve_or_by_that_of_an_asker():
+    learner = ERKLE(12, kernel=LowRank(), random_state=0)
+    asker = Asker(Questions(12, times=None), holdout=0.5, random_state=0)
+    X = np.random.default_rng(0).standard_normal((12, 2))
+    for _ in range(150):
+        [asked] = asker.ask(learner)
+        a, b, c = X[list(asked.query)]
+        asker.answer(learner, asked, bool(np.linalg.norm(a - b) < np.linalg.norm(a - c)))
+    assert learner.answers_needed(0.1) == forecast(learner.curve_, 0.1, 150)
+    assert learner.answers_needed(0.1, asker.curve) == forecast(asker.curve, 0.1, 150)
+    assert learner.answers_needed(0.1, asker.curve) != learner.answers_needed(0.1)
+
+
+def test_a_loaded_learner_tells_the_same(tmp_path):
+    learner = ERKLE(8).fit(answers(8, 300, flipped=0.1))
+    learner.save(tmp_path / "learner.npz")
+    assert ERKLE.load(tmp_path / "learner.npz").answers_needed(0.2) == learner.answers_needed(0.2)

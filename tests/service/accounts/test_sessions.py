@@ -1,0 +1,165 @@
+"""What proves that a researcher's own page asked: the cookie, the CSRF token, and whose study it is."""
+
+import pytest
+from fastapi.routing import APIRoute
+from fastapi.testclient import TestClient
+
+from erkle.service import Configuration
+from erkle.service.app import TOPICS
+from erkle.service.web.dependencies import COOKIE
+from people import PASSWORD, reason
+
+
+def cookie_of(answer):
+    name, *flags = [part.strip() for part in answer.headers["set-cookie"].split(";")]
+    return name, {flag.lower() for flag in flags}
+
+
+@pytest.mark.parametrize("token", [None, "", "A" * 43, "é"])
+def test_a_change_without_the_right_token_is_refused(researcher, token):
+    headers = {} if token is None else {"X-CSRF-Token": token.encode()}
+    del researcher.headers["X-CSRF-Token"]
+    answer = researcher.post("/api/logout", headers=headers)
+    assert (answer.status_code, reason(answer)) == (403, "csrf")
+    assert researcher.get("/api/me").status_code == 200
+
+
+def test_the_token_of_another_session_is_refused(researcher, stranger):
+    answer = researcher.post("/api/logout", headers={"X-CSRF-Token": stranger.headers["X-CSRF-Token"]})
+    assert (answer.status_code, reason(answer)) == (403, "csrf")
+
+
+def test_the_token_of_an_earlier_session_of_the_same_account_is_refused(researcher):
+    before = researcher.headers["X-CSRF-Token"]
+    after = researcher.post("/api/login", json={"name": "ann", "password": PASSWORD}).json()["csrf"]
+    assert after != before
+    assert researcher.post("/api/logout", headers={"X-CSRF-Token": before}).status_code == 403
+    assert researcher.post("/api/logout", headers={"X-CSRF-Token": after}).status_code == 204
+
+
+def test_the_token_without_the_cookie_is_nobody(client, researcher):
+    answer = client.post("/api/logout", headers={"X-CSRF-Token": researcher.headers["X-CSRF-Token"]})
+    assert (answer.status_code, reason(answer)) == (401, "signed-out")
+
+
+def every_route():
+    found = [route for topic in TOPICS for route in topic.router.routes if isinstance(route, APIRoute)]
+    return [(method, route.path) for route in found for method in sorted(route.methods)]
+
+
+PUBLIC = {
+    ("POST", "/api/login"),
+    ("POST", "/api/setup"),
+    ("POST", "/api/invited"),
+    ("POST", "/api/enter"),
+    ("POST", "/api/take/{study}/join"),
+    ("POST", "/api/take/{study}/resume"),
+    ("POST", "/api/take/{study}/answer"),
+    ("POST", "/api/take/{study}/skip"),
+}
+CHANGES = sorted({route for route in every_route() if route[0] not in ("GET", "HEAD")} - PUBLIC)
+
+
+def filled(path, study):
+    return path.replace("{study}", study).replace("{", "").replace("}", "")
+
+
+def test_every_change_needs_a_session_and_its_token(client, researcher, study):
+    assert CHANGES
+    del researcher.headers["X-CSRF-Token"]
+    for method, path in CHANGES:
+        nobody, forged = (who.request(method, filled(path, study), json={}) for who in (client, researcher))
+        assert (nobody.status_code, reason(nobody)) == (401, "signed-out"), path
+        assert (forged.status_code, reason(forged)) == (403, "csrf"), path
+
+
+def test_no_route_that_changes_something_is_a_get(client, researcher, store, study):
+    """Every address is fetched, as a page that embeds them could make a browser do."""
+    before = [store.studies(), store.accounts(), store.counts(study), store.participants(study)]
+    for method, path in every_route():
+        if method == "GET" and not path.endswith("/events"):
+            researcher.get(filled(path, study), follow_redirects=False)
+    assert [store.studies(), store.accounts(), store.counts(study), store.participants(study)] == before
+    assert researcher.get("/api/me").status_code == 200
+
+
+def test_what_changes_something_is_no_get(researcher):
+    for path in ("/api/login", "/api/logout", "/api/setup", "/api/enter", "/api/invitations"):
+        answer = researcher.get(path)
+        assert (answer.status_code, answer.headers["allow"], reason(answer)) == (405, "POST", "method")
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"Sec-Fetch-Site": "cross-site"},
+        {"Sec-Fetch-Site": "same-site"},
+        {"Origin": "https://evil.example"},
+        {"Origin": "null"},
+        {"Origin": "http://testserver.evil.example"},
+    ],
+)
+def test_a_foreign_page_cannot_sign_somebody_in(client, researcher, headers):
+    answer = client.post("/api/login", json={"name": "ann", "password": PASSWORD}, headers=headers)
+    assert (answer.status_code, reason(answer)) == (403, "foreign")
+    assert "set-cookie" not in answer.headers
+
+
+@pytest.mark.parametrize("headers", [{"Sec-Fetch-Site": "same-origin"}, {"Origin": "http://testserver"}, {}])
+def test_our_own_page_and_a_program_can_sign_in(client, researcher, headers):
+    assert client.post("/api/login", json={"name": "ann", "password": PASSWORD}, headers=headers).status_code == 200
+
+
+@pytest.mark.parametrize("kind", ["text/plain", "application/x-www-form-urlencoded", None])
+def test_what_a_form_of_a_foreign_page_can_send_is_not_read_as_json(client, researcher, kind):
+    body = f'{{"name": "ann", "password": "{PASSWORD}"}}'
+    answer = client.post("/api/login", content=body, headers={} if kind is None else {"Content-Type": kind})
+    assert answer.status_code == 422
+
+
+def test_the_cookie_is_for_no_script_and_no_foreign_page(client, researcher):
+    name, flags = cookie_of(client.post("/api/login", json={"name": "ann", "password": PASSWORD}))
+    assert name.startswith(f"{COOKIE}=")
+    assert {"httponly", "samesite=strict", "path=/"} < flags
+    assert "secure" not in flags
+    assert not any(flag.startswith("domain") for flag in flags)
+
+
+class TestBehindHttps:
+    @pytest.fixture
+    def configuration(self, tmp_path):
+        return Configuration(data=tmp_path, public_url="https://testserver")
+
+    def test_the_cookie_is_sent_over_https_only(self, client, store, kept_password):
+        store.create_account("ann", kept_password)
+        https = TestClient(client.app, base_url="https://testserver")
+        _, flags = cookie_of(https.post("/api/login", json={"name": "ann", "password": PASSWORD}))
+        assert {"secure", "httponly", "samesite=strict"} < flags
+
+    def test_an_invitation_leads_to_the_public_address(self, client, store, kept_password):
+        store.create_account("root", kept_password, admin=True)
+        https = TestClient(client.app, base_url="https://testserver")
+        me = https.post("/api/login", json={"name": "root", "password": PASSWORD}).json()
+        link = https.post("/api/invitations", headers={"X-CSRF-Token": me["csrf"]}).json()["link"]
+        assert link.startswith("https://testserver/invited#")
+
+
+def test_secure_cookies_on_an_http_address_are_a_mistake(tmp_path):
+    with pytest.raises(ValueError, match="secure cookies do not reach"):
+        Configuration(data=tmp_path, public_url="http://example.org", secure_cookies=True)
+
+
+def test_other_peoples_studies_are_not_there(researcher, stranger, study, store):
+    """In the same words as one that nobody has, whatever is asked."""
+    of_a_study = [route for route in every_route() if route[1].startswith("/api/studies/{study}")]
+    assert of_a_study
+    for method, path in of_a_study:
+        theirs, nobodys = (stranger.request(method, filled(path, id), json={}) for id in (study, "nope"))
+        assert theirs.status_code == 404, path
+        assert theirs.text == nobodys.text
+    assert store.study(study).title == "Cities"
+
+
+def test_an_administrator_sees_all_studies(admin, study):
+    answer = admin.get(f"/api/studies/{study}/live")
+    assert answer.status_code == 200

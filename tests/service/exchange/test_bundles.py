@@ -1,0 +1,289 @@
+"""Laws of bundles: the same log, the same kernel and the same things to see elsewhere, or nothing at all."""
+
+import io
+import json
+import zipfile
+
+import pytest
+from exchanged import filled, kernel, log
+
+from erkle.files import FileError
+from erkle.service.exchange.bundle import write_bundle
+from erkle.service.exchange.unbundling import import_bundle
+from erkle.store import Standing, State, Store
+
+
+@pytest.fixture
+def here(tmp_path):
+    with Store(tmp_path / "here.db") as store:
+        yield store
+
+
+@pytest.fixture
+def there(tmp_path):
+    with Store(tmp_path / "there.db") as store:
+        yield store
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    """The bytes of a bundle with everything in it."""
+    with Store(tmp_path_factory.mktemp("whole") / "a.db") as store:
+        return bundled(store, filled(store))
+
+
+def bundled(store, study):
+    file = io.BytesIO()
+    write_bundle(store, study, file)
+    return file.getvalue()
+
+
+def imported(store, data):
+    return import_bundle(store, io.BytesIO(data), "bundle.zip")
+
+
+def changed(data, member, change):
+    """The bundle with one member changed, left out (None) or added."""
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    before = members.pop(member, b"")
+    after = change(before)
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in members.items():
+            archive.writestr(name, content)
+        if after is not None:
+            archive.writestr(member, after)
+    return file.getvalue()
+
+
+def with_json(**values):
+    return lambda data: json.dumps({**json.loads(data), **values}).encode()
+
+
+def test_another_server_has_the_same_log_the_same_kernel_and_the_same_objects(here, there):
+    study = filled(here)
+    copy = imported(there, bundled(here, study))
+    assert log(there, copy.id) == log(here, study.id)
+    assert kernel(there, copy.id) == kernel(here, study.id)
+    assert there.objects(copy.id) == here.objects(study.id)
+    assert (copy.title, copy.settings, copy.n_objects) == (study.title, study.settings, study.n_objects)
+    assert copy.created_at == study.created_at
+    assert there.media(copy.id) == here.media(study.id)
+    assert all(there.medium(copy.id, name) == here.medium(study.id, name) for name in here.media(study.id))
+
+
+def test_another_server_has_the_same_people_and_what_they_gave_up(here, there):
+    study = filled(here)
+    nobody = here.join(study.id, {"PROLIFIC_PID": "late"}, identity="PROLIFIC_PID=late")
+    here.flag(study.id, nobody.id, True)
+    here.finish(study.id, nobody.id, Standing.SCREENED)
+    copy = imported(there, bundled(here, here.study(study.id)))
+    people, copies = here.participants(study.id), there.participants(copy.id)
+    assert [each._replace(id="") for each in copies] == [each._replace(id="") for each in people]
+    assert not {each.id for each in people} & {each.id for each in copies}
+    assert [each._replace(participant="") for each in there.skips(copy.id)] == [
+        each._replace(participant="") for each in here.skips(study.id)
+    ]
+    assert there.counts(copy.id) == here.counts(study.id)
+
+
+def test_somebody_who_comes_back_to_the_copy_is_known(here, there):
+    study = filled(here)
+    copy = imported(there, bundled(here, study))
+    there.change_state(copy.id, State.OPEN)
+    known = there.join(copy.id, {}, identity="PROLIFIC_PID=p0")
+    assert known.id == there.participants(copy.id)[0].id
+    assert len(there.ledger(copy.id, known.id)) == 13
+
+
+def test_a_copy_of_a_copy_is_the_same(here, there):
+    study = filled(here)
+    copy = imported(there, bundled(here, study))
+    again = imported(here, bundled(there, copy))
+    assert log(here, again.id) == log(here, study.id)
+    assert kernel(here, again.id) == kernel(here, study.id)
+
+
+def test_the_same_study_gives_the_same_bytes(here):
+    study = filled(here)
+    assert bundled(here, study) == bundled(here, study)
+
+
+def test_a_bundle_has_no_token_and_no_secret_id(here):
+    study = filled(here)
+    with zipfile.ZipFile(io.BytesIO(bundled(here, study))) as archive:
+        text = b"".join(archive.read(name) for name in archive.namelist() if not name.startswith("media/")).decode()
+    answers = list(here.log(study.id, include_excluded=True))
+    assert not any(answer.token in text or answer.participant in text for answer in answers)
+    assert study.id not in text
+
+
+@pytest.mark.parametrize(
+    ("ways", "state"),
+    [
+        ([], State.DRAFT),
+        ([State.OPEN], State.PAUSED),
+        ([State.OPEN, State.PAUSED], State.PAUSED),
+        ([State.CLOSED], State.CLOSED),
+    ],
+)
+def test_nobody_is_asked_before_somebody_opens_the_copy(here, there, ways, state):
+    study = here.create_study("Three", ["a", "b", "c"], filled(here).settings)
+    for way in ways:
+        study = here.change_state(study.id, way)
+    assert imported(there, bundled(here, study)).state == state
+
+
+def _lines(data):
+    return data.splitlines(keepends=True)
+
+
+FIRST = b'{"sequence":1,'
+DAMAGE = {
+    "no study": ("study.json", lambda data: None),
+    "another format": ("study.json", with_json(format="something")),
+    "a newer version": ("study.json", with_json(version=99)),
+    "a version that is no number": ("study.json", with_json(version="1")),
+    "no JSON": ("study.json", lambda data: b"{"),
+    "JSON too deep": ("study.json", lambda data: b"[" * 100_000),
+    "a state that is none": ("study.json", with_json(state="running")),
+    "settings that are none": ("study.json", with_json(settings={"holdout": 7})),
+    "settings with code in them": ("study.json", with_json(settings={"__import__": "os"})),
+    "too many answers promised": ("study.json", with_json(counts={"answers": 99, "participants": 3, "skips": 3})),
+    "no objects": ("objects.json", lambda data: None),
+    "too few objects": ("objects.json", lambda data: json.dumps(json.loads(data)[:3]).encode()),
+    "the same object twice": ("objects.json", lambda data: json.dumps([json.loads(data)[1]] * 8).encode()),
+    "an object with an unknown part": (
+        "objects.json",
+        lambda data: json.dumps([{**each, "payload": {"html": "<b>"}} for each in json.loads(data)]).encode(),
+    ),
+    "an object whose picture is not there": (
+        "objects.json",
+        lambda data: json.dumps([{**each, "payload": {"image": "a.webp"}} for each in json.loads(data)]).encode(),
+    ),
+    "participants missing": ("participants.json", lambda data: b"[]"),
+    "the same person twice": (
+        "participants.json",
+        lambda data: json.dumps([json.loads(data)[0]] * 3).encode(),
+    ),
+    "a person of no standing": (
+        "participants.json",
+        lambda data: json.dumps([{**each, "standing": "king"} for each in json.loads(data)]).encode(),
+    ),
+    "no skips": ("skips.jsonl", lambda data: None),
+    "a skip left out": ("skips.jsonl", lambda data: b"".join(_lines(data)[1:])),
+    "a skip of nobody": ("skips.jsonl", lambda data: _first(data, participant=99)),
+    "a skip of an object that is not there": ("skips.jsonl", lambda data: _first(data, o2=99)),
+    "no answers": ("answers.jsonl", lambda data: None),
+    "an answer left out": ("answers.jsonl", lambda data: b"".join(_lines(data)[1:])),
+    "the last answer left out": ("answers.jsonl", lambda data: b"".join(_lines(data)[:-1])),
+    "an answer twice": ("answers.jsonl", lambda data: data + _lines(data)[-1]),
+    "answers in another order": ("answers.jsonl", lambda data: b"".join(reversed(_lines(data)))),
+    "an answer cut short": ("answers.jsonl", lambda data: data[:-20]),
+    "an answer about an object that is not there": (
+        "answers.jsonl",
+        lambda data: _first(data, head=99),
+    ),
+    "an answer with one object twice": ("answers.jsonl", lambda data: _first(data, near=0, head=0)),
+    "an answer of nobody": ("answers.jsonl", lambda data: _first(data, participant=99)),
+    "an answer of no kind": ("answers.jsonl", lambda data: _first(data, kind="guess")),
+    "an answer with a text for a number": ("answers.jsonl", lambda data: _first(data, head="0")),
+    "an answer with a true for a number": ("answers.jsonl", lambda data: _first(data, sequence=True)),
+    "a number past all numbers": ("answers.jsonl", lambda data: _first(data, answered_at=10**30)),
+    "a line without an end": ("answers.jsonl", lambda data: b"x" * 1_000_000),
+    "a page among the media": ("media/evil.html", lambda data: b"<script>alert(1)</script>"),
+    "a page with the name of a picture": ("media/" + "0" * 40 + ".webp", lambda data: b"<script>alert(1)</script>"),
+    "a way out": ("media/../../../etc/cron.d/evil", lambda data: b"* * * * * root true"),
+    "an absolute path": ("/etc/passwd", lambda data: b"root"),
+    "a bomb": ("answers.jsonl", lambda data: b"\n" * (64 << 20)),
+    "a bomb among the media": ("media/bomb.webp", lambda data: bytes(64 << 20)),
+}
+
+
+def _first(data, **values):
+    first, *others = _lines(data)
+    return json.dumps({**json.loads(first), **values}).encode() + b"\n" + b"".join(others)
+
+
+@pytest.mark.parametrize("damage", DAMAGE)
+def test_of_a_damaged_bundle_nothing_is_imported(there, whole, damage):
+    data = changed(whole, *DAMAGE[damage])
+    with pytest.raises(ValueError, match=r"^[^\n]+[.?]$"):
+        imported(there, data)
+    assert there.studies() == []
+
+
+@pytest.mark.parametrize("cut", [0, 1, 10, 0.3, 0.9, 0.999])
+def test_of_a_bundle_that_is_cut_short_nothing_is_imported(there, whole, cut):
+    with pytest.raises(FileError):
+        imported(there, whole[: int(cut * len(whole)) if isinstance(cut, float) else cut])
+    assert there.studies() == []
+
+
+def test_what_fails_in_the_end_leaves_nothing_behind(there, whole, monkeypatch):
+    monkeypatch.setattr("erkle.store.restoring._WAYS", {})
+    with pytest.raises(KeyError):
+        imported(there, whole)
+    assert there.studies() == []
+
+
+def test_a_bundle_travels_from_server_to_server(store, researcher, stranger):
+    study = filled(store, owner=researcher.get("/api/me").json()["account"]["id"])
+    data = researcher.get(f"/api/studies/{study.id}/export/bundle.zip").content
+    answer = stranger.post("/api/import", files={"file": ("bundle.zip", data)})
+    assert answer.status_code == 201, answer.text
+    copy = answer.json()["id"]
+    assert kernel(store, copy) == kernel(store, study.id)
+    assert [each["id"] for each in stranger.get("/api/studies").json()] == [copy]
+    kernels = [
+        who.get(f"/api/studies/{which}/export/kernel.npz").content
+        for who, which in ((researcher, study.id), (stranger, copy))
+    ]
+    assert kernels[0] == kernels[1]
+
+
+def test_a_damaged_bundle_is_one_sentence_for_the_browser(researcher):
+    for data in (b"", b"PK\x03\x04 and no more", b"hello"):
+        answer = researcher.post("/api/import", files={"file": ("bundle.zip", data)})
+        assert answer.status_code == 422
+        assert answer.json()["error"]["sentence"].startswith("bundle.zip: is ")
+
+
+def test_nobody_imports_without_signing_in_and_without_the_csrf_token(client, researcher):
+    files = {"file": ("bundle.zip", b"PK")}
+    assert client.post("/api/import", files=files).status_code == 401
+    assert researcher.post("/api/import", files=files, headers={"X-CSRF-Token": "x"}).status_code == 403
+
+
+def test_what_is_too_deep_in_a_bundle_is_cut_and_not_refused(there, whole):
+    deep = {"a": 1}
+    for _ in range(300):
+        deep = {"a": [deep]}
+
+    def first_line(data):
+        line, _, rest = data.partition(b"\n")
+        return json.dumps({**json.loads(line), "client": {"a": deep}}).encode() + b"\n" + rest
+
+    def first_person(data):
+        first, *others = json.loads(data)
+        return json.dumps([{**first, "parameters": {"a": deep}}, *others]).encode()
+
+    data = changed(changed(whole, "answers.jsonl", first_line), "participants.json", first_person)
+    study = imported(there, data)
+    assert len(str(next(iter(there.log(study.id))).client)) < 1000
+    assert len(str(there.participants(study.id)[0].parameters)) < 1000
+
+
+def test_a_bundle_without_objects_enough_is_refused_in_a_sentence(researcher, whole, store):
+    def two(data):
+        return json.dumps(json.loads(data)[:2]).encode()
+
+    def nothing(data):
+        return b""
+
+    data = changed(changed(changed(whole, "objects.json", two), "answers.jsonl", nothing), "skips.jsonl", nothing)
+    data = changed(data, "study.json", with_json(counts={"answers": 0, "participants": 3, "skips": 0}))
+    answer = researcher.post("/api/import", files={"file": ("bundle.zip", data)})
+    assert (answer.status_code, answer.json()["error"]["reason"]) == (422, "invalid")
+    assert "at least 3" in answer.json()["error"]["sentence"]

@@ -1,0 +1,150 @@
+"""Laws of exports: every answer is in them once, no secret is, no cell is a formula, and no row ends them."""
+
+import csv
+import io
+import json
+
+import numpy as np
+import pytest
+from exchanged import NAMES, filled, log
+
+from erkle import ERKLE
+from erkle.service.exchange.exporting import plain, safe
+from erkle.store import Query, State, Store
+
+FORMATS = ["answers.csv", "answers.jsonl", "kernel.npz", "embedding.csv", "bundle.zip"]
+
+
+@pytest.fixture
+def made(store, researcher):
+    return filled(store, owner=researcher.get("/api/me").json()["account"]["id"])
+
+
+def export(client, study, name):
+    return client.get(f"/api/studies/{study}/export/{name}")
+
+
+def table(client, study):
+    return list(csv.DictReader(io.StringIO(export(client, study, "answers.csv").text, newline="")))
+
+
+def test_every_answer_is_a_row_with_salmons_columns_and_ours(store, researcher, made):
+    rows = table(researcher, made.id)
+    answers = list(store.log(made.id, include_excluded=True))
+    assert [int(row["sequence"]) for row in rows] == [answer.sequence for answer in answers]
+    for row, answer in zip(rows, answers, strict=True):
+        told = [int(row[name]) for name in ("head", "left", "winner", "loser", "response_ms")]
+        assert told == [answer.head, answer.left, answer.near, answer.far, answer.response_ms]
+        assert {row["left"], row["right"]} == {row["winner"], row["loser"]}
+        assert float(row["response_time"]) == answer.response_ms / 1000
+        assert float(row["time_received"]) == pytest.approx(answer.answered_at / 1e6)
+        assert (row["kind"], row["excluded"]) == (answer.kind, str(answer.excluded).lower())
+        assert plain(row["head_filename"]) == NAMES[answer.head]
+        assert row["puid"] == row["parameter.PROLIFIC_PID"]
+
+
+def test_jsonl_says_the_same_as_csv(researcher, made):
+    lines = [json.loads(line) for line in export(researcher, made.id, "answers.jsonl").text.splitlines()]
+    rows = table(researcher, made.id)
+    assert len(lines) == len(rows)
+    for line, row in zip(lines, rows, strict=True):
+        assert set(line) == set(row)
+        assert str(line["winner"]) == row["winner"]
+        assert line["head_filename"] == plain(row["head_filename"])
+
+
+def test_no_cell_is_a_formula_and_none_is_lost_by_that(researcher, made):
+    rows = table(researcher, made.id)
+    texts = [cell for row in rows for name, cell in row.items() if name.endswith("_filename") or "." in name]
+    assert any(cell.startswith("'=") for cell in texts)
+    assert not any(cell.startswith(("=", "+", "-", "@", "\t", "\r")) for cell in texts)
+
+
+@pytest.mark.parametrize("text", ["", "a", "=a", "'=a", "''=a", "+1", "-1", "@a", "\ta", "\ra", "'", "'a", " =a"])
+def test_what_was_made_safe_can_be_made_plain(text):
+    assert plain(safe(text)) == text
+
+
+def test_no_token_and_no_secret_id_of_a_participant_is_in_a_table(store, researcher, made):
+    answers = list(store.log(made.id, include_excluded=True))
+    for name in ("answers.csv", "answers.jsonl"):
+        text = export(researcher, made.id, name).text
+        assert not any(answer.token in text or answer.participant in text for answer in answers)
+
+
+def test_the_names_of_a_table_are_escaped_where_they_are_html(researcher, made):
+    html = {row["head_html"] for row in table(researcher, made.id)}
+    assert not any("<script" in cell for cell in html)
+
+
+def test_a_table_of_no_answers_has_a_header_only(researcher, study):
+    assert table(researcher, study) == []
+    assert export(researcher, study, "answers.jsonl").text == ""
+
+
+def test_while_nothing_is_learned_there_is_a_sentence(researcher, study):
+    for name in ("kernel.npz", "embedding.csv"):
+        answer = export(researcher, study, name)
+        assert answer.status_code == 409
+        assert answer.json()["error"]["sentence"].startswith("Nothing has been learned")
+
+
+def test_the_kernel_and_the_map_can_be_read_by_programs(researcher, made, tmp_path):
+    path = tmp_path / "kernel.npz"
+    path.write_bytes(export(researcher, made.id, "kernel.npz").content)
+    learner = ERKLE.load(path)
+    assert learner.n_objects_ == len(NAMES)
+    rows = list(csv.reader(io.StringIO(export(researcher, made.id, "embedding.csv").text, newline="")))
+    assert rows[0] == ["id", "name", "x1", "x2"]
+    assert [plain(row[1]) for row in rows[1:]] == NAMES
+    assert np.isfinite(np.array([row[2:] for row in rows[1:]], float)).all()
+
+
+def test_others_get_no_export(client, stranger, made):
+    for name in FORMATS:
+        assert export(client, made.id, name).status_code == 401
+        assert export(stranger, made.id, name).status_code == 404
+
+
+def test_an_export_is_a_file_to_keep_and_nothing_to_show(researcher, made):
+    for name in FORMATS:
+        answer = export(researcher, made.id, name)
+        assert answer.status_code == 200
+        assert answer.headers["Content-Disposition"] == f'attachment; filename="erkle-{made.id}-{name}"'
+        assert answer.headers["X-Content-Type-Options"] == "nosniff"
+
+
+def test_answers_that_come_while_an_export_runs_do_not_disturb_it(tmp_path):
+    from erkle.service.exchange.exporting import answers_jsonl
+
+    with Store(tmp_path / "a.db") as store:
+        made = filled(store)
+        pieces = answers_jsonl(store, made)
+        first = next(pieces)
+        late = store.join(made.id).id
+        [asked] = store.issue(made.id, late, [Query(0, 1, 2)])
+        store.answer(asked.token, made.id, late, 1)
+        assert len([first, *pieces]) == len(log(store, made.id)) - 1
+        store.change_state(made.id, State.CLOSED)
+
+
+def test_odd_parameters_of_links_do_not_make_a_table_that_nobody_can_open(store, researcher, study):
+    ann, *others = (
+        store.join(study, {"PID": f"p{person}", **{f"{person}-{name}": name for name in range(60)}}).id
+        for person in range(5)
+    )
+    for who in (ann, *others):
+        [asked] = store.issue(study, who, [Query(0, 1, 2)])
+        store.answer(asked.token, study, who, 1)
+    rows = table(researcher, study)
+    own = [name for name in rows[0] if name.startswith("parameter.")]
+    assert (len(own), own[0], own[1:]) == (50, "parameter.PID", sorted(own[1:]))
+    for row, each in zip(rows, store.participants(study), strict=True):
+        told = {name.removeprefix("parameter."): int(row[name]) for name in own[1:] if row[name]}
+        assert {"PID": row["parameter.PID"], **told, **json.loads(row["parameters"] or "{}")} == each.parameters
+    lines = [json.loads(line) for line in export(researcher, study, "answers.jsonl").text.splitlines()]
+    assert all(len([name for name in line if name.startswith("parameter.")]) <= 50 for line in lines)
+    # They come back with an import.
+    data = export(researcher, study, "answers.csv").content
+    copy = researcher.post("/api/import/triplets", files={"file": ("a.csv", data)}, data={"title": "Copy"}).json()["id"]
+    assert [len(each.parameters) for each in store.participants(copy)] == [61] * 5

@@ -1,0 +1,166 @@
+"""Laws of imports: a table becomes the log that it tells of, and a wrong line is told and changes nothing."""
+
+import pytest
+from exchanged import NAMES, filled, kernel, log
+
+from erkle.service.exchange.exporting import answers_csv, answers_jsonl
+from erkle.service.exchange.importing import add_answers, read_answers, study_of
+from erkle.store import Kind, Store
+from erkle.triplets import ReadError
+
+SALMON = (
+    "head,left,right,winner,sampler,score,puid,response_time,network_latency,loser,time_received,"
+    "head_html,winner_html,loser_html,head_filename,winner_filename,loser_filename\n"
+    "0,3,1,1,random,0.5,ann,1.25,0.1,3,1600000000.5,<img src='a'>,b,d,a.jpg,b.jpg,d.jpg\n"
+    '3,0,1,0,ARR,0.25,bob,-1,0.1,1,1600000001.5,"x, y",b,d,d.jpg,a.jpg,b.jpg\n'
+)
+
+
+@pytest.fixture
+def here(tmp_path):
+    with Store(tmp_path / "here.db") as store:
+        yield store
+
+
+def given(text, name="answers.csv"):
+    return read_answers(text.encode(), name)
+
+
+@pytest.mark.parametrize(("write", "name"), [(answers_csv, "answers.csv"), (answers_jsonl, "answers.jsonl")])
+def test_our_own_exports_come_back_as_the_same_log_and_the_same_kernel(here, write, name):
+    study = filled(here)
+    text = "".join(write(here, study))
+    empty = here.create_study("Empty", here.objects(study.id), study.settings)
+    assert add_answers(here, empty, given(text, name)) == len(log(here, study.id))
+    assert log(here, empty.id) == log(here, study.id)
+    assert kernel(here, empty.id) == kernel(here, study.id)
+    told = [each.parameters for each in here.participants(empty.id)]
+    assert told == [each.parameters for each in here.participants(study.id)]
+
+
+@pytest.mark.parametrize(("write", "name"), [(answers_csv, "answers.csv"), (answers_jsonl, "answers.jsonl")])
+def test_our_own_exports_become_a_study_of_the_same_objects(here, write, name):
+    names = [name for name in NAMES if "\n" not in name]
+    study = filled(here, each=40, names=names)
+    copy = study_of(here, given("".join(write(here, study)), name), "Copy")
+    assert [each.name for each in here.objects(copy.id)] == names
+    assert kernel(here, copy.id) == kernel(here, study.id)
+
+
+def test_responses_of_salmon_keep_who_how_and_when(here):
+    study = here.create_study("Four", ["d", "a", "c", "b"])
+    assert add_answers(here, study, given(SALMON)) == 2
+    first, second = here.log(study.id)
+    # Objects are matched by the names of their pictures, whatever their numbers are elsewhere.
+    assert (first.head, first.near, first.far, first.left) == (1, 3, 0, 0)
+    assert (second.head, second.near, second.far, second.left) == (0, 1, 3, 1)
+    assert (first.strategy, first.response_ms, first.answered_at) == ("random", 1250, 1_600_000_000_500_000)
+    assert (second.strategy, second.response_ms, second.kind) == ("ARR", None, Kind.CHOSEN)
+    assert [each.parameters for each in here.participants(study.id)] == [{"puid": "ann"}, {"puid": "bob"}]
+
+
+SAME = {
+    "names": "anchor,near,far\ncat,dog,bus\nbus,cat,dog\n",
+    "names in capitals of the header": "Anchor;Near;Far\ncat;dog;bus\nbus;cat;dog\n",
+    "no header": "cat,dog,bus\nbus,cat,dog\n",
+    "ids": "head,winner,loser\n0,1,2\n2,0,1\n",
+    "ids and what was shown": "head,left,right,winner\n0,2,1,1\n2,0,1,0\n",
+    "a mark at the start and other line ends": "\ufeffanchor,near,far\r\ncat,dog,bus\r\n\r\nbus,cat,dog\r\n",
+    "JSON": '{"head": "cat", "winner": "dog", "loser": "bus"}\n{"head": "bus", "winner": "cat", "loser": "dog"}\n',
+    "JSON of ids": '{"head": 0, "winner": 1, "loser": 2}\n{"head": 2, "winner": 0, "loser": 1}\n',
+    "pictures": "head,winner,loser,head_filename,winner_filename,loser_filename\n"
+    "7,8,9,cat.png,dog.png,bus.png\n9,7,8,bus.png,cat.png,dog.png\n",
+}
+
+
+@pytest.mark.parametrize("form", SAME)
+def test_all_forms_of_the_same_answers_give_the_same_log(here, form):
+    study = here.create_study("Three", ["cat", "dog", "bus"])
+    add_answers(here, study, given(SAME[form]))
+    assert [(each.head, each.near, each.far) for each in here.log(study.id)] == [(0, 1, 2), (2, 0, 1)]
+
+
+def test_a_new_study_has_the_objects_of_the_file_in_their_order(here):
+    study = study_of(here, given(SAME["names"]), "New")
+    assert [each.name for each in here.objects(study.id)] == ["cat", "dog", "bus"]
+    study = study_of(here, given("head,winner,loser\n10,9,2\n"), "Numbers")
+    assert [each.name for each in here.objects(study.id)] == ["2", "9", "10"]
+    study = study_of(here, given(SALMON), "Pictures")
+    assert [each.name for each in here.objects(study.id)] == ["a.jpg", "b.jpg", "d.jpg"]
+
+
+WRONG = {
+    "": "is empty|no answers|columns",
+    "anchor,near,far\n": "no answers",
+    "a,b\n1,2\n": "columns",
+    "anchor,near,far\ncat,dog,bus\ncat,dog\n": "line 3",
+    "anchor,near,far\ncat,dog,bus\ncat,dog,mouse\n": "line 3: names 'mouse'",
+    "anchor,near,far\ncat,dog,dog\n": "line 2: names an object twice",
+    "head,winner,loser\n0,1,3\n": "line 2: names '3'",
+    "head,winner,loser\n0,1,-1\n": "line 2: names '-1'",
+    "head,left,right,winner\n0,1,2,0\n": "line 2",
+    "anchor,near,far,kind\ncat,dog,bus,guess\n": "line 2: is of the kind 'guess'",
+    '{"head": "cat"}\n': "columns",
+    '{"head": "cat", "winner": "dog", "loser": "bus"}\n[1, 2]\n': "line 2: is no JSON object",
+    '{"head": "cat", "winner": "dog", "loser": "bus"}\n{"head": 1': "line 2: is no JSON object",
+}
+
+
+@pytest.mark.parametrize("text", WRONG)
+def test_a_wrong_file_is_one_sentence_and_changes_nothing(here, text):
+    study = here.create_study("Three", ["cat", "dog", "bus"])
+    with pytest.raises(ReadError, match=WRONG[text]) as trouble:
+        add_answers(here, study, given(text))
+    assert "\n" not in str(trouble.value)
+    assert here.last(study.id) == 0
+    assert here.participants(study.id) == []
+
+
+@pytest.mark.parametrize("data", [b"\xff\xfe\x00", b"\x00" * 100, b"PK\x03\x04", b"'" * 200_000 + b",a,b\n1,2,3"])
+def test_what_is_no_table_is_refused(data):
+    with pytest.raises(ReadError):
+        read_answers(data, "answers.csv")
+
+
+STRANGE = "head,winner,loser,response_time,time_received,response_ms,answered_at,client,excluded,puid\n"
+
+
+@pytest.mark.parametrize(
+    "row",
+    ["0,1,2,nan,nan,x,yesterday,[1],maybe,", "0,1,2,inf,-5,-1,9999-99-99,{,,x", "0,1,2,1e300,1e300,1e300,2020,null,,"],
+)
+def test_strange_times_do_not_cost_an_answer(here, row):
+    study = here.create_study("Three", ["cat", "dog", "bus"])
+    assert add_answers(here, study, given(STRANGE + row + "\n")) == 1
+    [answer] = here.log(study.id)
+    assert (answer.head, answer.near, answer.far, answer.response_ms, answer.client) == (0, 1, 2, None, {})
+
+
+def test_a_researcher_imports_over_http(store, researcher, study):
+    text = "anchor,near,far,puid\nParis,Lyon,Oslo,ann\nRome,Paris,Oslo,bob\n"
+    answer = researcher.post(f"/api/studies/{study}/import", files={"file": ("a.csv", text.encode())})
+    assert answer.json() == {"imported": 2}
+    assert store.counts(study)[:3] == (2, 2, 2)
+    new = researcher.post("/api/import/triplets", files={"file": ("a.csv", text.encode())}, data={"title": "New"})
+    assert new.status_code == 201
+    assert new.json()["n_objects"] == 4
+    assert store.last(new.json()["id"]) == 2
+
+
+def test_a_closed_study_takes_no_answers_and_a_strangers_is_not_there(store, researcher, stranger, study):
+    files = {"file": ("a.csv", b"anchor,near,far\nParis,Lyon,Oslo\n")}
+    assert stranger.post(f"/api/studies/{study}/import", files=files).status_code == 404
+    researcher.post(f"/api/studies/{study}/state", json={"state": "closed"})
+    assert researcher.post(f"/api/studies/{study}/import", files=files).status_code == 409
+    wrong = {"file": ("../../a.csv", b"anchor,near,far\nParis,Lyon,Mars\n")}
+    answer = researcher.post(f"/api/studies/{study}/import", files=wrong)
+    assert answer.status_code == 422
+    assert answer.json()["error"]["sentence"].startswith("a.csv, line 2: names 'Mars'")
+
+
+def test_of_a_study_whose_answers_cannot_be_imported_nothing_is_left(here, monkeypatch):
+    given = read_answers(b"head,winner,loser\na,b,c\n", "t.csv")
+    monkeypatch.setattr("erkle.store.importing.append", lambda *_, **__: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        study_of(here, given, "A")
+    assert here.studies() == []

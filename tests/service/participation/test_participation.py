@@ -1,0 +1,210 @@
+"""Taking part over HTTP: what is acknowledged counts once, and the server decides what is asked and how long."""
+
+import pytest
+
+from erkle.store import Kind, Reason, Standing, State
+from people import Somebody
+
+
+def test_somebody_joins_practises_answers_and_gets_the_code(client, store, make):
+    study = make(
+        limits={"per_participant": 4}, endings={"completed": {"code": "DONE7", "url": "https://example.org/?cc=DONE7"}}
+    )
+    ann = Somebody(client, study, PROLIFIC_PID="ann", STUDY_ID="x")
+    assert ann.question["practice"]
+    assert ann.turn["progress"] == {"done": 0, "total": 4}
+    assert len(ann.turn["questions"]) == 2
+    finished = ann.answer_all()
+    assert finished == {
+        "outcome": "completed",
+        "code": "DONE7",
+        "url": "https://example.org/?cc=DONE7",
+        "thanks_html": "<p>Thank you.</p>\n",
+    }
+    assert store.ledger(study, ann.id)[0].issued.kind == Kind.PRACTICE
+    assert store.last(study) == 5
+    assert store.participant(study, ann.id).standing == Standing.COMPLETED
+    assert store.participant(study, ann.id).parameters == {"PROLIFIC_PID": "ann", "STUDY_ID": "x"}
+    assert ann.post("resume", participant=ann.id).json()["finished"] == finished
+
+
+def test_the_address_at_the_end_takes_parameters_of_the_link_along(client, make):
+    url = "https://school.example.org/credit?token=1&survey_code={survey_code}"
+    study = make(limits={"per_participant": 1}, endings={"completed": {"url": url}, "screened": {"url": url}})
+    ann = Somebody(client, study, survey_code="7&x=//evil.example.org")
+    assert ann.answer_all()["url"] == url.replace("{survey_code}", "7%26x%3D%2F%2Fevil.example.org")
+    assert Somebody(client, study, consent=False).turn["finished"]["url"] == url.replace("{survey_code}", "")
+
+
+def test_the_next_question_is_there_before_the_answer_and_nobody_is_asked_the_same_twice(client, store, make):
+    ann = Somebody(client, make(limits={"per_participant": 12}), checks={"practice": 0})
+    while not ann.turn["finished"]:
+        following = ann.turn["questions"][1]["token"] if len(ann.turn["questions"]) > 1 else None
+        ann.answer()
+        if following:
+            assert ann.question["token"] == following
+    asked = [(e.issued.head, *sorted((e.issued.o1, e.issued.o2))) for e in store.ledger(ann.study, ann.id)]
+    assert len(set(asked)) == len(asked) == 13
+
+
+def test_a_retry_gets_the_same_acknowledgement_and_counts_once(client, store, study):
+    ann = Somebody(client, study)
+    question = ann.question
+    first, again = ann.send(question).json(), ann.send(question).json()
+    assert first["acknowledged"] == {"sequence": 1, "repeated": False}
+    assert again["acknowledged"] == {"sequence": 1, "repeated": True}
+    assert [q["token"] for q in again["questions"]] == [q["token"] for q in first["questions"]]
+    assert store.last(study) == 1
+
+
+def test_a_second_different_answer_is_refused_and_kept_with_the_reason(client, store, study):
+    ann = Somebody(client, study)
+    question = ann.question
+    ann.send(question, side="left")
+    refused = ann.send(question, side="right")
+    assert refused.status_code == 409
+    assert refused.json()["error"]["reason"] == Reason.ANSWERED
+    assert len(refused.json()["questions"]) == 2
+    assert [refusal.reason for refusal in store.refusals(study)] == [Reason.ANSWERED]
+    assert store.last(study) == 1
+
+
+def test_what_was_never_asked_or_asked_of_others_or_elsewhere_is_refused_and_recorded(client, store, study, make):
+    ann, bob, other = Somebody(client, study), Somebody(client, study), Somebody(client, make())
+    replies = [
+        ann.send(token="x" * 32),
+        ann.send(bob.question),
+        ann.send(other.question),
+        ann.send(choice=min({0, 1, 2} - {ann.question["left"]["id"], ann.question["right"]["id"]})),
+        ann.send(participant="nobody"),
+    ]
+    assert [reply.status_code for reply in replies] == [409] * 5
+    wanted = [Reason.UNKNOWN_TOKEN, Reason.OTHER_PARTICIPANT, Reason.OTHER_STUDY, Reason.OUT_OF_RANGE]
+    assert [reply.json()["error"]["reason"] for reply in replies] == [*wanted, Reason.OTHER_PARTICIPANT]
+    assert sorted(refusal.reason for refusal in store.refusals(study)) == sorted([*wanted, Reason.OTHER_PARTICIPANT])
+    assert store.last(study) == 0
+
+
+def test_bodies_that_make_no_sense_are_422(client, study):
+    ann = Somebody(client, study)
+    for changes in ({"choice": "1"}, {"choice": -1}, {"choice": 1.5}, {"token": 7}, {"more": 1}, {"response_ms": "x"}):
+        assert ann.send(**changes).status_code == 422
+    assert ann.send().status_code == 200
+
+
+def test_unknown_studies_and_participants_are_404(client, study):
+    assert client.get("/api/take/nowhere").status_code == 404
+    assert client.post("/api/take/nowhere/join", json={"consent": True}).status_code == 404
+    assert client.post(f"/api/take/{study}/resume", json={"participant": "nobody"}).status_code == 404
+
+
+def test_an_answer_to_a_study_that_there_is_not_is_refused_and_kept(client, store, study):
+    ann = Somebody(client, study)
+    body = {"participant": ann.id, "token": ann.question["token"], "choice": ann.question["left"]["id"]}
+    reply = client.post("/api/take/nowhere/answer", json=body)
+    assert (reply.status_code, reply.json()["error"]["reason"]) == (409, Reason.OTHER_STUDY)
+    assert [refusal.reason for refusal in store.refusals(None)] == [Reason.OTHER_STUDY]
+    assert store.last(study) == 0
+
+
+def test_who_comes_back_with_the_same_identity_goes_on(client, store, study):
+    ann = Somebody(client, study, PROLIFIC_PID="ann")
+    ann.answer()
+    again = Somebody(client, study, PROLIFIC_PID="ann")
+    assert again.id == ann.id
+    assert [q["token"] for q in again.turn["questions"]] == [q["token"] for q in ann.turn["questions"]]
+    assert Somebody(client, study, PROLIFIC_PID="bob").id != ann.id
+    assert len(store.participants(study)) == 2
+
+
+def test_after_a_reload_the_same_questions_are_open(client, study):
+    ann = Somebody(client, study)
+    ann.answer()
+    resumed = ann.post("resume", participant=ann.id).json()
+    assert resumed["questions"] == ann.turn["questions"]
+    assert resumed["acknowledged"] is None
+
+
+def test_what_was_not_answered_in_time_is_asked_again(client, store, make, monkeypatch):
+    study = make(things=("a", "b", "c"), limits={"per_participant": 3, "lifetime_s": 10.0}, checks={"practice": 0})
+    ann = Somebody(client, study)
+    late = store._clock() + 20_000_000
+    monkeypatch.setattr("erkle.service.participation.participation.now", lambda: late)
+    monkeypatch.setattr(store, "_clock", lambda: late)
+    turn = ann.post("resume", participant=ann.id).json()
+    assert len(turn["questions"]) == 2
+    assert turn["questions"][0]["token"] != ann.question["token"]
+    assert ann.send().json()["error"]["reason"] == Reason.EXPIRED
+
+
+def test_what_was_acknowledged_is_acknowledged_again_after_exclusion_and_closing(client, store, study):
+    ann = Somebody(client, study)
+    question = ann.question
+    told = ann.answer()["acknowledged"]
+    store.exclude(study, ann.id)
+    assert ann.send(question).json()["acknowledged"] == {**told, "repeated": True}
+    store.include(study, ann.id)
+    store.change_state(study, State.CLOSED)
+    assert ann.send(question).json()["acknowledged"] == {**told, "repeated": True}
+
+
+@pytest.mark.parametrize("state", [State.PAUSED, State.CLOSED])
+def test_a_study_that_is_not_open_takes_no_answers(client, store, study, state):
+    ann = Somebody(client, study)
+    store.change_state(study, state)
+    assert ann.send().status_code == 409
+    assert ann.post("resume", participant=ann.id).json()["error"]["reason"] == f"study-{state}"
+    assert client.post(f"/api/take/{study}/join", json={"consent": True}).status_code == 409
+    assert [refusal.reason for refusal in store.refusals(study)] == [Reason.NOT_OPEN]
+
+
+def test_who_is_excluded_cannot_go_on(client, store, study):
+    ann = Somebody(client, study)
+    store.exclude(study, ann.id)
+    assert ann.send().json()["error"]["reason"] == Reason.EXCLUDED
+    assert ann.post("resume", participant=ann.id).status_code == 409
+    store.include(study, ann.id)
+    assert ann.send().status_code == 200
+
+
+def test_what_somebody_reads_is_sanitised(client, make):
+    study = make(texts={"consent": "Do you *agree*? <img src=x onerror=alert(1)>", "question": "Which?"})
+    told = client.get(f"/api/take/{study}").json()
+    assert "<em>agree</em>" in told["consent_html"]
+    assert "<img" not in told["consent_html"]
+    assert told["n_questions"] == 50
+    assert told["state"] == "open"
+
+
+def test_a_preview_is_put_to_nobody(researcher, store, study):
+    questions = researcher.get(f"/api/studies/{study}/preview").json()["questions"]
+    assert len(questions) >= 3
+    assert {question["token"] for question in questions} == {""}
+    assert store.counts(study).questions == 0
+
+
+def test_what_is_deep_or_odd_costs_no_answer_and_breaks_no_table(client, store, researcher, study):
+    deep = {"a": 1}
+    for _ in range(450):
+        deep = {"a": [deep]} if len(str(deep)) % 2 else {"a": deep}
+    reply = client.post(f"/api/take/{study}/join", json={"parameters": {"x": deep}, "consent": True})
+    turn, [question, _] = reply.json(), reply.json()["questions"]
+    body = {"participant": turn["participant"], "token": question["token"], "choice": question["left"]["id"]}
+    for client_tells in ({"a": r"\u0000"}, {"a": deep}):
+        # The first of them counts, and the second is the same answer again.
+        sent = client.post(f"/api/take/{study}/answer", json={**body, "client": client_tells})
+        assert sent.status_code == 200, sent.text
+    assert [answer.client for answer in store.log(study)] == [{"a": r"\u0000"}]
+    assert researcher.get(f"/api/studies/{study}/participants").status_code == 200
+    data = researcher.get(f"/api/studies/{study}/export/bundle.zip").content
+    sent = researcher.post("/api/import", files={"file": ("bundle.zip", data)})
+    assert sent.status_code == 201, sent.text
+
+
+def test_when_the_database_file_is_removed_nothing_is_acknowledged_and_the_health_says_so(client, configuration, study):
+    somebody = Somebody(client, study)
+    somebody.answer()
+    (configuration.data / "erkle.db").unlink()
+    reply = somebody.send()
+    assert (reply.status_code, reply.json()["error"]["reason"]) == (503, "database")
+    assert client.get("/health").status_code == 503

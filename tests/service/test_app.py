@@ -1,0 +1,45 @@
+"""The application as a whole: what it needs, what it costs, and that it ends as it should."""
+
+import signal
+import stat
+import subprocess
+import sys
+
+from fastapi.testclient import TestClient
+
+from erkle.service import Configuration, create_app
+from erkle.service.web.pages import PAGES, STATIC
+
+
+def test_without_the_extra_the_error_says_what_to_install():
+    code = "import sys; sys.modules['fastapi'] = None; import erkle.service"
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert "pip install 'erkle[service]'" in result.stderr
+
+
+def test_importing_erkle_does_not_import_the_service():
+    code = "import sys, erkle; sys.exit('fastapi' in sys.modules or 'sqlalchemy' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_every_page_is_there():
+    assert [page for page in PAGES.values() if not (STATIC / page).is_file()] == []
+
+
+def test_the_folder_of_the_data_is_the_operators_only(tmp_path):
+    with TestClient(create_app(Configuration(data=tmp_path / "new"))):
+        assert stat.S_IMODE((tmp_path / "new").stat().st_mode) == 0o700
+
+
+def test_an_application_can_be_started_again_on_its_data(tmp_path):
+    for _ in range(2):
+        with TestClient(create_app(Configuration(data=tmp_path))) as client:
+            assert client.get("/health").status_code == 200
+
+
+def test_a_server_that_is_asked_to_end_ends_well(serve):
+    server = serve()
+    server.process.send_signal(signal.SIGTERM)
+    assert server.process.wait(20) in (0, -signal.SIGTERM)
+    assert "Traceback" not in server.log.read_text()
+    assert not list(server.data.glob("*-wal")), "the last connection tidies up"

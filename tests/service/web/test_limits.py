@@ -1,0 +1,211 @@
+"""How much and how often: bodies that are too large, and those who try too often."""
+
+import threading
+
+import pytest
+from fastapi.testclient import TestClient
+
+from erkle.service import Configuration
+from erkle.service.configuration import Rate
+from erkle.service.web.limits import Buckets
+from people import PASSWORD, reason
+
+SLOW = 1 / 3600
+
+
+@pytest.fixture
+def configuration(tmp_path):
+    return Configuration(
+        data=tmp_path,
+        body_bytes=10_000,
+        upload_bytes=50_000,
+        trusted_proxies=["10.0.0.0/8"],
+        login_rate=Rate(per_second=SLOW, burst=3),
+        login_name_rate=Rate(per_second=SLOW, burst=6),
+        login_address_rate=Rate(per_second=SLOW, burst=12),
+        join_rate=Rate(per_second=SLOW, burst=2),
+        answer_rate=Rate(per_second=SLOW, burst=3),
+        answer_address_rate=Rate(per_second=SLOW, burst=5),
+    )
+
+
+def coming_from(client, address):
+    """Somebody behind a trusted proxy."""
+    return TestClient(client.app, client=("10.0.0.1", 1234), headers={"X-Forwarded-For": address})
+
+
+def guess(client, name="ann", password="not the password"):
+    return client.post("/api/login", json={"name": name, "password": password}).status_code
+
+
+def test_a_bucket_gives_a_burst_and_then_at_its_rate():
+    now = [0.0]
+    buckets = Buckets(Rate(per_second=2, burst=3), clock=lambda: now[0])
+    assert [buckets.wait("a") for _ in range(5)] == [0, 0, 0, 0.5, 0.5]
+    now[0] = 0.5
+    assert [buckets.wait("a") for _ in range(2)] == [0, 0.5]
+    now[0] = 1000.0
+    assert [buckets.wait("a") for _ in range(4)] == [0, 0, 0, 0.5]
+
+
+def test_there_are_never_more_buckets_than_so_many():
+    buckets = Buckets(Rate(per_second=1, burst=1), most=100)
+    for key in range(10_000):
+        buckets.wait(key)
+    assert len(buckets) == 100
+
+
+def test_many_threads_get_no_more_than_the_burst():
+    buckets, got = Buckets(Rate(per_second=SLOW, burst=50)), []
+    threads = [threading.Thread(target=lambda: got.extend(buckets.wait("a") == 0 for _ in range(50))) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sum(got) == 50
+
+
+def test_who_guesses_a_password_has_few_tries_and_the_right_one_does_not_help(client, store, kept_password):
+    store.create_account("ann", kept_password)
+    assert [guess(client) for _ in range(4)] == [401, 401, 401, 429]
+    answer = client.post("/api/login", json={"name": " ANN", "password": PASSWORD})
+    assert (answer.status_code, reason(answer)) == (429, "too-often")
+    assert int(answer.headers["retry-after"]) > 3000
+    assert "set-cookie" not in answer.headers
+
+
+def test_who_guesses_from_one_place_does_not_keep_the_owner_out(client, store, kept_password):
+    store.create_account("ann", kept_password)
+    while guess(client) != 429:
+        pass
+    assert guess(coming_from(client, "192.0.2.7"), password=PASSWORD) == 200
+
+
+def test_who_guesses_from_many_places_has_few_tries_too(client):
+    guesses = [guess(coming_from(client, f"192.0.2.{i}")) for i in range(8)]
+    assert guesses == [401] * 6 + [429] * 2
+
+
+def test_one_place_that_tries_many_names_is_stopped(client):
+    assert [guess(client, f"name{i}") for i in range(13)].count(429) == 1
+
+
+def test_an_ipv6_network_is_one_place(client):
+    guesses = [guess(coming_from(client, f"2001:db8:1:2::{i:x}"), f"name{i}") for i in range(13)]
+    assert guesses.count(429) == 1
+    assert guess(coming_from(client, "2001:db8:1:3::1")) == 401
+
+
+def test_guessing_links_is_limited(client):
+    codes = [client.post("/api/enter", json={"token": f"{i:043}"}).status_code for i in range(13)]
+    assert codes == [409] * 12 + [429]
+
+
+def test_who_is_no_trusted_proxy_is_not_believed(client):
+    guesses = [
+        client.post(
+            "/api/login", json={"name": "ann", "password": "x"}, headers={"X-Forwarded-For": f"192.0.2.{i}"}
+        ).status_code
+        for i in range(4)
+    ]
+    assert guesses == [401, 401, 401, 429]
+
+
+def test_what_stands_before_the_proxys_own_word_is_not_believed(client):
+    guesses = [guess(coming_from(client, f"198.51.100.{i}, 192.0.2.1, 10.0.0.2")) for i in range(4)]
+    assert guesses == [401, 401, 401, 429]
+
+
+def test_the_port_that_a_proxy_tells_does_not_matter(client):
+    assert [guess(coming_from(client, f"192.0.2.1:{i}")) for i in range(4)] == [401, 401, 401, 429]
+    assert [guess(coming_from(client, f"[2001:db8::1]:{i}"), "bob") for i in range(4)] == [401, 401, 401, 429]
+
+
+def test_joining_is_limited_for_each_place(client, study):
+    def join(who):
+        return who.post(f"/api/take/{study}/join", json={"parameters": {}, "consent": True}).status_code
+
+    assert [join(client) for _ in range(3)] == [200, 200, 429]
+    assert join(coming_from(client, "192.0.2.9")) == 200
+
+
+def test_answering_is_limited_for_each_participant_and_each_place(client, study):
+    def resume(participant, who=client):
+        return who.post(f"/api/take/{study}/resume", json={"participant": participant}).status_code
+
+    assert [resume("abc") for _ in range(4)] == [404, 404, 404, 429]
+    assert [resume("abd"), resume("abe")] == [404, 429]
+    assert resume("abf", coming_from(client, "192.0.2.9")) == 404
+
+
+def big(size):
+    return b'{"name": "ann", "password": "' + b"x" * size + b'"}'
+
+
+JSON = {"Content-Type": "application/json"}
+
+
+def test_a_body_that_is_too_large_is_refused_by_its_length(client):
+    answer = client.post("/api/login", content=big(10_000), headers=JSON)
+    assert (answer.status_code, reason(answer)) == (413, "too-large")
+
+
+@pytest.mark.parametrize("length", ["-1", "1e3", "9" * 30, "+5", "1_0"])
+def test_a_length_that_is_no_number_is_refused(client, length):
+    answer = client.post("/api/login", content=big(5), headers={**JSON, "Content-Length": length})
+    assert answer.status_code == 413
+
+
+def test_a_body_that_is_too_large_is_refused_without_a_length_and_not_read_to_its_end(client):
+    sent = []
+
+    def pieces():
+        for _ in range(1000):
+            sent.append(1)
+            yield b"x" * 1000
+
+    answer = client.post("/api/login", content=pieces(), headers=JSON)
+    assert (answer.status_code, reason(answer)) == (413, "too-large")
+
+
+def test_a_body_that_is_just_small_enough_is_read(client):
+    answer = client.post("/api/login", content=big(9000), headers=JSON)
+    assert answer.status_code == 422
+
+
+def files(size):
+    return {"file": ("answers.csv", b"x" * size, "text/csv")}
+
+
+def test_only_who_is_signed_in_may_send_large_files(client, researcher):
+    assert client.post("/api/import", files=files(20_000)).status_code == 413
+    forged = client.post("/api/import", files=files(20_000), headers={"Cookie": "erkle_session=" + "A" * 43})
+    assert forged.status_code == 413
+    assert researcher.post("/api/import", files=files(20_000)).status_code != 413
+    assert researcher.post("/api/import", files=files(60_000)).status_code == 413
+
+
+def test_large_json_is_refused_from_those_who_are_signed_in_too(researcher):
+    assert researcher.post("/api/studies", json={"title": "x" * 20_000}).status_code == 413
+
+
+@pytest.mark.parametrize(
+    "body", [b"[" * 5000, b'{"name": ' + b"9" * 5000 + b"}", b"\xff\xfe", b'{"name": "\\ud800"}', b""]
+)
+def test_a_body_that_cannot_be_read_is_no_fault_of_ours(client, body):
+    answer = client.post("/api/login", content=body, headers=JSON)
+    assert answer.status_code in (400, 422)
+    assert set(answer.json()["error"]) == {"reason", "sentence"}
+
+
+def test_a_real_server_counts_the_bytes_that_arrive(serve):
+    """In pieces, without a length, and more than may be: the answer is 413, and the server goes on."""
+    import http.client
+
+    server = serve(ERKLE_SERVER_BODY_BYTES="10000")
+    host = server.url.removeprefix("http://")
+    connection = http.client.HTTPConnection(host, timeout=20)
+    connection.request("POST", "/api/login", iter([b"x" * 1000] * 11), JSON, encode_chunked=True)
+    assert connection.getresponse().status == 413
+    connection.close()
+    assert server.get("/health") == {"status": "ok"}

@@ -1,0 +1,191 @@
+"""What the service tells its operator: enough to run it, and nothing that names a person or opens a door."""
+
+import json
+import logging
+import urllib.error
+import urllib.request
+
+import pytest
+from fastapi.testclient import TestClient
+
+from erkle.files import FileError
+from erkle.service.accounts import passwords
+from erkle.service.studies.complaints import Complaint, Complaints
+from erkle.service.web.errors import Problem
+from erkle.service.web.logs import JsonLines
+from erkle.store import NotAllowed, State, Store, StoreError, Unknown
+from people import PASSWORD, THINGS, lines, reason, settings
+
+
+@pytest.fixture
+def log():
+    """The lines of JSON that this process logs."""
+    told = []
+
+    class Keeper(logging.Handler):
+        def emit(self, record):
+            told.append(json.loads(JsonLines().format(record)))
+
+    logger, keeper = logging.getLogger("erkle"), Keeper()
+    before = logger.level
+    logger.addHandler(keeper)
+    logger.setLevel(logging.INFO)
+    yield told
+    logger.removeHandler(keeper)
+    logger.setLevel(before)
+
+
+def test_a_real_servers_log_has_no_names_ids_tokens_addresses_or_queries(serve, tmp_path):
+    data = tmp_path / "served"
+    data.mkdir()
+    with Store(data / "erkle.db") as store:
+        owner = store.create_account("somebody special", passwords.hashed(PASSWORD))
+        study = store.create_study("Cities", THINGS, settings(), owner=owner.id).id
+        store.change_state(study, State.OPEN)
+    # The folder in which several workers would add up their numbers.
+    (tmp_path / "numbers").mkdir()
+    server = serve(data, PROMETHEUS_MULTIPROC_DIR=str(tmp_path / "numbers"))
+
+    def post(path, body):
+        request = urllib.request.Request(server.url + path, json.dumps(body).encode())
+        request.add_header("Content-Type", "application/json")
+        try:
+            with urllib.request.urlopen(request, timeout=20) as answer:
+                return json.load(answer), answer.headers
+        except urllib.error.HTTPError as error:
+            with error:
+                return json.load(error), error.headers
+
+    signed_in, headers = post("/api/login", {"name": "somebody special", "password": PASSWORD})
+    post("/api/login", {"name": "somebody special", "password": "a wrong password"})
+    joining = {"parameters": {"PROLIFIC_PID": "5f3c"}, "consent": True}
+    turn, _ = post(f"/api/take/{study}/join?PROLIFIC_PID=5f3c", joining)
+    post(f"/api/take/{study}/resume", {"participant": turn["participant"]})
+    post(f"/api/take/{study}/answer", {"participant": turn["participant"], "token": "forged-token", "choice": 1})
+    post("/api/enter", {"token": "some-link-token"})
+    with urllib.request.urlopen(server.url + "/metrics", timeout=20) as answer:
+        numbers = answer.read().decode()
+    server.process.terminate()
+    server.process.wait(20)
+
+    text = server.log.read_text() + numbers
+    secrets = [
+        "somebody",
+        PASSWORD,
+        "a wrong password",
+        signed_in["csrf"],
+        headers["set-cookie"].split(";")[0].partition("=")[2],
+        study,
+        turn["participant"],
+        turn["questions"][0]["token"],
+        "forged-token",
+        "some-link-token",
+        "5f3c",
+        "PROLIFIC_PID",
+    ]
+    assert [secret for secret in secrets if secret in text] == []
+    requests = [line for line in lines(server.log) if line["event"] == "request"]
+    told = [(line["method"], line["route"], line["status"]) for line in requests if line["route"] != "/health"]
+    assert told == [
+        ("POST", "/api/login", 200),
+        ("POST", "/api/login", 401),
+        ("POST", "/api/take/{study}/join", 200),
+        ("POST", "/api/take/{study}/resume", 200),
+        ("POST", "/api/take/{study}/answer", 409),
+        ("POST", "/api/enter", 409),
+        ("GET", "/metrics", 200),
+    ]
+    fields = {"time", "level", "event", "method", "route", "status", "ms", "reason"}
+    assert all(set(line) <= fields for line in requests)
+    assert not any("127.0.0.1" in json.dumps(line) for line in requests)
+    assert 'erkle_request_seconds_count{method="POST",route="/api/login",status="200"} 1.0' in numbers
+    assert "erkle_answers_total 0.0" in numbers
+
+
+def test_what_fails_unexpectedly_is_logged_without_its_words_and_told_to_nobody(app, log):
+    def fail():
+        raise RuntimeError("the password is tomato")
+
+    app.add_api_route("/fail", fail)
+    with TestClient(app) as client:
+        answer = client.get("/fail?secret=tomato")
+    assert (answer.status_code, reason(answer)) == (500, "unexpected")
+    assert "tomato" not in answer.text
+    [line] = [line for line in log if line["event"] == "request"]
+    assert (line["level"], line["error"], line["route"]) == ("error", "RuntimeError", "/fail")
+    assert line["at"][-1].endswith(" fail")
+    assert "tomato" not in json.dumps(log)
+    assert answer.headers["x-content-type-options"] == "nosniff"
+
+
+@pytest.mark.parametrize("error", [ValueError, UnicodeError, LookupError])
+def test_an_error_that_is_meant_for_nobody_outside_is_a_500_that_pages_try_again(app, log, error):
+    def fail():
+        raise error("the password is tomato")
+
+    app.add_api_route("/fail", fail)
+    with TestClient(app) as client:
+        answer = client.get("/fail")
+    assert (answer.status_code, reason(answer)) == (500, "unexpected")
+    assert [line["error"] for line in log if line["event"] == "request"] == [error.__name__]
+    assert "tomato" not in json.dumps(log) + answer.text
+
+
+FORESEEN = [
+    (StoreError("No."), 400, "refused"),
+    (Unknown("No."), 404, "unknown"),
+    (NotAllowed("No."), 409, "not-allowed"),
+    (FileError("No."), 422, "invalid"),
+    (Complaints([Complaint((), "No.")]), 422, "invalid"),
+    (Problem(418, "tea", "No."), 418, "tea"),
+]
+
+
+@pytest.mark.parametrize(("error", "status", "why"), FORESEEN)
+def test_an_error_that_was_foreseen_says_what_is_wrong_with_the_request(app, error, status, why):
+    def fail():
+        raise error
+
+    app.add_api_route("/fail", fail)
+    with TestClient(app) as client:
+        answer = client.get("/fail")
+    assert (answer.status_code, reason(answer)) == (status, why)
+    assert answer.json()["error"]["sentence"] == "No."
+
+
+def test_a_method_and_an_address_that_we_do_not_know_are_not_repeated(client, log):
+    client.request("TOMATO", "/tomato/tomato")
+    [line] = log
+    assert (line["method"], line["route"], line["status"]) == ("OTHER", "unmatched", 404)
+    assert "tomato" not in json.dumps(line).lower()
+
+
+def test_a_database_that_is_gone_is_unhealthy(client, store, monkeypatch):
+    def gone():
+        raise OSError("the disk is gone")
+
+    assert client.get("/health").json() == {"status": "ok"}
+    monkeypatch.setattr(store, "check", gone)
+    answer = client.get("/health")
+    assert (answer.status_code, reason(answer)) == (503, "database")
+    assert "disk" not in answer.text
+
+
+def test_metrics_count_what_happened(client, admin, study, store):
+    client.post(f"/api/take/{study}/join", json={"parameters": {}, "consent": True})
+    client.post(f"/api/take/{study}/answer", json={"participant": "nobody", "token": "none", "choice": 1})
+    text = admin.get("/metrics").text
+    assert "erkle_answers_total 0.0" in text
+    assert "erkle_skips_total 0.0" in text
+    assert 'erkle_studies{state="open"} 1.0' in text
+    assert "erkle_open_participants 1.0" in text
+    assert "erkle_learner_lag_answers" in text
+    assert 'erkle_questions_total{kind="' in text
+    assert 'erkle_refused_total{reason="unknown token",route="/api/take/{study}/answer"}' in text
+    assert 'erkle_request_seconds_count{method="POST",route="/api/take/{study}/join",status="200"}' in text
+    assert study not in text
+    assert "ann" not in text
+
+
+def test_metrics_are_not_for_researchers(researcher):
+    assert researcher.get("/metrics").status_code == 403

@@ -1,0 +1,118 @@
+"""The OpenAPI document is right, and whatever it allows or forbids somebody to send, the service does not break."""
+
+import pytest
+import schemathesis
+from fastapi.testclient import TestClient
+from hypothesis import HealthCheck, Phase, given, settings
+from schemathesis import GenerationMode
+from schemathesis.checks import CHECKS
+
+from erkle.service import Configuration, create_app
+from erkle.service.accounts import passwords
+from erkle.store import State
+from people import PASSWORD, THINGS
+from people import settings as study_settings
+
+_UNLIMITED = {"per_second": 0, "burst": 1}
+_LIMITS = ("login_rate", "login_name_rate", "login_address_rate", "join_rate", "answer_rate", "answer_address_rate")
+_FEW = settings(
+    max_examples=12,
+    deadline=None,
+    derandomize=True,
+    database=None,
+    suppress_health_check=list(HealthCheck),
+    phases=[Phase.generate],
+)
+
+
+class Served:
+    """A running application with an administrator, and a study that is made anew when it is deleted."""
+
+    def __init__(self, client):
+        self.client, self.store = client, client.app.state.store
+        self.account = self.store.create_account("ann", passwords.hashed(PASSWORD), admin=True)
+        self.schema = schemathesis.openapi.from_asgi("/openapi.json", client.app)
+        self.n_sent = 0
+
+    def fill(self, case):
+        """Put real ids into most requests, so that they get past the door."""
+        self.n_sent += 1
+        if self.n_sent % 4 == 0:
+            return
+        study = self.open_study()
+        if isinstance(case.path_parameters, dict) and "study" in case.path_parameters:
+            case.path_parameters["study"] = study
+        if isinstance(case.body, dict) and isinstance(case.body.get("participant"), str):
+            case.body["participant"] = self.store.join(study, {}).id
+
+    def open_study(self):
+        for study in self.store.studies():
+            if study.state is State.OPEN and study.title == "Cities":
+                return study.id
+        study = self.store.create_study("Cities", THINGS, study_settings(), owner=self.account.id)
+        return self.store.change_state(study.id, State.OPEN).id
+
+    def signed_in(self):
+        session = self.store.open_session(self.account.id, 3600)
+        return {"Cookie": f"erkle_session={session.token}", "X-CSRF-Token": session.csrf}
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory):
+    unlimited = dict.fromkeys(_LIMITS, _UNLIMITED)
+    with TestClient(create_app(Configuration(data=tmp_path_factory.mktemp("data"), **unlimited))) as client:
+        yield Served(client)
+
+
+def operations():
+    """Every operation of the document; a stream has no end to wait for."""
+    document = create_app(Configuration()).openapi()
+    every = [(method, path) for path, methods in document["paths"].items() for method in methods]
+    return [(method, path) for method, path in every if not path.endswith("/events")]
+
+
+@pytest.mark.parametrize("mode", [GenerationMode.POSITIVE, GenerationMode.NEGATIVE], ids=["fitting", "unfitting"])
+@pytest.mark.parametrize(("method", "path"), operations())
+def test_nothing_that_is_sent_breaks_the_service(served, method, path, mode):
+    """No 5xx, and each response is one of the document: its status, its type of content, and its form."""
+    operation = served.schema[path][method]
+    headers = served.signed_in()
+    # What a document cannot say may be refused, such as a password that is easy to guess; and what did not fit may fit
+    # once it has real ids.
+    beyond = [CHECKS.get_one("positive_data_acceptance"), CHECKS.get_one("negative_data_rejection")]
+
+    @_FEW
+    @given(case=operation.as_strategy(generation_mode=mode))
+    def send(case):
+        served.fill(case)
+        case.validate_response(case.call(headers=headers), excluded_checks=beyond)
+
+    try:
+        send()
+    except BaseException as error:
+        # A parameter that anything fits has nothing that does not.
+        if type(error).__name__ not in ("Unsatisfiable", "SkipTest", "Skipped"):
+            raise
+
+
+def test_every_operation_says_what_it_takes_to_be_allowed(served):
+    document = served.client.get("/openapi.json").json()
+    assert set(document["components"]["securitySchemes"]) == {"session", "csrf"}
+    for path, methods in document["paths"].items():
+        for method, operation in methods.items():
+            if path.startswith(("/api/studies", "/api/import", "/api/accounts", "/api/me", "/api/password")):
+                wanted = {"session": []} if method == "get" else {"session": [], "csrf": []}
+                assert operation["security"] == [wanted], path
+                assert {"401", "403"} <= set(operation["responses"]), path
+
+
+def test_every_error_of_the_document_has_the_one_form(served):
+    document = served.client.get("/openapi.json").json()
+    assert "HTTPValidationError" not in str(document)
+    for path, methods in document["paths"].items():
+        for operation in methods.values():
+            assert operation.get("summary"), path
+            for status, response in operation["responses"].items():
+                if status >= "400":
+                    schema = response["content"]["application/json"]["schema"]
+                    assert schema == {"$ref": "#/components/schemas/ErrorOut"}, (path, status)
