@@ -11,7 +11,7 @@ from erkle.service.web.ranges import Unsatisfiable, span
 
 __all__ = ["router"]
 
-router = APIRouter(tags=["taking part"])
+router = APIRouter(tags=["participation"])
 
 # Whatever it is, a browser neither guesses its type nor runs anything in it.
 _HEADERS = {
