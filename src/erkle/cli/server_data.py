@@ -16,8 +16,8 @@ from erkle.service.exchange.bundle import write_bundle
 from erkle.service.exchange.exporting import answers_csv, answers_jsonl, embedding_csv
 from erkle.service.exchange.importing import add_answers, read_answers, study_of
 from erkle.service.exchange.unbundling import import_bundle
+from erkle.service.studies import editing
 from erkle.service.studies.reading import read_study
-from erkle.service.web.errors import Problem
 from erkle.store import Account, Purpose, State, Store, Study
 from erkle.triplets.lines import open_binary
 
@@ -133,7 +133,7 @@ def delete_study(store: Store, study: str, sure: bool) -> None:
 
 def change_state(store: Store, study: str, state: str) -> None:
     """Open, pause or close a study."""
-    found = store.change_state(study, State(state))
+    found = editing.change_state(store, study, State(state))
     console.print(f"{found.title} is {found.state}.", soft_wrap=True)
 
 
@@ -162,10 +162,9 @@ def link_account(store: Store, name: str, url: str) -> None:
 def set_password(store: Store, name: str, ask: Callable[[], str]) -> None:
     """A new password for an account that there is."""
     found = _account(store, name)
-    try:
-        store.set_password(found.id, passwords.hashed(passwords.welcome(ask(), found.name)))
-    except Problem as problem:
-        raise ValueError(problem.sentence) from None
+    password = ask()
+    passwords.check_new(password, found.name)
+    store.set_password(found.id, passwords.hashed(password))
     console.print(f"{found.name} has a new password, and must sign in again.")
 
 

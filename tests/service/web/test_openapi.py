@@ -120,5 +120,7 @@ def test_every_error_of_the_document_has_the_one_form(served):
 
 def test_every_tag_of_an_operation_is_described_and_every_described_tag_is_used(served):
     document = served.client.get("/openapi.json").json()
-    used = {tag for methods in document["paths"].values() for operation in methods.values() for tag in operation["tags"]}
+    used = {
+        tag for methods in document["paths"].values() for operation in methods.values() for tag in operation["tags"]
+    }
     assert used == {tag["name"] for tag in document["tags"]}
