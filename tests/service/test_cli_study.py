@@ -9,6 +9,7 @@ from exchanged import filled, kernel, log
 
 from erkle import ERKLE
 from erkle.store import Purpose, State, Store
+from people import settings
 
 YAML = "title: Towns\nobjects: [Paris, Lyon, Madrid, Rome]\nholdout: 0.2\n"
 
@@ -63,6 +64,13 @@ def test_a_study_from_its_yaml_file_to_its_end(run, data, tmp_path):
         assert store.study(study).settings["holdout"] == 0.2
     run("study", "delete", study, "--yes")
     assert study not in run("study", "list").stdout
+
+
+def test_a_study_that_is_not_ready_is_not_opened(refused, store):
+    catch = {"head": "Paris", "near": "Lyon", "far": "Atlantis"}
+    study = store.create_study("Towns", ["Paris", "Lyon", "Madrid"], settings(checks={"catch": [catch]})).id
+    assert "'Atlantis'" in refused("study", "open", study)
+    assert store.study(study).state == State.DRAFT
 
 
 def test_a_bundle_goes_through_a_file_to_the_same_kernel(run, store, tmp_path):

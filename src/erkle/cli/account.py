@@ -50,15 +50,12 @@ def link(name: Name, public_url: Url = LOCAL, data: Data = HERE, database: Datab
 def password(name: Name, data: Data = HERE, database: Database = None) -> None:
     """Set a new password where the old one was forgotten; all sessions of the account end."""
     from erkle.service.accounts import passwords
-    from erkle.service.web.errors import Problem
 
     with opened(data, database) as store:
         found = account_named(store, name)
         wanted = typer.prompt("New password", hide_input=True, confirmation_prompt=True)
-        try:
-            store.set_password(found.id, passwords.hashed(passwords.welcome(wanted, found.name)))
-        except Problem as problem:
-            raise ValueError(problem.sentence) from None
+        passwords.check_new(wanted, found.name)
+        store.set_password(found.id, passwords.hashed(wanted))
     console.print(f"{found.name} has a new password, and must sign in again.")
 
 

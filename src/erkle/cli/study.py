@@ -192,9 +192,10 @@ def close(study: Id, data: Data = HERE, database: Database = None) -> None:
 
 
 def _change_state(store: Store, study: str, state: str) -> None:
+    from erkle.service.studies import editing
     from erkle.store import State
 
-    found = store.change_state(study, State(state))
+    found = editing.change_state(store, study, State(state))
     console.print(f"{found.title} is {found.state}.", soft_wrap=True)
 
 
