@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from erkle.datasets.studies import has_triples, triples_of
 from erkle.datasets.tables import Table, read_table, text_of
 from erkle.service.exchange.exporting import PARAMETER, PARAMETERS, plain
-from erkle.service.studies.spec import defaults
+from erkle.service.studies.spec import StudySettings
 from erkle.store import ASKED, Imported, Kind, Store, Study
 from erkle.triplets import ReadError
 
@@ -169,7 +169,7 @@ def study_of(store: Store, given: Given, title: str, owner: str | None = None) -
     if len(names) < 3:
         raise ReadError(f"{given.table.name}: names {len(names)} objects; a study needs at least 3.")
     rows = given.rows(names)
-    return store.create_study(title, names, defaults().model_dump(mode="json"), owner=owner, answers=rows)
+    return store.create_study(title, names, StudySettings().model_dump(mode="json"), owner=owner, answers=rows)
 
 
 def _table(data: bytes, first: str, name: str) -> tuple[Table, dict[str, str]]:

@@ -50,7 +50,7 @@ class Desks:
             self._desks.pop(study, None)
 
     def _set_up(self, study: Study, objects: list[Object]) -> Desk:
-        settings = spec.stored(study.settings)
+        settings = spec.checked(study.settings)
         ids = {each.name: number for number, each in enumerate(objects)}
         named = [(catch.head, catch.near, catch.far) for catch in settings.checks.catch]
         # A name that somebody has changed in the database costs the catch question, and not the study.
