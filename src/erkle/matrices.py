@@ -1,11 +1,12 @@
 """The boundary for matrices: a kernel is square, symmetric and finite, a map has a row for each object."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["check_kernel", "check_map", "is_plain"]
+__all__ = ["check_kernel", "check_map", "shaped"]
 
 # What single precision leaves of a symmetric matrix, as a share of the largest entry.
 _SYMMETRY = 1e-6
@@ -50,10 +51,16 @@ def _check_numbers(A: ArrayLike, name: str) -> NDArray[np.float64]:
     return A.astype(np.float64, copy=False)
 
 
-def is_plain(array: Any, shape: tuple[int, ...]) -> bool:
-    """Whether it is an array of finite floats of this shape.
+def shaped(arrays: Mapping[str, NDArray[Any]], name: str, shape: tuple[int, ...], dtype: Any = np.float64) -> Any:
+    """A copy of one of the arrays read from a file, or a `ValueError` if it has another shape or type.
 
-    >>> is_plain(np.eye(2), (2, 2)), is_plain(np.array([np.nan]), (1,))
-    (True, False)
+    >>> shaped({"K": np.eye(2)}, "K", (3, 3))
+    Traceback (most recent call last):
+    ValueError: K has shape (2, 2) and type float64, wanted (3, 3) and float64
     """
-    return bool(array.shape == shape and array.dtype == np.float64 and np.isfinite(array).all())
+    array = arrays[name]
+    if array.shape != shape or array.dtype != dtype:
+        raise ValueError(
+            f"{name} has shape {array.shape} and type {array.dtype}, wanted {shape} and {np.dtype(dtype).name}"
+        )
+    return np.array(array, order="C")
