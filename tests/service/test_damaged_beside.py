@@ -76,7 +76,7 @@ def test_damage_beside_the_answers_ends_nothing(client, configuration, store, re
     turn = some_answers(client, study)
     learned(researcher, study, SOME)
     # It begins anew, and finds what is damaged.
-    client.app.state.engine.forget(study)
+    client.app.state.runtimes.forget(study)
     by_sql(configuration, statement)
     learned(researcher, study, SOME)
     pages = ["", "/objects", "/participants", "/live", "/disputed", *(f"/export/{name}" for name in FORMATS)]

@@ -19,7 +19,7 @@ def numbered(configuration, number, place=5):
 @pytest.mark.parametrize("place", [5, SOME])
 def test_a_number_that_is_none_costs_at_most_its_answer(client, configuration, store, researcher, study, number, place):
     turn = some_answers(client, study)
-    client.app.state.engine.forget(study)
+    client.app.state.runtimes.forget(study)
     numbered(configuration, number, place)
     turn = answer(client, study, turn)
     assert turn["acknowledged"]["sequence"] == store.last(study) > 0
@@ -53,7 +53,7 @@ def test_a_number_far_ahead_does_not_fill_a_study(client, configuration, store, 
 def test_an_answer_to_no_question_is_damaged(client, configuration, store, researcher, study, question, place):
     turn = some_answers(client, study)
     by_sql(configuration, f"UPDATE answers SET question_id = {question} WHERE sequence = {place}")
-    client.app.state.engine.forget(study)
+    client.app.state.runtimes.forget(study)
     learned(researcher, study, SOME)
     exported = {name: researcher.get(f"/api/studies/{study}/export/{name}") for name in FORMATS}
     assert {name: reply.status_code for name, reply in exported.items()} == dict.fromkeys(FORMATS, 200)
