@@ -187,16 +187,16 @@ def test_nothing_is_deleted_unless_that_is_meant(refused, store, monkeypatch):
     assert store.last(study.id) == 36
 
 
-def test_a_forgotten_password_is_set_anew_and_ends_all_sessions(store, refused):
-    from erkle.cli.server_data import set_password
+def test_a_forgotten_password_is_set_anew_and_ends_all_sessions(store, run, refused, monkeypatch):
     from erkle.service.accounts.passwords import is_right
 
     ann = store.create_account("ann", "hash")
     session = store.open_session(ann.id, 3600.0)
-    with pytest.raises(ValueError, match="has 5 characters"):
-        set_password(store, "Ann", lambda: "short")
+    monkeypatch.setattr("typer.prompt", lambda *_, **__: "short")
+    assert "has 5 characters" in refused("account", "password", "Ann")
     assert store.session(session.token)
-    set_password(store, "Ann", lambda: "several odd words")
+    monkeypatch.setattr("typer.prompt", lambda *_, **__: "several odd words")
+    run("account", "password", "Ann")
     assert is_right("several odd words", store.account_named("ann")[1])
     assert store.session(session.token) is None
     assert refused("account", "password", "carl") == "There is no account 'carl'; there are ann."

@@ -112,7 +112,7 @@ def next_queries(plan: Plan, learning: Learning, ledger: Sequence[Entry], course
     found: list[Query] = []
     while len(course.open) + len(found) < AHEAD:
         if n_practice < checks.practice:
-            query = _query(plan, plan.chooser.at_random(learning, asked), Kind.PRACTICE)
+            query = _query(plan.chooser.at_random(learning, asked), Kind.PRACTICE)
             n_practice += 1
         elif n_main < limits.per_participant:
             query = _main_query(plan, learning, ledger, asked, n_main)
@@ -131,28 +131,27 @@ def _main_query(
 ) -> Query | None:
     checks = plan.settings.checks
     if plan.catches and (place + 1) % checks.catch_every == 0:
-        head, near, far = plan.catches[(place // checks.catch_every) % len(plan.catches)]
-        return _query(plan, Chosen((head, near, far), "catch"), Kind.CATCH)
+        head, *pair = plan.catches[(place // checks.catch_every) % len(plan.catches)]
+        return Query(head, pair[0], pair[1], pair[plan.chooser.one_of(2)], Kind.CATCH, "catch")
     if checks.repeat_share and plan.chooser.drawn() < checks.repeat_share:
         again = [e.issued for e in ledger[:-_LATELY] if e.choice is not None and e.issued.kind in _REPEATABLE]
         if again:
             old = again[plan.chooser.one_of(len(again))]
             other = old.o2 if old.left == old.o1 else old.o1
             return Query(old.head, old.o1, old.o2, other, Kind.REPEATED, "repeated")
-    if plan.chooser.drawn() < plan.settings.holdout:
-        return _query(plan, plan.chooser.at_random(learning, asked), Kind.HELD_OUT)
-    return _query(plan, plan.chooser.choose(learning, asked), Kind.CHOSEN)
+    chosen = plan.chooser.choose(learning, asked, plan.settings.holdout)
+    return _query(chosen, Kind.HELD_OUT if chosen is not None and chosen.held_out else Kind.CHOSEN)
 
 
 _REPEATABLE = frozenset({Kind.CHOSEN, Kind.HELD_OUT})
 
 
-def _query(plan: Plan, chosen: Chosen | None, kind: Kind) -> Query | None:
-    """The question with its sides drawn."""
+def _query(chosen: Chosen | None, kind: Kind) -> Query | None:
+    """The question with its first candidate, which was drawn, on the left."""
     if chosen is None:
         return None
     head, o1, o2 = chosen.query
-    return Query(head, o1, o2, (o1, o2)[plan.chooser.one_of(2)], kind, chosen.strategy)
+    return Query(head, o1, o2, o1, kind, chosen.strategy)
 
 
 def _is_failed(entry: Entry, right: CatchAnswers) -> bool:
