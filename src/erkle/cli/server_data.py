@@ -58,7 +58,7 @@ def create_study(store: Store, file: Path, owner: str | None) -> None:
     """A new study, as a YAML file says."""
     draft = read_study(file)
     settings = draft.settings.model_dump(mode="json")
-    _made(store.create_study(draft.title, draft.objects, settings, owner=_owner(store, owner), media=draft.media))
+    _made(store.studies.create(draft.title, draft.objects, settings, owner=_owner(store, owner), media=draft.media))
 
 
 def list_studies(store: Store) -> None:
@@ -69,8 +69,8 @@ def list_studies(store: Store) -> None:
     for name in ("objects", "answers", "participants"):
         table.add_column(name, justify="right")
     table.add_column("title", overflow="fold")
-    for study in store.studies():
-        counts = store.counts(study.id)
+    for study in store.studies.all():
+        counts = store.studies.counts(study.id)
         numbers = (f"{number:,}" for number in (study.n_objects, counts.answers, counts.participants))
         table.add_row(study.id, str(study.state), *numbers, study.title)
     Console(highlight=False, markup=False).print(table)
@@ -78,7 +78,7 @@ def list_studies(store: Store) -> None:
 
 def export_study(store: Store, study: str, out: Path, form: str | None) -> None:
     """Write the form, or what the name of the file asks for, or a bundle, to a file that is whole or not there."""
-    found = store.study(study)
+    found = store.studies.get(study)
     wanted = form or next((each for end, each in _NAMED.items() if out.name.endswith(end)), "bundle")
     with write_atomically(out) as file:
         if wanted == "bundle":
@@ -88,7 +88,7 @@ def export_study(store: Store, study: str, out: Path, form: str | None) -> None:
         else:
             for piece in (answers_csv if wanted == "csv" else answers_jsonl)(store, found):
                 file.write(piece.encode("utf-8", "replace"))
-    console.print(f"{counted(store.last(study), 'answer')} of {found.title} written to {out}.", soft_wrap=True)
+    console.print(f"{counted(store.answers.last(study), 'answer')} of {found.title} written to {out}.", soft_wrap=True)
 
 
 def _learned(store: Store, study: Study, wanted: str) -> bytes:
@@ -96,8 +96,8 @@ def _learned(store: Store, study: Study, wanted: str) -> bytes:
     from erkle.online import saving
     from erkle.service.learning.whole import folded
 
-    learner = folded(store, study, store.last(study.id)).learner
-    names = [each.name for each in store.objects(study.id)]
+    learner = folded(store, study, store.answers.last(study.id)).learner
+    names = [each.name for each in store.studies.objects(study.id)]
     if wanted == "kernel":
         return saving.to_bytes(learner, names)
     return embedding_csv(names, learner.embedding(2)).encode("utf-8", "replace")
@@ -118,22 +118,22 @@ def import_file(store: Store, file: Path, into: str | None, title: str | None, o
     if into is None:
         _made(study_of(store, given, title or file.stem, owner=_owner(store, owner)))
     else:
-        found = store.study(into)
+        found = store.studies.get(into)
         console.print(f"{counted(add_answers(store, found, given), 'answer')} added to {found.title}.", soft_wrap=True)
 
 
 def delete_study(store: Store, study: str, sure: bool) -> None:
     """Delete a study, if that is really meant."""
-    found, answers = store.study(study), counted(store.last(study), "answer")
+    found, answers = store.studies.get(study), counted(store.answers.last(study), "answer")
     if not sure and not typer.confirm(f"Delete {found.title!r} with {answers}, for ever?"):
         raise ValueError("Nothing was deleted.")
-    store.delete_study(study)
+    store.studies.delete(study)
     console.print(f"Deleted {found.title} with {answers}.", soft_wrap=True)
 
 
 def change_state(store: Store, study: str, state: str) -> None:
     """Open, pause or close a study."""
-    found = store.change_state(study, State(state))
+    found = store.studies.change_state(study, State(state))
     console.print(f"{found.title} is {found.state}.", soft_wrap=True)
 
 
@@ -145,25 +145,25 @@ def back_up(store: Store, out: Path) -> None:
 
 def add_account(store: Store, name: str, url: str) -> None:
     """A link by which somebody makes an account."""
-    if store.account_named(name):
+    if store.accounts.named(name):
         raise ValueError(f"There is an account {name!r} already; let them in with erkle account link.")
-    purpose, page = (Purpose.INVITE, "invited") if store.accounts() else (Purpose.SETUP, "setup")
+    purpose, page = (Purpose.INVITE, "invited") if store.accounts.all() else (Purpose.SETUP, "setup")
     console.print(f"Give {name} this link. It works once, within a day, and asks for a name and a password:")
-    _print_link(f"{url}/{page}#{store.create_link(purpose)}")
+    _print_link(f"{url}/{page}#{store.links.create(purpose)}")
 
 
 def link_account(store: Store, name: str, url: str) -> None:
     """A link that signs somebody in once."""
     found = _account(store, name)
     console.print(f"This link signs in as {found.name}. It works once, within a day:")
-    _print_link(f"{url}/enter#{store.create_link(Purpose.ENTER, found.id)}")
+    _print_link(f"{url}/enter#{store.links.create(Purpose.ENTER, found.id)}")
 
 
 def set_password(store: Store, name: str, ask: Callable[[], str]) -> None:
     """A new password for an account that there is."""
     found = _account(store, name)
     try:
-        store.set_password(found.id, passwords.hashed(passwords.welcome(ask(), found.name)))
+        store.accounts.set_password(found.id, passwords.hashed(passwords.welcome(ask(), found.name)))
     except Problem as problem:
         raise ValueError(problem.sentence) from None
     console.print(f"{found.name} has a new password, and must sign in again.")
@@ -174,7 +174,7 @@ def list_accounts(store: Store) -> None:
     table = Table(box=None, pad_edge=False)
     for name in ("name", "role", "since"):
         table.add_column(name)
-    for account in store.accounts():
+    for account in store.accounts.all():
         since = time.strftime("%Y-%m-%d", time.gmtime(account.created_at / 1e6))
         table.add_row(account.name, "administrator" if account.admin else "researcher", since)
     Console(highlight=False, markup=False).print(table)
@@ -183,14 +183,14 @@ def list_accounts(store: Store) -> None:
 def _owner(store: Store, name: str | None) -> str | None:
     """The id of the account with this name, or of the first one."""
     if name is None:
-        return next((account.id for account in store.accounts()), None)
+        return next((account.id for account in store.accounts.all()), None)
     return _account(store, name).id
 
 
 def _account(store: Store, name: str) -> Account:
-    found = store.account_named(name)
+    found = store.accounts.named(name)
     if found is None:
-        known = ", ".join(each.name for each in store.accounts()) or "none at all"
+        known = ", ".join(each.name for each in store.accounts.all()) or "none at all"
         raise ValueError(f"There is no account {name!r}; there are {known}.")
     return found[0]
 

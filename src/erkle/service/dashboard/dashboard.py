@@ -85,9 +85,9 @@ class Board:
 
     def _summed(self) -> dict[str, Any]:
         """Sums over tables."""
-        study, counts = self._store.study(self.learning.study), self._store.counts(self.learning.study)
+        study, counts = self._store.studies.get(self.learning.study), self._store.studies.counts(self.learning.study)
         names = ("strategy", "kind", "asked", "answered")
-        rows = self._store.strategies(self.learning.study)
+        rows = self._store.questions.strategies(self.learning.study)
         return {
             "state": study.state,
             "participants": counts.participants,

@@ -14,7 +14,7 @@ from erkle.store import Kind, Participant, Store
 __all__ = ["disputed", "participants"]
 
 _LEARNED = np.array([kind in LEARNED for kind in KINDS])
-_CATCH, _REPEATED, _DAMAGED = map(KINDS.index, (Kind.CATCH, Kind.REPEATED, Kind.DAMAGED))
+_CATCH, _REPEATED = map(KINDS.index, (Kind.CATCH, Kind.REPEATED))
 # Answers below which nothing is said of how somebody agrees.
 _FEW = 10
 _AGREES_LITTLE, _CONTRADICTS = 0.6, 0.5
@@ -25,9 +25,9 @@ def participants(
 ) -> list[dict[str, Any]]:
     """A row for each participant; ``catches`` are heads and right answers of catch questions."""
     skipped: dict[str, int] = {}
-    for skip in store.skips(learning.study):
+    for skip in store.answers.skips(learning.study):
         skipped[skip.participant] = skipped.get(skip.participant, 0) + 1
-    people = store.participants(learning.study)
+    people = store.participants.all(learning.study)
     with learning.reading:
         columns = learning.columns
         by_person = _places(columns)
@@ -65,12 +65,10 @@ def _places(columns: Columns) -> dict[str, NDArray[np.int64]]:
 
 
 def _agreement(learning: Learning, columns: Columns) -> NDArray[np.bool_]:
-    """Whether each answer is what the map says now; what is damaged agrees with nothing."""
-    agrees = np.zeros(len(columns), np.bool_)
-    sound = np.flatnonzero(columns.kind != _DAMAGED)
-    if learning.view is not None and len(sound):
-        agrees[sound] = learning.view.decision_function(columns.triplets(sound)) > 0.0
-    return agrees
+    """Whether each answer is what the map says now."""
+    if learning.view is None or not len(columns):
+        return np.zeros(len(columns), np.bool_)
+    return learning.view.decision_function(columns.triplets()) > 0.0
 
 
 def _row(

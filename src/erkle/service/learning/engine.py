@@ -42,7 +42,7 @@ class Engine:
             if found is None or not found.alive:
                 # A name of its own: one that ends must not give up the lease of its successor.
                 owner = f"{self._name}-{secrets.token_hex(4)}"
-                found = self._learnings[study] = Learning(self._store, self._store.study(study), owner)
+                found = self._learnings[study] = Learning(self._store, self._store.studies.get(study), owner)
             found.wanted_at = time.monotonic()
             return found
 

@@ -92,7 +92,7 @@ class Learning:
         """Go on owning the learner, however long a fit takes just now."""
         if self.owns:
             try:
-                self.owns = self._store.renew(self.study, self._process, LEASE) is not None
+                self.owns = self._store.leases.renew(self.study, self._process, LEASE) is not None
             except StoreError as trouble:
                 # It may be another's soon; its fence keeps this one from harm.
                 log.warning("a lease could not be put off", extra={"trouble": str(trouble)})
@@ -135,7 +135,7 @@ class Learning:
 
     def _run(self) -> None:
         try:
-            self.pending.add(self._store.pending(self.study))
+            self.pending.add(self._store.questions.pending(self.study))
             while not self._stopping.is_set():
                 self._look()
         except Unknown:
@@ -176,7 +176,7 @@ class Learning:
     def _follow_roster(self) -> None:
         if time.monotonic() < self._look_due:
             return
-        roster = self._store.study(self.study).roster
+        roster = self._store.studies.get(self.study).roster
         self._look_due = time.monotonic() + _SOON
         if roster != self._roster:
             # Somebody was excluded or included again: learn anew, while the old view stands.
@@ -187,7 +187,7 @@ class Learning:
         if not self.owns:
             self._fold = None
             if time.monotonic() >= self._lease_due:
-                self._fence = self._store.acquire(self.study, self._process, LEASE)
+                self._fence = self._store.leases.acquire(self.study, self._process, LEASE)
                 self.owns = self._fence is not None
                 self._lease_due = time.monotonic() + 2.0
 
@@ -220,7 +220,7 @@ class Learning:
         return bool(page)
 
     def _page(self, after: int) -> list[Answer]:
-        return list(self._store.log(self.study, after, PAGE, include_excluded=True))
+        return list(self._store.answers.log(self.study, after, PAGE, include_excluded=True))
 
     def _note(self, page: list[Answer], last: int) -> None:
         """Columns know every answer up to the last once, even where the fold has come from a snapshot or anew."""
@@ -259,7 +259,7 @@ class Learning:
         try:
             if self._fold is not None:
                 self._keep(self._fold, at_once=True)
-            self._store.release(self.study, self._process)
+            self._store.leases.release(self.study, self._process)
         except (StoreError, Unknown) as trouble:
             log.warning("no last snapshot was kept", extra={"trouble": str(trouble)})
         finally:

@@ -42,7 +42,7 @@ class Snapshots:
 
     def newest(self) -> Kept | None:
         """The newest that is sound."""
-        found = (_read(snapshot) for snapshot in self._store.snapshots(self._study))
+        found = (_read(snapshot) for snapshot in self._store.snapshots.latest(self._study))
         sound = (kept for kept in found if kept is not None and kept.fold.learner.n_objects_ == self._n_objects)
         return next(sound, None)
 
@@ -53,7 +53,7 @@ class Snapshots:
             return
         begun = time.monotonic()
         data = kept.fold.to_bytes(kept.shown)
-        self._store.save_snapshot(self._study, kept.fold.sequence, roster, data, fence)
+        self._store.snapshots.save(self._study, kept.fold.sequence, roster, data, fence)
         self._sequence, self._at = kept.fold.sequence, time.monotonic()
         self._takes = self._at - begun
 

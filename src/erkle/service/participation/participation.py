@@ -58,7 +58,7 @@ class Reception:
 
     def desk(self, study: str) -> tuple[Study, Desk]:
         """A study that there is, and what is needed to ask about it."""
-        found = self._store.study(study)
+        found = self._store.studies.get(study)
         return found, self.desks.desk(found)
 
     def join(self, study: str, parameters: Mapping[str, Any], consent: bool) -> dict[str, Any]:
@@ -71,18 +71,18 @@ class Reception:
 
         def work(transaction: Transaction) -> Turn:
             identity, most = _identity(desk, parameters), desk.settings.limits.participants
-            person = transaction.join(study, dict(parameters), identity, most)
+            person = transaction.participants.join(study, dict(parameters), identity, most)
             return self._advance(transaction, learning, person.id, None)
 
         try:
-            return self._told(learning, self._store.together(work))
+            return self._told(learning, self._store.transact(work))
         except Full:
             return _sent_away(desk, parameters)
 
     def resume(self, study: str, participant: str) -> dict[str, Any]:
         """Go on after the page was loaded again."""
         learning = self._engine.learning(study)
-        turn = self._store.together(lambda transaction: self._advance(transaction, learning, participant, None))
+        turn = self._store.transact(lambda transaction: self._advance(transaction, learning, participant, None))
         return self._told(learning, turn)
 
     def answer(
@@ -93,7 +93,7 @@ class Reception:
             study,
             participant,
             token,
-            lambda transaction: transaction.answer(token, study, participant, choice, response_ms, client),
+            lambda transaction: transaction.answers.submit(study, participant, token, choice, response_ms, client),
             response_ms,
         )
 
@@ -102,7 +102,7 @@ class Reception:
         if not self.desk(study)[1].settings.skipping.allowed:
             raise Problem(409, "no-skipping", "Questions of this study cannot be skipped; answer as well as you can.")
         return self._exchange(
-            study, participant, token, lambda transaction: transaction.skip(token, study, participant, reason)
+            study, participant, token, lambda transaction: transaction.answers.skip(study, participant, token, reason)
         )
 
     def preview(self, study: Study, n_questions: int) -> list[dict[str, Any]]:
@@ -139,7 +139,7 @@ class Reception:
                     return outcome
                 raise
 
-        turn = self._store.together(work)
+        turn = self._store.transact(work)
         if isinstance(turn, Refused):
             raise Problem(409, turn.reason, turn.sentence)
         assert learning is not None
@@ -156,13 +156,16 @@ class Reception:
 
     def _advance(self, transaction: Transaction, learning: Learning, participant: str, outcome: Outcome) -> Turn:
         """Put as many questions as are missing, or see that it is enough."""
-        found, person = transaction.study(learning.study), transaction.participant(learning.study, participant)
+        found, person = (
+            transaction.studies.get(learning.study),
+            transaction.participants.get(learning.study, participant),
+        )
         desk = self.desks.desk(found, transaction)
         total = desk.settings.limits.per_participant
         turn = Turn(desk, participant, person.parameters, outcome, [], [], total, total, person.standing)
         if person.standing in OUTCOMES:
             return turn
-        ledger = transaction.ledger(found.id, participant)
+        ledger = transaction.questions.ledger(found.id, participant)
         course = Course.of(ledger, desk.plan.right, now())
         turn, takes_part = turn._replace(done=course.done), person.standing == Standing.ACTIVE
         if takes_part and course.caught >= desk.settings.checks.fail_after:
@@ -187,10 +190,10 @@ class Reception:
         course: Course,
     ) -> list[Issued]:
         limits = desk.settings.limits
-        if limits.answers is not None and transaction.has_answers(study.id, limits.answers):
+        if limits.answers is not None and transaction.answers.last(study.id) >= limits.answers:
             return []
         queries = next_queries(desk.plan, learning, ledger, course)
-        return transaction.issue(study.id, participant, queries, limits.lifetime_s) if queries else []
+        return transaction.questions.issue(study.id, participant, queries, limits.lifetime_s) if queries else []
 
     def _told(self, learning: Learning, turn: Turn, response_ms: int | None = None) -> dict[str, Any]:
         """The turn as JSON; the learner hears of it only now that it is on the disk."""
@@ -206,7 +209,7 @@ class Reception:
 
 def _finished(transaction: Transaction, study: Study, turn: Turn, standing: Standing) -> Turn:
     assert turn.participant is not None
-    person = transaction.finish(study.id, turn.participant, standing)
+    person = transaction.participants.finish(study.id, turn.participant, standing)
     return turn._replace(standing=person.standing)
 
 

@@ -37,7 +37,7 @@ class Desks:
         """The desk of a study as it is now; inside a transaction nothing may be read but through it."""
         found = self._desks.get(study.id)
         if found is None or found.raw != study.settings:
-            found = self._set_up(study, (transaction or self._store).objects(study.id))
+            found = self._set_up(study, (transaction or self._store).studies.objects(study.id))
             if study.state != State.DRAFT:
                 # Drafts may still get other objects.
                 with self._lock:
@@ -52,9 +52,7 @@ class Desks:
     def _set_up(self, study: Study, objects: list[Object]) -> Desk:
         settings = spec.stored(study.settings)
         ids = {each.name: number for number, each in enumerate(objects)}
-        named = [(catch.head, catch.near, catch.far) for catch in settings.checks.catch]
-        # A name that somebody has changed in the database costs the catch question, and not the study.
-        catches = [(ids[head], ids[near], ids[far]) for head, near, far in named if {head, near, far} <= ids.keys()]
+        catches = [(ids[catch.head], ids[catch.near], ids[catch.far]) for catch in settings.checks.catch]
         chooser = Chooser(study.n_objects, settings.strategy, catches)
         things = [thing_of(study.id, number, each) for number, each in enumerate(objects)]
         return Desk(

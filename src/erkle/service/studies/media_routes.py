@@ -40,7 +40,7 @@ def medium(
     if_none_match: Annotated[str | None, Header()] = None,
 ) -> Response:
     """A picture, sound or film of a study, or a part of it."""
-    kind, data = store.medium(study, name)
+    kind, data = store.media.get(study, name)
     headers = {**_HEADERS, "ETag": f'"{name}"'}
     if if_none_match is not None and f'"{name}"' in if_none_match:
         return Response(status_code=304, headers=headers)

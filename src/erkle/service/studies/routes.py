@@ -106,7 +106,7 @@ class Preview(BaseModel):
 @router.get("")
 def studies(store: StoreDep, account: AccountDep) -> list[StudyListed]:
     """Own studies, the oldest first; an administrator sees all."""
-    return [_listed(store, study) for study in store.studies() if account.admin or study.owner == account.id]
+    return [_listed(store, study) for study in store.studies.all() if account.admin or study.owner == account.id]
 
 
 @router.post("", status_code=201)
@@ -144,14 +144,14 @@ def change(body: Changes, study: StudyDep, store: StoreDep) -> StudyOut:
         changes = body.settings
         return body.title, None if changes is None else editing.changed(now, things, changes).model_dump(mode="json")
 
-    return study_out(store.revise(study.id, revision))
+    return study_out(store.studies.revise(study.id, revision))
 
 
 @router.delete("/{study}", status_code=204)
 def delete(request: Request, study: StudyDep, store: StoreDep, engine: EngineDep) -> None:
     """Delete a study and everything of it, answers, too; there is no way back."""
     engine.forget(study.id)
-    store.delete_study(study.id)
+    store.studies.delete(study.id)
     _reception(request).desks.forget(study.id)
     # Somebody may have asked for its learner in between.
     engine.forget(study.id)
@@ -161,14 +161,14 @@ def delete(request: Request, study: StudyDep, store: StoreDep, engine: EngineDep
 def change_state(body: StateIn, study: StudyDep, store: StoreDep) -> StudyOut:
     """Open, pause or close a study; a closed one stays closed."""
     if body.state == State.OPEN:
-        editing.check_ready(study, store.objects(study.id))
-    return study_out(store.change_state(study.id, body.state))
+        editing.check_ready(study, store.studies.objects(study.id))
+    return study_out(store.studies.change_state(study.id, body.state))
 
 
 @router.get("/{study}/objects")
 def objects(study: StudyDep, store: StoreDep) -> list[Thing]:
     """What the study asks about, in the order of their ids."""
-    return [thing_of(study.id, number, each) for number, each in enumerate(store.objects(study.id))]
+    return [thing_of(study.id, number, each) for number, each in enumerate(store.studies.objects(study.id))]
 
 
 @router.get("/{study}/preview")
@@ -185,13 +185,13 @@ def study_out(study: Study) -> StudyOut:
 
 
 def _listed(store: Store, study: Study) -> StudyListed:
-    counts, told = store.counts(study.id), study_out(study).model_dump(exclude={"settings", "roster"})
+    counts, told = store.studies.counts(study.id), study_out(study).model_dump(exclude={"settings", "roster"})
     return StudyListed(**told, answers=counts.answers, participants=counts.participants)
 
 
 def _created(store: Store, owner: str, draft: Draft) -> StudyOut:
     settings = draft.settings.model_dump(mode="json")
-    return study_out(store.create_study(draft.title, draft.objects, settings, owner, draft.media))
+    return study_out(store.studies.create(draft.title, draft.objects, settings, owner, draft.media))
 
 
 def _drafted(read: Callable[[], Draft]) -> Draft:
