@@ -6,6 +6,7 @@ system does at once or not at all. A crash or a full disk leaves the old file as
 
 from __future__ import annotations
 
+import csv
 import errno
 import io
 import json
@@ -13,7 +14,7 @@ import os
 import secrets
 import stat
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -116,6 +117,32 @@ def write_text(path: Pathlike, text: str) -> None:
     """
     with write_atomically(path) as file:
         file.write(text.encode())
+
+
+def csv_text(header: Iterable[object], rows: Iterable[Iterable[object]]) -> str:
+    r"""A table as the text of a CSV file, with a line feed at the end of each row.
+
+    Parameters
+    ----------
+    header : iterable
+        Names of the columns.
+    rows : iterable of iterables
+        Cells; what is not a text is written as ``str`` does.
+
+    Returns
+    -------
+    text : str
+
+    Examples
+    --------
+    >>> csv_text(["object", "x"], [["Paris", 0.5], ["Washington, D.C.", -1.0]])
+    'object,x\nParis,0.5\n"Washington, D.C.",-1.0\n'
+    """
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(header)
+    writer.writerows(rows)
+    return text.getvalue()
 
 
 def save_npz(path: Pathlike, arrays: Mapping[str, ArrayLike], meta: Mapping[str, Any]) -> None:

@@ -110,6 +110,7 @@ def test_a_whole_study_asks_everything_as_often_as_it_may_and_nobody_twice(strat
     assert not asker.out
 
 
+EVERY = Questions(4).keys([(a, b, c) for a in range(4) for b in range(4) for c in range(b) if a not in (b, c)]).tolist()
 event = st.tuples(st.sampled_from(["ask", "ask", "answer", "give back"]), st.integers(0, 2), st.integers(1, 3))
 
 
@@ -120,8 +121,13 @@ def test_whatever_people_do_nothing_is_asked_too_often_or_lost(events, times, se
     heard, counted, answered = {person: set() for person in range(3)}, Counter(), []
     for action, person, number in events:
         if action == "ask":
+            before = set(keys(asker, asker.out.values()))
+            free = [key for key in EVERY if key not in heard[person] and counted[key] < (times or math.inf)]
             several = asker.ask(learner, number, person)
-            assert len(several) <= number
+            assert len(several) == min(number, len(free))
+            # What is out is asked of somebody else only where nothing else is left.
+            again = before.intersection(keys(asker, several))
+            assert not again or len(several) > len(set(free) - before)
             assert heard[person].isdisjoint(keys(asker, several))
             heard[person].update(keys(asker, several))
             counted.update(keys(asker, several))
@@ -133,7 +139,6 @@ def test_whatever_people_do_nothing_is_asked_too_often_or_lost(events, times, se
             else:
                 asker.give_back(asked)
                 counted.subtract(keys(asker, [asked]))
-        assert len(set(keys(asker, asker.out.values()))) == len(asker.out)
     assert max(counted.values(), default=0) <= (times or math.inf)
     assert counted.total() == len(asker.out) + len(answered)
     learner.partial_fit([])
@@ -156,6 +161,13 @@ def test_what_is_given_back_is_asked_again_but_of_somebody_else():
     assert again.number not in {asked.number for asked in several}
 
 
+def test_where_nothing_else_is_left_a_question_that_is_out_is_asked_of_somebody_else():
+    learner, asker = ERKLE(3), Asker(Questions(3, times=None), Balanced(), random_state=0)
+    ann, bob = (asker.ask(learner, 9, person) for person in ("Ann", "Bob"))
+    assert sorted(keys(asker, ann)) == sorted(keys(asker, bob)) == sorted(set(keys(asker, ann)))
+    assert asker.ask(learner, 1, "Ann") == []
+
+
 def test_errors_are_those_before_learning_of_what_was_drawn_at_random():
     learner, asker = ERKLE(6, kernel=KERNEL), Asker(Questions(6), holdout=0.5, random_state=1)
     wrong = []
@@ -163,7 +175,7 @@ def test_errors_are_those_before_learning_of_what_was_drawn_at_random():
         [asked] = asker.ask(learner)
         right = learner.predict_one(asked.query) == on_a_line(asked)
         # Equal distances are no answer of hers: before the first one everything is wrong.
-        tie = learner.decision_function([asked.query])[0] == 0
+        tie = learner.knowledge().decision_function([asked.query])[0] == 0
         wrong += [bool(tie or not right)] * asked.held_out
         asker.answer(learner, asked, on_a_line(asked))
     assert asker.wrong == wrong

@@ -10,8 +10,8 @@ import pytest
 
 from commands import COMMAND, EXACT, FILES, answers_of, interrupting, learned, listing, write
 from erkle import ERKLE, LowRank, triplets
-from erkle.cli.folder import results_folder
 from erkle.cli.learn.run import Run
+from erkle.cli.options import results_folder
 from erkle.files import load_npz
 from erkle.triplets import Labels
 

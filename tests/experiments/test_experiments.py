@@ -16,7 +16,7 @@ import pytest
 from erkle import triplets
 from erkle.batch import RCKL
 from erkle.batch.objective import ByKernel, terms_of
-from erkle.cli.reproduce import reproduce
+from erkle.cli.reproduce import reproduce_figures
 from erkle.datasets import make_gaussian
 from erkle.experiments.curves import Curves
 from erkle.experiments.descent import plain_descent
@@ -47,7 +47,7 @@ def table(path):
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
     out = tmp_path_factory.mktemp("reproduce")
-    reproduce(SYNTHETIC, TINY, 2, 1, None, "erkle reproduce", out)
+    reproduce_figures(SYNTHETIC, TINY, 2, 1, None, "erkle reproduce", out)
     return out
 
 
@@ -160,7 +160,7 @@ def test_intervals_are_those_of_students_t(run):
 
 def test_what_is_done_is_not_done_again(run):
     before = {path.name: path.stat().st_mtime_ns for path in (run / "units").iterdir()}
-    reproduce(SYNTHETIC, TINY, 2, 1, None, "erkle reproduce", run)
+    reproduce_figures(SYNTHETIC, TINY, 2, 1, None, "erkle reproduce", run)
     assert {path.name: path.stat().st_mtime_ns for path in (run / "units").iterdir()} == before
 
 
@@ -227,7 +227,7 @@ def test_figures_of_the_users_own_scenes_do_not_speak_of_the_stand_in(tmp_path, 
     # A folder without zappos85, so that looking for it would fail.
     monkeypatch.setenv("ERKLE_DATA", str(tmp_path))
     protocol = own_scenes(tmp_path / "osr.csv", 1900)
-    reproduce(["4a", "4b"], protocol, 1, 1, None, "erkle reproduce", tmp_path / "out")
+    reproduce_figures(["4a", "4b"], protocol, 1, 1, None, "erkle reproduce", tmp_path / "out")
     page = (tmp_path / "out" / "report.html").read_text()
     assert "Figure 4a. Test error with few answers (osr.csv)" in page
     assert "Figure 4b. Training error with few answers (osr.csv)" in page
@@ -253,13 +253,15 @@ def test_own_scenes_are_split_into_all_their_answers_anew_each_trial(tmp_path):
 def test_too_few_own_scenes_are_refused_before_any_work(tmp_path):
     protocol = own_scenes(tmp_path / "osr.csv", 1699)
     with pytest.raises(ValueError, match=r"osr.csv has 1,699 answers.* at least 100 to learn"):
-        reproduce(["1a", "4a"], protocol, 1, 1, None, "erkle reproduce", tmp_path / "out")
+        reproduce_figures(["1a", "4a"], protocol, 1, 1, None, "erkle reproduce", tmp_path / "out")
     assert not (tmp_path / "out").exists()
 
 
 @pytest.mark.skipif(data_is_here() is None, reason="the published answers are not on this machine")
 def test_figures_of_peoples_answers(tmp_path, monkeypatch):
     monkeypatch.setenv("ERKLE_DATA", data_is_here())
-    reproduce(["3a", "3b", "3c", "4a", "4b"], TINY._replace(max_iter=5), 1, 1, None, "erkle reproduce", tmp_path)
+    reproduce_figures(
+        ["3a", "3b", "3c", "4a", "4b"], TINY._replace(max_iter=5), 1, 1, None, "erkle reproduce", tmp_path
+    )
     assert len(list(tmp_path.glob("figure-*.png"))) == 5
     assert "stand-in" in (tmp_path / "report.html").read_text()

@@ -173,7 +173,7 @@ def test_prequential_decisions_are_those_just_before_each_answer(passes):
 def test_a_tie_is_a_mistake_so_the_first_answer_always_is_one():
     learner = ERKLE(5)
     assert learner.predict_one((0, 1, 2)) is False
-    assert math.isnan(learner.prequential_error_)
+    assert math.isnan(learner.knowledge().prequential_error_)
     learner.learn_one((0, 1, 2))
     assert learner.prequential_error_ == 1.0
     learner.learn_one((0, 1, 2))

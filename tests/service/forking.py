@@ -10,7 +10,7 @@ from benchmarks.service.serving import Serving
 
 _FORKED = multiprocessing.get_context("forkserver")
 _FORKED.set_forkserver_preload(
-    ["erkle.cli.app", "erkle.cli.serve", "erkle.service.participation.participation", "uvicorn"]
+    ["erkle.cli.app", "erkle.service.app", "erkle.service.participation.participation", "uvicorn"]
 )
 # All participants come from one address here; people do not.
 _RATE = '{"per_second": 100000, "burst": 100000}'

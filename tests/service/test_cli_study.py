@@ -9,6 +9,7 @@ from exchanged import filled, kernel, log
 
 from erkle import ERKLE
 from erkle.store import Purpose, State, Store
+from people import settings
 
 YAML = "title: Towns\nobjects: [Paris, Lyon, Madrid, Rome]\nholdout: 0.2\n"
 
@@ -63,6 +64,13 @@ def test_a_study_from_its_yaml_file_to_its_end(run, data, tmp_path):
         assert store.studies.get(study).settings["holdout"] == 0.2
     run("study", "delete", study, "--yes")
     assert study not in run("study", "list").stdout
+
+
+def test_a_study_that_is_not_ready_is_not_opened(refused, store):
+    catch = {"head": "Paris", "near": "Lyon", "far": "Atlantis"}
+    study = store.studies.create("Towns", ["Paris", "Lyon", "Madrid"], settings(checks={"catch": [catch]})).id
+    assert "'Atlantis'" in refused("study", "open", study)
+    assert store.studies.get(study).state == State.DRAFT
 
 
 def test_a_bundle_goes_through_a_file_to_the_same_kernel(run, store, tmp_path):
@@ -179,16 +187,16 @@ def test_nothing_is_deleted_unless_that_is_meant(refused, store, monkeypatch):
     assert store.answers.last(study.id) == 36
 
 
-def test_a_forgotten_password_is_set_anew_and_ends_all_sessions(store, refused):
-    from erkle.cli.server_data import set_password
+def test_a_forgotten_password_is_set_anew_and_ends_all_sessions(store, run, refused, monkeypatch):
     from erkle.service.accounts.passwords import is_right
 
     ann = store.accounts.create("ann", "hash")
     session = store.sessions.open(ann.id, 3600.0)
-    with pytest.raises(ValueError, match="has 5 characters"):
-        set_password(store, "Ann", lambda: "short")
+    monkeypatch.setattr("typer.prompt", lambda *_, **__: "short")
+    assert "has 5 characters" in refused("account", "password", "Ann")
     assert store.sessions.get(session.token)
-    set_password(store, "Ann", lambda: "several odd words")
+    monkeypatch.setattr("typer.prompt", lambda *_, **__: "several odd words")
+    run("account", "password", "Ann")
     assert is_right("several odd words", store.accounts.named("ann")[1])
     assert store.sessions.get(session.token) is None
     assert refused("account", "password", "carl") == "There is no account 'carl'; there are ann."

@@ -14,7 +14,7 @@ from commands import interrupting
 from erkle import ERKLE, LowRank, triplets
 from erkle.active import STRATEGIES, Adaptive, Random
 from erkle.active.asker import Asker
-from erkle.cli.simulate import simulate
+from erkle.cli.simulate import run_simulation
 from erkle.files import FileError
 from erkle.simulation import courses
 from erkle.simulation.comparing import Curve, Ratio, answers_to, compare
@@ -297,7 +297,7 @@ def plan():
 @pytest.fixture(scope="module")
 def finished(plan, tmp_path_factory):
     out = tmp_path_factory.mktemp("simulate")
-    simulate(plan, ["adaptive", "random"], 2, 1, out)
+    run_simulation(plan, ["adaptive", "random"], 2, 1, out)
     return out
 
 

@@ -1,4 +1,4 @@
-"""An asker: who is asked what, which questions are out, and which were drawn at random to tell the error honestly."""
+"""An asker chooses questions and remembers who was asked what, which questions are pending, and which are held out."""
 
 from collections import defaultdict
 from collections.abc import Hashable
@@ -6,8 +6,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from erkle.active.knowledge import Knowledge
+from erkle.active.next_question import Ledger, next_questions
 from erkle.active.questions import Query, Questions, check_questions
 from erkle.active.strategies import STRATEGIES, Adaptive, Random, Strategy
+from erkle.online import ERKLE
 from erkle.online.record import Curve
 from erkle.parameters import one_of, random_generator, share, whole
 
@@ -79,26 +82,21 @@ class Asker:
         self._learned: list[int] = []
         self.wrong: list[bool] = []
 
-    def ask(self, learner: Any, n_queries: int = 1, participant: Hashable = None) -> list[Asked]:
-        """Questions that this participant has not been asked before, in random order; fewer when no more are left."""
+    def ask(self, learner: Knowledge, n_queries: int = 1, participant: Hashable = None) -> list[Asked]:
+        """Questions that this participant has not been asked before, in random order; fewer if no more are left.
+
+        Questions that are out are asked of another participant only when nothing else is left.
+        """
         if whole(n_queries, "n_queries", 0, "one cannot ask fewer questions") > _MOST_AT_ONCE:
             raise ValueError(f"n_queries is {n_queries:,}; ask at most {_MOST_AT_ONCE:,} questions at once.")
         if not isinstance(participant, Hashable):
             raise TypeError(
                 f"participant is {participant!r}; pass a name or a number, or None for nobody in particular."
             )
-        questions = self.questions if participant is None else self.questions.without(self._asked.get(participant, ()))
-        n_random = int(self._rng.binomial(n_queries, self.holdout))
-        found: list[tuple[Query, bool]] = []
-        for strategy, n in ((Random(), n_random), (self.strategy, n_queries - n_random)):
-            pending = [*(asked.query for asked in self.out.values()), *(query for query, _ in found)]
-            for row in strategy.choose(learner, n, self._rng, pending, questions) if n else ():
-                head, *pair = row.tolist()
-                self._rng.shuffle(pair)
-                found.append(((head, pair[0], pair[1]), isinstance(strategy, Random)))
-        # Neither their order nor their numbers tell which were drawn at random.
-        self._rng.shuffle(found)
-        return [self._send(query, held_out, participant) for query, held_out in found]
+        asked = () if participant is None else self._asked.get(participant, ())
+        ledger = Ledger([out.query for out in self.out.values()], asked)
+        found = next_questions(learner, ledger, self.questions, self.strategy, self._rng, n_queries, self.holdout)
+        return [self._send(choice.query, isinstance(choice.strategy, Random), participant) for choice in found]
 
     def _send(self, query: Query, held_out: bool, participant: Hashable) -> Asked:
         """The question is out from now on."""
@@ -109,14 +107,13 @@ class Asker:
             self._asked[participant].add(self.questions.key(query))
         return asked
 
-    def answer(self, learner: Any, asked: Asked, nearer_to_first: bool) -> None:
+    def answer(self, learner: ERKLE, asked: Asked, nearer_to_first: bool) -> None:
         """The head is more like o1, or like o2: the learner learns it."""
         self._check_out(asked)
-        n_learned = learner.n_triplets_seen_
         [decision] = learner.prequential([asked.query], [nearer_to_first])
         del self.out[asked.number]
         if asked.held_out:
-            self._learned.append(n_learned)
+            self._learned.append(learner.n_triplets_seen_ - 1)
             self.wrong.append(bool(decision <= 0.0))
 
     def give_back(self, asked: Asked) -> None:

@@ -50,7 +50,7 @@ def _mean_curve(logits: Floats, variances: Floats | float, width: Floats) -> Flo
     return np.asarray(np.exp(-_PROBIT * logits**2 / (2.0 * width * wider)) / np.sqrt(wider))
 
 
-def variances(head: Floats, o1: Floats, o2: Floats, axes: Floats, asked: Floats) -> Floats:
+def variances(head: Floats, o1: Floats, o2: Floats, axes: Floats, asked: NDArray[np.integer[Any]]) -> Floats:
     """Variances of d²(head, o2) - d²(head, o1), a row of coordinates for each, to first order.
 
     Parameters

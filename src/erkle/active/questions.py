@@ -75,14 +75,14 @@ class Questions:
         self._listed: Counter[int] | None = None
         if listed is not None:
             self._listed = Counter(filter(self._is_among, self.keys(listed).tolist()))
-            keys = np.sort(np.fromiter(self._listed, np.int64, len(self._listed)))
-            self._by_head = np.split(keys, np.searchsorted(keys, np.arange(1, self.n_objects) * self.n_objects**2))
+            keys = np.sort(np.fromiter(self._listed, np.uint64, len(self._listed)))
+            heads, _, _ = triplets.ids_of_keys(keys)
+            self._by_head = np.split(keys, np.searchsorted(heads, np.arange(1, self.n_objects)))
         self._left = self._all()
 
-    def keys(self, T: ArrayLike) -> Ids:
-        """A number for each question, whichever candidate stands first."""
-        head, o1, o2 = triplets.check(T, self.n_objects).T
-        return np.asarray((head * self.n_objects + np.minimum(o1, o2)) * self.n_objects + np.maximum(o1, o2))
+    def keys(self, T: ArrayLike) -> NDArray[np.uint64]:
+        """The key of each question, by `erkle.triplets.question_keys`: whichever candidate comes first."""
+        return triplets.question_keys(T, self.n_objects)
 
     def key(self, query: Iterable[Any]) -> int:
         """The number of one question."""
@@ -108,15 +108,15 @@ class Questions:
         key = self.key(query)
         self._taken[key] += 1
         if self._taken[key] == self._most(key):
-            self._left[self._query(key)[0]] -= 1
+            self._left[triplets.ids_of_keys(key)[0]] -= 1
 
     def give_back(self, query: Iterable[Any]) -> None:
         """It was asked, and nobody has answered or will."""
         key = self.key(query)
         if self._taken[key] < 1:
-            raise ValueError(f"The question {self._query(key)} has not been asked; give back what was taken.")
+            raise ValueError(f"The question {triplets.ids_of_keys(key)} has not been asked; give back what was taken.")
         if self._taken[key] == self._most(key):
-            self._left[self._query(key)[0]] += 1
+            self._left[triplets.ids_of_keys(key)[0]] += 1
         self._taken[key] -= 1
         # Else what is asked and given back for ever would fill the memory.
         if not self._taken[key]:
@@ -126,7 +126,7 @@ class Questions:
         """How many questions about each head may be asked, (n,); ``but`` are keys to leave out."""
         left = self._left.copy()
         for key in self._but.union(but):
-            left[self._query(key)[0]] -= self._taken[key] < self._most(key)
+            left[triplets.ids_of_keys(key)[0]] -= self._taken[key] < self._most(key)
         return left
 
     def propose(self, head: int, n_pairs: int, rng: np.random.Generator, but: Iterable[int] = ()) -> Ids:
@@ -144,8 +144,8 @@ class Questions:
             if not self._is_free:
                 found = [key for key in found if self.may(key)]
             if found:
-                chosen = np.array(found[:n_pairs])
-                return np.stack([chosen // self.n_objects % self.n_objects, chosen % self.n_objects], axis=1)
+                _, low, high = triplets.ids_of_keys(np.array(found[:n_pairs]))
+                return np.stack([low, high], axis=1)
         return np.empty((0, 2), np.int64)
 
     def _drawn(self, head: int, n_pairs: int, rng: np.random.Generator) -> Iterator[list[int]]:
@@ -164,13 +164,11 @@ class Questions:
         keys: list[int] = self.keys(np.insert(self._ids[places], 0, head, axis=1)).tolist()
         return keys
 
-    def _query(self, key: int) -> Query:
-        rest, o2 = divmod(key, self.n_objects)
-        return (*divmod(rest, self.n_objects), o2)
-
     def _is_among(self, key: int) -> bool:
         """Whether it is one of those that may be asked at all, if it is listed."""
-        return key not in self._left_out and (not self._excluded or self._excluded.isdisjoint(self._query(key)))
+        return key not in self._left_out and (
+            not self._excluded or self._excluded.isdisjoint(triplets.ids_of_keys(key))
+        )
 
     def _most(self, key: int) -> float:
         """How often it may be asked in all."""
@@ -185,7 +183,7 @@ class Questions:
         n = len(self._ids)
         counts = np.zeros(self.n_objects, np.int64)
         counts[self._ids] = (n - 1) * (n - 2) // 2
-        for head, *pair in map(self._query, self._left_out):
+        for head, *pair in map(triplets.ids_of_keys, self._left_out):
             counts[head] -= self._excluded.isdisjoint((head, *pair))
         return counts
 

@@ -1,28 +1,27 @@
-"""How often things have been asked: what is pending counts, too, for it will be answered."""
-
-from typing import Any
+"""How often each object has been asked about. Pending questions count too, because they will be answered."""
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from erkle import triplets
+from erkle.active.knowledge import Knowledge
 from erkle.active.questions import Questions
 
 __all__ = ["Tally"]
 
-# Answers to look for a head in, which takes a fraction of a millisecond.
+# The number of latest answers to search for an anchor; searching them takes a fraction of a millisecond.
 _LATEST = 300_000
 
 
 class Tally:
     """Counts of heads, of objects and of both together, and the questions that are out."""
 
-    def __init__(self, learner: Any, questions: Questions, pending: ArrayLike) -> None:
-        self.heads = learner.n_heads_.copy()
-        self.appearances = learner.n_appearances_.copy()
+    def __init__(self, knowledge: Knowledge, questions: Questions, pending: ArrayLike) -> None:
+        self.heads = knowledge.n_heads_.copy()
+        self.appearances = knowledge.n_appearances_.copy()
         self.out: set[int] = set()
-        # The exact kernel may keep no answers.
-        self._history = getattr(learner, "history_", np.empty((0, 3), np.int64))[-_LATEST:]
+        kept = knowledge.kept_answers()
+        self._history = np.empty((0, 3), np.int32) if kept is None else kept[-_LATEST:]
         self._asked_with: dict[int, list[int]] = {}
         self._questions = questions
         try:
@@ -44,7 +43,7 @@ class Tally:
         rows = np.flatnonzero(self._history[:, 0] == head)
         with_head = np.append(self._history[rows, 1:], self._asked_with.get(head, [])).astype(np.int64)
         together = np.bincount(with_head, minlength=len(self.heads))
-        # Two objects have together been asked about at all less often than what one time with the head counts for.
+        # One question with this head weighs more than any number of questions with other heads.
         counts = together * (2 * self.appearances.max() + 1) + self.appearances
         return np.asarray(-counts[pairs].sum(axis=1))
 

@@ -1,13 +1,17 @@
 """Parameters the batch learners share, checked where they are first used, as scikit-learn wants it."""
 
 import warnings
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from sklearn.exceptions import ConvergenceWarning
 
 from erkle.batch.progress import Progress
 from erkle.losses import Loss, check_loss
 from erkle.parameters import number, whole
+
+if TYPE_CHECKING:
+    from erkle.batch.rckl import RCKL
+    from erkle.batch.triplet_embedding import TripletEmbedding
 
 __all__ = ["Settings", "check_settings", "warn_unless_converged"]
 
@@ -22,7 +26,7 @@ class Settings(NamedTuple):
     tol: float
 
 
-def check_settings(learner: Any, weight: str) -> Settings:
+def check_settings(learner: "RCKL | TripletEmbedding", weight: str) -> Settings:
     """The learner's parameters, the weight of the trace under its own name, or an error that says which is wrong."""
     if learner.callback is not None and not callable(learner.callback):
         raise ValueError(

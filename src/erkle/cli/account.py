@@ -1,10 +1,15 @@
-"""The commands of `erkle account`; what they do is in `shelf`."""
+"""`erkle account`: accounts of the collection service, and links that let people in."""
 
+import time
 from typing import Annotated
 
 import typer
+from rich.table import Table
 
-from erkle.cli.study import HERE, Data, Database
+from erkle.cli.screen import console, print_table
+from erkle.cli.server_data import HERE, Data, Database, account_named, opened
+
+__all__ = ["app"]
 
 app = typer.Typer(help="Accounts of the collection service, by links that work once.", no_args_is_help=True)
 
@@ -18,34 +23,50 @@ LOCAL = "http://127.0.0.1:8000"
 @app.command()
 def add(name: Name, public_url: Url = LOCAL, data: Data = HERE, database: Database = None) -> None:
     """Print a link by which somebody makes an account; the first one is an administrator's."""
-    from erkle.cli.server_data import add_account, opened
+    from erkle.store import Purpose
 
     with opened(data, database, new=True) as store:
-        add_account(store, name, public_url.rstrip("/"))
+        if store.accounts.named(name):
+            raise ValueError(f"There is an account {name!r} already; let them in with erkle account link.")
+        purpose, page = (Purpose.INVITE, "invited") if store.accounts.all() else (Purpose.SETUP, "setup")
+        token = store.links.create(purpose)
+    console.print(f"Give {name} this link. It works once, within a day, and asks for a name and a password:")
+    typer.echo(f"{public_url.rstrip('/')}/{page}#{token}")
 
 
 @app.command()
 def link(name: Name, public_url: Url = LOCAL, data: Data = HERE, database: Database = None) -> None:
     """Print a link that signs somebody in."""
-    from erkle.cli.server_data import link_account, opened
+    from erkle.store import Purpose
 
     with opened(data, database) as store:
-        link_account(store, name, public_url.rstrip("/"))
+        found = account_named(store, name)
+        token = store.links.create(Purpose.ENTER, found.id)
+    console.print(f"This link signs in as {found.name}. It works once, within a day:")
+    typer.echo(f"{public_url.rstrip('/')}/enter#{token}")
 
 
 @app.command()
 def password(name: Name, data: Data = HERE, database: Database = None) -> None:
     """Set a new password where the old one was forgotten; all sessions of the account end."""
-    from erkle.cli.server_data import opened, set_password
+    from erkle.service.accounts import passwords
 
     with opened(data, database) as store:
-        set_password(store, name, lambda: typer.prompt("New password", hide_input=True, confirmation_prompt=True))
+        found = account_named(store, name)
+        wanted = typer.prompt("New password", hide_input=True, confirmation_prompt=True)
+        passwords.check_new(wanted, found.name)
+        store.accounts.set_password(found.id, passwords.hashed(wanted))
+    console.print(f"{found.name} has a new password, and must sign in again.")
 
 
 @app.command("list")
 def list_(data: Data = HERE, database: Database = None) -> None:
     """List all accounts."""
-    from erkle.cli.server_data import list_accounts, opened
-
+    table = Table(box=None, pad_edge=False)
+    for heading in ("name", "role", "since"):
+        table.add_column(heading)
     with opened(data, database) as store:
-        list_accounts(store)
+        for account in store.accounts.all():
+            since = time.strftime("%Y-%m-%d", time.gmtime(account.created_at / 1e6))
+            table.add_row(account.name, "administrator" if account.admin else "researcher", since)
+    print_table(table)

@@ -1,9 +1,19 @@
-"""The commands of `erkle data`; what they do is in `catalogue`."""
+"""`erkle data`: the catalogue of data sets on the screen, and data sets from the network to a file."""
+
+from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+from rich.table import Table
+
+from erkle.cli.screen import console, print_table, show_facts, some, warnings_as_sentences
+
+if TYPE_CHECKING:
+    from erkle.datasets import Entry
+
+__all__ = ["app"]
 
 app = typer.Typer(help="Data sets of people's answers: list, fetch and describe them.", no_args_is_help=True)
 
@@ -17,9 +27,19 @@ Data = Annotated[
 @app.command("list")
 def list_(data: Data = None) -> None:
     """List the data sets that can be had by name."""
-    from erkle.cli.catalogue import list_all
+    from erkle.datasets import CATALOGUE
+    from erkle.datasets.copies import find
 
-    list_all(data)
+    table = Table(box=None, pad_edge=False)
+    table.add_column("name")
+    table.add_column("objects", justify="right")
+    table.add_column("answers", justify="right")
+    table.add_column("here")
+    table.add_column("what")
+    for entry in CATALOGUE.values():
+        here = "yes" if find(entry, data) else "no"
+        table.add_row(entry.name, f"{entry.n_objects:,}", f"{entry.n_triplets:,}", here, entry.title)
+    print_table(table)
 
 
 @app.command()
@@ -29,14 +49,55 @@ def fetch(
     out: Annotated[Path | None, typer.Option(help="Write the answers to this CSV file, for erkle learn.")] = None,
 ) -> None:
     """Bring a data set here, unless it is, and write it as a CSV file of names if wanted."""
-    from erkle.cli.catalogue import bring
+    from erkle import datasets, triplets
+    from erkle.datasets import copies, fetching
+    from erkle.files import csv_text, write_text
 
-    bring(name, data, out)
+    entry = _entry(name)
+    with warnings_as_sentences():
+        found = copies.find_in(entry, data) if data else copies.find(entry)
+        copy = found or fetching.fetch(entry, data or copies.cache_folder())
+        # Reading it checks it.
+        dataset = datasets.load(name, data)
+    size = f"{len(dataset.triplets):,} answers about {len(dataset.names):,} objects"
+    console.print(f"{size}, in {copy.folder}", soft_wrap=True)
+    if out is not None:
+        rows = triplets.Labels(dataset.names).decode(dataset.triplets).tolist()
+        write_text(out, csv_text(("anchor", "near", "far"), rows))
+        console.print(f"Written to {out}; learn it with: erkle learn {out}", soft_wrap=True)
 
 
 @app.command()
 def info(name: Name, data: Data = None) -> None:
     """Describe a data set: source, licence, and if it is here, repeats and conflicts."""
-    from erkle.cli.catalogue import describe
+    from erkle.cli.learn.findings import repeats
+    from erkle.datasets import load
+    from erkle.datasets.copies import find
 
-    describe(name, data)
+    entry = _entry(name)
+    sources = [source for part in entry.parts for source in part.sources]
+    facts = {
+        "what": entry.title,
+        "published": f"{entry.n_triplets:,} answers about {entry.n_objects:,} objects",
+        "notes": entry.notes,
+        "source": "\n".join(source.url for source in sources),
+        "SHA-256": "\n".join(f"{source.file}: {source.sha256 or 'not known'}" for source in sources),
+        "licence": entry.licence,
+        "cite": entry.citation,
+    }
+    copy = find(entry, data)
+    if copy is None:
+        show_facts(name, facts | {"here": f"no; bring it with: erkle data fetch {name}"})
+        return
+    with warnings_as_sentences():
+        dataset = load(name, data)
+    facts |= {"here": str(copy.folder), "names": some(dataset.names), "answers": f"{len(dataset.triplets):,}"}
+    show_facts(name, facts | repeats(dataset.triplets) | {"columns": ", ".join(dataset.columns) or "none"})
+
+
+def _entry(name: str) -> Entry:
+    from erkle.datasets import CATALOGUE
+
+    if name not in CATALOGUE:
+        raise ValueError(f"There is no data set {name!r}; choose from {', '.join(CATALOGUE)}.")
+    return CATALOGUE[name]

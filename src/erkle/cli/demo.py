@@ -1,28 +1,46 @@
 """`erkle demo`: a map of Europe from answers about which city is nearer, a tenth of them wrong."""
 
+from __future__ import annotations
+
 from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
-import numpy as np
-from numpy.typing import NDArray
+import typer
 
-from erkle import metrics
-from erkle.cli.learn.curve import ErrorCurve
-from erkle.cli.learn.findings import choice
+from erkle.cli.options import Out, results_folder
 from erkle.cli.screen import LearningBar, compile_first, console, per_cent, waiting
-from erkle.datasets import Cities, city_answers, load_cities
-from erkle.embedding import align
-from erkle.kernels.low_rank import LowRank
-from erkle.online import ERKLE
-from erkle.pictures import maps_figure, save
 
-__all__ = ["run_demo"]
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from erkle.cli.learn.curve import ErrorCurve
+    from erkle.datasets import Cities
+    from erkle.online import ERKLE
+
+__all__ = ["demo"]
 
 _PIECE = 100
 _N_TRUE = 20_000
 
 
-def run_demo(n_answers: int, wrong: float, seed: int, out: Path) -> None:
+def demo(
+    answers: Annotated[int, typer.Option(help="Number of simulated answers.")] = 10_000,
+    wrong: Annotated[float, typer.Option(help="Share of them that are wrong.")] = 0.1,
+    seed: Annotated[int, typer.Option(help="Decides the questions and the wrong answers.")] = 0,
+    out: Out = Path("erkle-demo"),
+) -> None:
+    """Learn a map of Europe from answers to "is Paris nearer to Lyon or to Madrid?", a tenth of them wrong."""
+    with results_folder(out):
+        _run(answers, wrong, seed, out)
+
+
+def _run(n_answers: int, wrong: float, seed: int, out: Path) -> None:
     """Simulate, learn, compare with the truth, and leave kernel.npz and map.png behind."""
+    from erkle.datasets import city_answers, load_cities
+    from erkle.kernels.low_rank import LowRank
+    from erkle.online import ERKLE
+
     if n_answers < 100:
         raise ValueError(f"--answers is {n_answers}; pass at least 100.")
     if not 0.0 <= wrong <= 1.0:
@@ -39,6 +57,8 @@ def run_demo(n_answers: int, wrong: float, seed: int, out: Path) -> None:
 
 
 def _learn(learner: ERKLE, T: NDArray[np.int64]) -> ErrorCurve:
+    from erkle.cli.learn.curve import ErrorCurve
+
     curve = ErrorCurve()
     learner.partial_fit([])
     with LearningBar(len(T)) as bar:
@@ -51,6 +71,12 @@ def _learn(learner: ERKLE, T: NDArray[np.int64]) -> ErrorCurve:
 
 
 def _show(learner: ERKLE, curve: ErrorCurve, cities: Cities, seed: int, out: Path) -> None:
+    from erkle import metrics
+    from erkle.cli.learn.findings import choice
+    from erkle.datasets import city_answers
+    from erkle.embedding import align
+    from erkle.pictures import maps_figure, save
+
     learner.save(out / "kernel.npz", labels=list(cities.names))
     learned = align(learner.embedding(2), cities.positions, scale=True)
     titles = (f"learned from {curve.n_answers:,} answers", "where they really are")

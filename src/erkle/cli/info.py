@@ -1,41 +1,40 @@
 """`erkle info`: what is in a file."""
 
+from __future__ import annotations
+
 import math
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-import numpy as np
-from numpy.typing import NDArray
+import typer
 
-from erkle import metrics
-from erkle.cli.facts import repeats, show, some
-from erkle.cli.learn.findings import calibration, choice, disputed, in_conflict, is_choice, outlook, setting
-from erkle.cli.screen import checking_bar, per_cent
-from erkle.conflicts import find
-from erkle.files import FileError, load_npz
-from erkle.kernels.dense import DenseKernel
-from erkle.kernels.low_rank import LowRank
-from erkle.online.models.base import MODELS, Model
-from erkle.online.models.single import Alone
-from erkle.online.packing import under
-from erkle.online.record import Curve, Record
-from erkle.online.selection.candidates import Candidate
-from erkle.triplets import Reader
+from erkle.cli.screen import checking_bar, per_cent, show_facts, some
 
-__all__ = ["describe"]
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from erkle.online.models.base import Model
+    from erkle.online.selection.candidates import Candidate
+
+__all__ = ["info"]
 
 # Repeats are found by sorting all answers; beyond this many we only count them, and say so.
 _MOST_SORTED = 5_000_000
 _MOST_DISPUTED = 5
 
 
-def describe(path: Path) -> None:
-    """Print what is in a saved kernel or in a file of answers."""
-    show(path.name, _kernel_facts(path) if path.suffix == ".npz" else _answer_facts(path))
+def info(
+    file: Annotated[Path, typer.Argument(help="A file of answers, or a kernel.npz.")],
+) -> None:
+    """Describe a file of answers (objects, duplicates, conflicts) or what a saved kernel has learned."""
+    show_facts(file.name, _kernel_facts(file) if file.suffix == ".npz" else _answer_facts(file))
 
 
 def _kernel_facts(path: Path) -> dict[str, str]:
     """From the file itself, without a learner: one with a loss of the user's own is described all the same."""
+    from erkle.files import FileError, load_npz
+
     arrays, meta = load_npz(path)
     try:
         return _facts(path, arrays, meta)
@@ -44,6 +43,12 @@ def _kernel_facts(path: Path) -> dict[str, str]:
 
 
 def _facts(path: Path, arrays: dict[str, Any], meta: dict[str, Any]) -> dict[str, str]:
+    from erkle.cli.learn.findings import calibration, outlook
+    from erkle.files import FileError
+    from erkle.online.models.base import MODELS
+    from erkle.online.packing import under
+    from erkle.online.record import Curve, Record
+
     if meta.get("kind") != "ERKLE":
         raise FileError(f"{path.name}: holds no kernel; pass a kernel.npz that `erkle learn` or ERKLE.save wrote.")
     model = MODELS[meta["model"]].unpack(arrays, meta)
@@ -66,6 +71,11 @@ def _facts(path: Path, arrays: dict[str, Any], meta: dict[str, Any]) -> dict[str
 
 def _kind_of_facts(model: Model, arrays: dict[str, Any]) -> dict[str, str]:
     """What only some learners can tell: the moves of one kernel, or the choice among many."""
+    from erkle import metrics
+    from erkle.cli.learn.findings import choice, is_choice, setting
+    from erkle.kernels.dense import DenseKernel
+    from erkle.online.models.single import Alone
+
     if isinstance(model, Alone):
         rank = metrics.rank(arrays["kernel"]) if isinstance(model.kernel, DenseKernel) else model.kernel.rank
         moves = f"{model.count('n_active'):,}, of which {model.count('n_projections'):,} projected"
@@ -83,6 +93,8 @@ def _judged(candidate: Candidate) -> str:
 
 
 def _settings(meta: dict[str, Any]) -> str:
+    from erkle.kernels.low_rank import LowRank
+
     kernel = None if meta["kernel"] is None else LowRank(*meta["kernel"])
     fields = {} if kernel is None else kernel._asdict()
     words = [f"{name} {value}" for name, value in fields.items() if value is not None]
@@ -94,6 +106,9 @@ def _settings(meta: dict[str, Any]) -> str:
 
 
 def _conflict_facts(history: NDArray[np.int32], names: list[str] | None) -> dict[str, str]:
+    from erkle.cli.learn.findings import disputed, in_conflict
+    from erkle.conflicts import find
+
     if not len(history):
         return {}
     found = find(history, n_worst=_MOST_DISPUTED)
@@ -101,6 +116,11 @@ def _conflict_facts(history: NDArray[np.int32], names: list[str] | None) -> dict
 
 
 def _answer_facts(path: Path) -> dict[str, str]:
+    import numpy as np
+
+    from erkle.cli.learn.findings import repeats
+    from erkle.triplets import Reader
+
     n_answers, kept = 0, []
     with Reader(path) as reader, checking_bar(path.name, reader.size) as bar:
         for chunk in reader:

@@ -1,8 +1,14 @@
-"""What the user sees while we work: on standard error, so that standard output can be piped."""
+"""What the user sees: progress and remarks on standard error, facts and tables on standard output for piping.
+
+Every command imports this, so it imports nothing heavy.
+"""
+
+from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.progress import (
@@ -15,10 +21,11 @@ from rich.progress import (
     TimeElapsedColumn,
     TimeRemainingColumn,
 )
+from rich.table import Table
 
-from erkle._compiled.compiling import when_compiling
-from erkle.cli.learn.curve import WINDOW, ErrorCurve
-from erkle.online import ERKLE
+if TYPE_CHECKING:
+    from erkle.cli.learn.curve import ErrorCurve
+    from erkle.online import ERKLE
 
 __all__ = [
     "LearningBar",
@@ -27,11 +34,17 @@ __all__ = [
     "console",
     "counted",
     "per_cent",
+    "print_table",
+    "show_facts",
+    "some",
+    "units_bar",
     "waiting",
     "warnings_as_sentences",
 ]
 
 _SOME = 12 * [(0, 1, 2)]
+# A unit of work may take minutes: the time left is judged by those of the last hour.
+_LOOKS_BACK = 3600.0
 # Names and paths are printed as they are: no markup.
 console = Console(stderr=True, highlight=False, markup=False)
 
@@ -54,8 +67,39 @@ def counted(number: int, thing: str) -> str:
     return f"{number:,} {thing}" + ("" if number == 1 else "s")
 
 
+def some(names: list[str]) -> str:
+    """The first few names, and how many more there are.
+
+    >>> some(["Ann", "Bob"])
+    'Ann, Bob'
+    """
+    shown = ", ".join(name if len(name) <= 30 else name[:29] + "…" for name in names[:6])
+    return shown if len(names) <= 6 else f"{shown}, and {len(names) - 6:,} more"
+
+
+def show_facts(title: str, facts: dict[str, str]) -> None:
+    """Print facts under a title, in two columns."""
+    table = Table(show_header=False, box=None, pad_edge=False)
+    table.add_column()
+    table.add_column(overflow="fold")  # addresses and checksums are for copying
+    for name, fact in facts.items():
+        table.add_row(name, fact)
+    print_table(table, title)
+
+
+def print_table(table: Table, title: str | None = None) -> None:
+    """Print a table on standard output, where it can be piped."""
+    output = Console(highlight=False, markup=False)
+    if title is not None:
+        output.print(title, style="bold")
+    output.print(table)
+
+
 def compile_first(learner: ERKLE) -> None:
     """Compile what a learner needs before the clock and the bar start, and say so, for that takes a while."""
+    from erkle._compiled.compiling import when_compiling
+    from erkle.online import ERKLE
+
     words = "Compiling for this machine: once, some ten seconds; later runs start at once."
     with when_compiling(lambda: console.print(words, style="dim")):
         # As many answers as it takes to come to a first fit of them.
@@ -92,6 +136,20 @@ def warnings_as_sentences() -> Iterator[None]:
         console.print(f"Warning: {warning.message}", style="yellow", markup=False, soft_wrap=True)
 
 
+@contextmanager
+def units_bar(verb: str, n_units: int, n_done: int = 0) -> Iterator[Callable[[str], None]]:
+    """A bar over units of work; call what it yields with a word about each unit that is done."""
+    columns = TextColumn(verb), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
+    last = TextColumn("{task.fields[at]}")
+    with Progress(*columns, last, console=console, speed_estimate_period=_LOOKS_BACK) as bar:
+        task = bar.add_task("", total=n_units, completed=n_done, at="")
+
+        def advance(word: str) -> None:
+            bar.update(task, advance=1, at=word)
+
+        yield advance
+
+
 class LearningBar:
     """A bar over the answers, with the running error beside it."""
 
@@ -106,7 +164,7 @@ class LearningBar:
         )
         self._task = self._progress.add_task("", total=total, error="")
 
-    def __enter__(self) -> "LearningBar":
+    def __enter__(self) -> LearningBar:
         self._progress.start()
         return self
 
@@ -115,5 +173,5 @@ class LearningBar:
 
     def show(self, curve: ErrorCurve) -> None:
         """Show how far it is and how often the last predictions were wrong."""
-        error = f"error {per_cent(curve.last)} of the last {min(WINDOW, curve.n_answers):,}"
+        error = f"error {per_cent(curve.last)} of the last {curve.n_last:,}"
         self._progress.update(self._task, completed=curve.n_answers, error=error)

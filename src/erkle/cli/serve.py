@@ -1,5 +1,7 @@
 """`erkle serve`: the collection service, until somebody stops it."""
 
+from __future__ import annotations
+
 import logging
 import os
 import socket
@@ -7,22 +9,54 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
 
 from erkle.cli.screen import console
-from erkle.service import Configuration, create_app
-from erkle.service.accounts.sessions import setup_link
-from erkle.service.app import SERVER
-from erkle.service.web.logs import log_as_json
-from erkle.store import Store
 
-__all__ = ["configured", "folder_of", "serve"]
+if TYPE_CHECKING:
+    from erkle.service import Configuration
+    from erkle.store import Store
+
+__all__ = ["serve"]
 
 _ANYWHERE = {"0.0.0.0": "127.0.0.1", "::": "[::1]", "": "127.0.0.1"}
 
 
-def configured(data: Path, database: str | None, public_url: str | None, proxies: list[str] | None) -> Configuration:
+def serve(
+    data: Annotated[
+        Path | None, typer.Option(help="Folder of the data, by default erkle-data.", envvar="ERKLE_SERVER_DATA")
+    ] = None,
+    host: Annotated[str, typer.Option(help="Address to listen on; 0.0.0.0 for all of this machine.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="Port to listen on; 0 for any that is free.")] = 8000,
+    database: Annotated[
+        str | None, typer.Option(help="URL of a PostgreSQL database, in place of a file in the folder.")
+    ] = None,
+    public_url: Annotated[
+        str | None, typer.Option(help="Where people reach the service, such as https://study.example.org.")
+    ] = None,
+    trusted_proxy: Annotated[
+        list[str] | None, typer.Option(help="Address of a reverse proxy whose headers are believed; may be repeated.")
+    ] = None,
+    workers: Annotated[int, typer.Option(help="Number of processes.")] = 1,
+    demo: Annotated[
+        bool, typer.Option("--demo", help="Show a study of cities that simulated people answer at once.")
+    ] = False,
+) -> None:
+    """Serve studies: people answer in the browser, and the map forms while they do."""
+    if workers < 1:
+        raise ValueError(f"--workers is {workers}; pass at least 1.")
+    with _data_folder(data, demo) as folder:
+        _serve(_configuration(folder, database, public_url, trusted_proxy), host, port, workers, demo)
+
+
+def _configuration(
+    data: Path, database: str | None, public_url: str | None, proxies: list[str] | None
+) -> Configuration:
     """What was given on the command line; the rest is from the environment."""
+    from erkle.service import Configuration
+
     given: dict[str, Any] = {"database": database, "public_url": public_url, "trusted_proxies": proxies}
     try:
         return Configuration(data=data, **{name: value for name, value in given.items() if value})
@@ -30,19 +64,20 @@ def configured(data: Path, database: str | None, public_url: str | None, proxies
         # One of pydantic, which is installed only where the service is.
         first: dict[str, Any] = error.errors()[0]  # type: ignore[attr-defined]
         name = str(first["loc"][0] if first["loc"] else "options")
-        option = f"--{name.replace('_', '-').replace('proxies', 'proxy')}" if name in given else _variable(name)
+        option = (
+            f"--{name.replace('_', '-').replace('proxies', 'proxy')}"
+            if name in given
+            else f"ERKLE_SERVER_{name.upper()}"
+        )
         message = str(first["msg"]).removeprefix("Value error, ").rstrip(".")
         raise ValueError(f"{option}: {message}.") from None
 
 
-def _variable(name: str) -> str:
-    return f"ERKLE_SERVER_{name.upper()}"
-
-
-def serve(configuration: Configuration, host: str, port: int, workers: int, demo: bool) -> None:
+def _serve(configuration: Configuration, host: str, port: int, workers: int, demo: bool) -> None:
     """Serve until Ctrl-C or SIGTERM; what is in hand is finished then."""
-    if workers < 1:
-        raise ValueError(f"--workers is {workers}; pass at least 1.")
+    from erkle.service.accounts.sessions import setup_link
+    from erkle.store import Store
+
     with _listening(host, port) as listener, ExitStack() as stack:
         local = f"http://{_ANYWHERE.get(host, f'[{host}]' if ':' in host else host)}:{listener.getsockname()[1]}"
         place = configuration.public_url or local
@@ -60,7 +95,7 @@ def serve(configuration: Configuration, host: str, port: int, workers: int, demo
 
 
 @contextmanager
-def folder_of(data: Path | None, demo: bool) -> Iterator[Path]:
+def _data_folder(data: Path | None, demo: bool) -> Iterator[Path]:
     """The folder of the data; a demonstration without one gets one that is gone afterwards."""
     if data is None and demo:
         with tempfile.TemporaryDirectory(prefix="erkle-demo-", ignore_cleanup_errors=True) as temporary:
@@ -74,6 +109,10 @@ def folder_of(data: Path | None, demo: bool) -> Iterator[Path]:
 
 def _run(configuration: Configuration, listener: socket.socket, workers: int, quiet: bool) -> None:
     import uvicorn
+
+    from erkle.service import create_app
+    from erkle.service.app import SERVER
+    from erkle.service.web.logs import log_as_json
 
     if workers == 1:
         log_as_json()

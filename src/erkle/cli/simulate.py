@@ -1,33 +1,74 @@
-"""`erkle simulate`: strategies against each other, with people who exist only here."""
+"""`erkle simulate`: strategies of asking against each other, with simulated participants."""
 
+from __future__ import annotations
+
+import math
+import sys
 from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+import typer
+from rich.table import Table
 
-from erkle.active.questions import MOST_OBJECTS
-from erkle.active.strategies import STRATEGIES
-from erkle.cli.comparison import Comparison, show_comparison, write_comparison
-from erkle.cli.screen import compile_first, console, counted, warnings_as_sentences
-from erkle.datasets import CATALOGUE
-from erkle.kernels.low_rank import LowRank
-from erkle.online import ERKLE
-from erkle.parameters import number, share, whole
-from erkle.simulation.courses import Plan, Task, open_folder, read_course, run_courses
-from erkle.simulation.worlds import People, Points, World
+from erkle.cli.options import Jobs, Out, check_jobs, given_options, results_folder
+from erkle.cli.screen import compile_first, console, counted, per_cent, print_table, units_bar, warnings_as_sentences
 
-__all__ = ["checked_plan", "checked_seeds", "checked_strategies", "checked_world", "simulate"]
+if TYPE_CHECKING:
+    from erkle.simulation.courses import Plan, Task
+    from erkle.simulation.report import Comparison
+    from erkle.simulation.worlds import World
+
+__all__ = ["run_simulation", "simulate"]
 
 _FOR_POINTS = ("objects", "dimensions", "slope", "flipped")
-# A course may take minutes: the time left is judged by those of the last hour.
-_LOOKS_BACK = 3600.0
 # What nobody lives to see the end of is refused before it begins.
 _MOST_AN_OBJECT, _MOST_PEOPLE, _MOST_SEEDS, _SLOWEST = 100_000, 100_000, 10_000, 1e-6
 
 
-def checked_world(
+def simulate(
+    context: typer.Context,
+    world: Annotated[
+        str, typer.Argument(help="points, or a data set of people's answers that [b]erkle data list[/b] shows.")
+    ] = "points",
+    strategies: Annotated[
+        str, typer.Option(help="Of adaptive, random, balanced, uncertainty, change and information, with commas.")
+    ] = "adaptive,random",
+    per_object: Annotated[int, typer.Option(help="Answers an object, at most.")] = 40,
+    objects: Annotated[int, typer.Option(help="Number of points.")] = 90,
+    dimensions: Annotated[int, typer.Option(help="Of the points.")] = 2,
+    slope: Annotated[
+        float, typer.Option(help="How surely points answer: 0 tosses a coin, inf is always right.")
+    ] = math.inf,
+    flipped: Annotated[float, typer.Option(help="Share of answers of points that are turned round besides.")] = 0.0,
+    in_flight: Annotated[int, typer.Option(help="Participants at once, each with a question before them.")] = 1,
+    rate: Annotated[float, typer.Option(help="Answers a second of all participants; decides how long they wait.")] = 10,
+    holdout: Annotated[float, typer.Option(help="Share of questions drawn at random, which tell the error.")] = 0.1,
+    seeds: Annotated[int, typer.Option(help="How often each strategy is tried, in another world each time.")] = 10,
+    jobs: Jobs = -1,
+    data: Annotated[Path | None, typer.Option(help="Folder with data sets, in place of ERKLE_DATA.")] = None,
+    out: Out = Path("erkle-simulate"),
+) -> None:
+    """Try strategies of asking against each other on simulated people: errors, answers saved, waits."""
+    names = _checked_strategies(strategies)
+    _check(seeds, "--seeds", 1, _MOST_SEEDS, "there must be a course")
+    check_jobs(jobs)
+    chosen = _checked_world(world, given_options(context), objects, dimensions, slope, flipped, data)
+    plan = _checked_plan(chosen, per_object, in_flight, rate, holdout)
+    with results_folder(out):
+        finished = run_simulation(plan, names, seeds, jobs, out)
+    if not finished:
+        raise typer.Exit(130)
+
+
+def _checked_world(
     name: str, given: set[str], objects: int, dimensions: int, slope: float, flipped: float, data: Path | None
 ) -> World:
     """Points, or people; refuses options that mean nothing to it."""
+    from erkle.active.questions import MOST_OBJECTS
+    from erkle.datasets import CATALOGUE
+    from erkle.parameters import share
+    from erkle.simulation.worlds import People, Points
+
     if name != "points" and name not in CATALOGUE:
         raise ValueError(f"There is no world {name!r}; pass points, or a data set: {', '.join(CATALOGUE)}.")
     foreign = [option for option in (["data"] if name == "points" else _FOR_POINTS) if option in given]
@@ -35,8 +76,8 @@ def checked_world(
         raise ValueError(f"--{foreign[0]} means nothing to {name}; leave it out.")
     if name != "points":
         return People(name, data and data.resolve())
-    _few(whole(objects, "--objects", 4, "there must be something to choose"), "--objects", MOST_OBJECTS)
-    whole(dimensions, "--dimensions", 1, "points need a coordinate")
+    _check(objects, "--objects", 4, MOST_OBJECTS, "there must be something to choose")
+    _check(dimensions, "--dimensions", 1, sys.maxsize, "points need a coordinate")
     if not slope >= 0.0:
         raise ValueError(f"--slope is {slope:g}; pass at least 0, which tosses a coin; inf is always right.")
     points = Points(objects, dimensions, slope, share(flipped, "--flipped"))
@@ -44,19 +85,18 @@ def checked_world(
     return points
 
 
-def _few(value: int, name: str, most: int) -> None:
-    if value > most:
+def _check(value: int, name: str, least: int, most: int, reason: str) -> None:
+    """Refuse a number that is too small, for a reason, or too large."""
+    from erkle.parameters import whole
+
+    if whole(value, name, least, reason) > most:
         raise ValueError(f"{name} is {value:,}; pass at most {most:,}.")
 
 
-def checked_seeds(n_seeds: int) -> int:
-    """How many courses there are of each strategy."""
-    _few(whole(n_seeds, "--seeds", 1, "there must be a course"), "--seeds", _MOST_SEEDS)
-    return n_seeds
-
-
-def checked_strategies(text: str) -> list[str]:
+def _checked_strategies(text: str) -> list[str]:
     """Names of strategies, from a text that has commas between them."""
+    from erkle.active.strategies import STRATEGIES
+
     names = [name.strip() for name in text.split(",")]
     for name in names:
         if name not in STRATEGIES:
@@ -66,10 +106,13 @@ def checked_strategies(text: str) -> list[str]:
     return names
 
 
-def checked_plan(world: World, per_object: int, in_flight: int, rate: float, holdout: float) -> Plan:
+def _checked_plan(world: World, per_object: int, in_flight: int, rate: float, holdout: float) -> Plan:
     """What all courses share; the data, if it takes any, is here or is fetched."""
-    _few(whole(per_object, "--per-object", 1, "something must be answered"), "--per-object", _MOST_AN_OBJECT)
-    _few(whole(in_flight, "--in-flight", 1, "somebody must answer"), "--in-flight", _MOST_PEOPLE)
+    from erkle.parameters import number, share
+    from erkle.simulation.courses import Plan
+
+    _check(per_object, "--per-object", 1, _MOST_AN_OBJECT, "something must be answered")
+    _check(in_flight, "--in-flight", 1, _MOST_PEOPLE, "somebody must answer")
     if number(rate, "--rate", "it counts answers a second") < _SLOWEST:
         raise ValueError(f"--rate is {rate:g}; pass the number of answers a second, at least {_SLOWEST:g}.")
     share(holdout, "--holdout")
@@ -77,8 +120,13 @@ def checked_plan(world: World, per_object: int, in_flight: int, rate: float, hol
         return Plan(world, world.record(), per_object, in_flight, rate, holdout)
 
 
-def simulate(plan: Plan, names: list[str], n_seeds: int, jobs: int, out: Path) -> bool:
+def run_simulation(plan: Plan, names: list[str], n_seeds: int, jobs: int, out: Path) -> bool:
     """Run what is missing, then write curves, pictures and a summary, and show them; False if it was interrupted."""
+    from erkle.kernels.low_rank import LowRank
+    from erkle.online import ERKLE
+    from erkle.simulation.courses import Task, open_folder, read_course, run_courses
+    from erkle.simulation.report import Comparison, write_comparison
+
     # Seeds in turn, so that a run that is stopped has as many of each strategy.
     tasks = [Task(name, seed) for seed in range(n_seeds) for name in names]
     folder = open_folder(out, plan)
@@ -86,7 +134,8 @@ def simulate(plan: Plan, names: list[str], n_seeds: int, jobs: int, out: Path) -
     each = f"{counted(plan.moments[-1], 'answer')} ({plan.per_object} an object)"
     console.print(f"{plan.world.words}: {counted(n_seeds, 'course')} for each strategy, each of up to {each}.")
     try:
-        _run(tasks, plan, folder, jobs)
+        with units_bar("Asking", len(tasks), _n_kept(tasks, folder)) as advance:
+            run_courses(tasks, plan, folder, jobs, lambda task: advance(task.strategy))
     except KeyboardInterrupt:
         after = f"Stopped after {_n_kept(tasks, folder)} of {counted(len(tasks), 'course')}"
         console.print(f"{after}; the same command goes on there.")
@@ -94,23 +143,46 @@ def simulate(plan: Plan, names: list[str], n_seeds: int, jobs: int, out: Path) -
     courses = {name: [read_course(task, folder) for task in tasks if task.strategy == name] for name in names}
     comparison = Comparison.of(courses, plan)
     write_comparison(comparison, out)
-    show_comparison(comparison)
+    _show(comparison)
     console.print(f"Look at {out / 'curves.png'}; the numbers are in {out / 'curves.csv'}.", style="bold")
     return True
 
 
-def _run(tasks: list[Task], plan: Plan, folder: Path, jobs: int) -> None:
-    columns = (
-        TextColumn("Asking"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeRemainingColumn(),
-        TextColumn("{task.fields[at]}"),
-    )
-    with Progress(*columns, console=console, speed_estimate_period=_LOOKS_BACK) as bar:
-        shown = bar.add_task("", total=len(tasks), completed=_n_kept(tasks, folder), at="")
-        run_courses(tasks, plan, folder, jobs, lambda task: bar.update(shown, advance=1, at=task.strategy))
-
-
 def _n_kept(tasks: list[Task], folder: Path) -> int:
     return sum((folder / task.file).exists() for task in tasks)
+
+
+def _show(comparison: Comparison) -> None:
+    """Print a row for each strategy, on standard output, and what the table cannot say."""
+    from erkle.simulation.report import SHOWN
+
+    curves, ratios = comparison.curves, comparison.ratios
+    shown = [mark for mark in SHOWN if mark <= comparison.plan.per_object]
+    compared = [ratio.per_object for ratio in next(iter(ratios.values()), [])]
+    headers = [f"error\nat {mark}" for mark in shown] + [f"random ×\nat {mark:g}" for mark in compared]
+    table = Table("\nstrategy", box=None, pad_edge=False)
+    for header in [*headers, "p50\nms", "p95\nms"]:
+        table.add_column(header, justify="right")
+    for name, curve in curves.items():
+        errors = ["not reached" if math.isnan(error := curve.at(mark)) else per_cent(error) for mark in shown]
+        times = [ratio.words for ratio in ratios[name]] if name in ratios else [""] * len(compared)
+        table.add_row(name, *errors, *times, *(f"{wait:.1f}" for wait in comparison.waits[name]))
+    print_table(table)
+    _explain(comparison)
+
+
+def _explain(comparison: Comparison) -> None:
+    from erkle.simulation.report import BASELINE
+
+    plan = comparison.plan
+    for name, curve in comparison.curves.items():
+        if len(curve.n_answers) < len(plan.moments):
+            last = counted(int(curve.n_answers[-1]), "answer")
+            console.print(f"{name} was measured up to {last}: not enough was left to ask.", style="yellow")
+    if comparison.ratios:
+        words = "random ×: how many times as many answers random needs for the error it has at so many an object"
+        interval = " (95 % interval)" if next(iter(comparison.curves.values())).n_seeds > 1 else ""
+        console.print(f"{words}{interval}.", style="dim")
+    elif BASELINE not in comparison.curves:
+        console.print("Add random to --strategies to see how many answers the others save.", style="dim")
+    console.print(f"p50, p95: waits for the next question, at {plan.rate:g} answers a second.", style="dim")

@@ -1,24 +1,28 @@
-"""The commands of `erkle study`; what they do is in `shelf`."""
+"""`erkle study`: studies of the collection service, from their first draft to their deletion."""
+
+from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+from rich.table import Table
+
+from erkle.cli.screen import console, counted, print_table
+from erkle.cli.server_data import HERE, Data, Database, account_named, opened
+
+if TYPE_CHECKING:
+    from erkle.store import Store, Study
+
+__all__ = ["app"]
 
 app = typer.Typer(
     help="Studies of the collection service: create, list, export, import and delete.", no_args_is_help=True
 )
 
 Id = Annotated[str, typer.Argument(help="The id that [b]erkle study list[/b] shows.")]
-Data = Annotated[Path, typer.Option("--data", help="Folder of the service's data.", envvar="ERKLE_SERVER_DATA")]
-Database = Annotated[
-    str | None,
-    typer.Option(
-        "--database", help="URL of a PostgreSQL database, in place of the folder.", envvar="ERKLE_SERVER_DATABASE"
-    ),
-]
-HERE = Path("erkle-data")
+Owner = Annotated[str | None, typer.Option(help="Account that the study belongs to; by default the first.")]
 
 
 class Format(StrEnum):
@@ -31,27 +35,48 @@ class Format(StrEnum):
     EMBEDDING = "embedding"
 
 
+_ZIP = b"PK"
+# How the names of files end, the longest first, and what is written to them.
+_NAMED = {
+    "embedding.csv": Format.EMBEDDING,
+    ".csv": Format.CSV,
+    ".jsonl": Format.JSONL,
+    ".npz": Format.KERNEL,
+}
+
+
 @app.command()
 def create(
     file: Annotated[Path, typer.Argument(help="YAML file: title, objects (a list, CSV, folder or ZIP) and settings.")],
-    owner: Annotated[str | None, typer.Option(help="Account that the study belongs to; by default the first.")] = None,
+    owner: Owner = None,
     data: Data = HERE,
     database: Database = None,
 ) -> None:
     """Create a study, as a draft."""
-    from erkle.cli.server_data import create_study, opened
+    from erkle.service.studies.reading import read_study
 
     with opened(data, database, new=True) as store:
-        create_study(store, file, owner)
+        draft = read_study(file)
+        settings = draft.settings.model_dump(mode="json")
+        owner = _owner(store, owner)
+        _report(store.studies.create(draft.title, draft.objects, settings, owner=owner, media=draft.media))
 
 
 @app.command("list")
 def list_(data: Data = HERE, database: Database = None) -> None:
     """List all studies."""
-    from erkle.cli.server_data import list_studies, opened
-
+    table = Table(box=None, pad_edge=False)
+    table.add_column("id", no_wrap=True)
+    table.add_column("state")
+    for heading in ("objects", "answers", "participants"):
+        table.add_column(heading, justify="right")
+    table.add_column("title", overflow="fold")
     with opened(data, database) as store:
-        list_studies(store)
+        for study in store.studies.all():
+            counts = store.studies.counts(study.id)
+            numbers = (f"{number:,}" for number in (study.n_objects, counts.answers, counts.participants))
+            table.add_row(study.id, str(study.state), *numbers, study.title)
+    print_table(table)
 
 
 @app.command()
@@ -65,10 +90,36 @@ def export(
     database: Database = None,
 ) -> None:
     """Write a study, its answers or what was learned from them to a file."""
-    from erkle.cli.server_data import export_study, opened
+    from erkle.files import write_atomically
+    from erkle.service.exchange.bundle import write_bundle
+    from erkle.service.exchange.exporting import answers_csv, answers_jsonl
 
+    wanted = format or next((each for end, each in _NAMED.items() if out.name.endswith(end)), Format.BUNDLE)
     with opened(data, database) as store:
-        export_study(store, study, out, format)
+        found = store.studies.get(study)
+        with write_atomically(out) as file:
+            if wanted is Format.BUNDLE:
+                write_bundle(store, found, file)
+            elif wanted in (Format.KERNEL, Format.EMBEDDING):
+                file.write(_learned(store, found, wanted))
+            else:
+                for piece in (answers_csv if wanted is Format.CSV else answers_jsonl)(store, found):
+                    file.write(piece.encode("utf-8", "replace"))
+        n_answers = store.answers.last(study)
+    console.print(f"{counted(n_answers, 'answer')} of {found.title} written to {out}.", soft_wrap=True)
+
+
+def _learned(store: Store, study: Study, wanted: Format) -> bytes:
+    """A kernel.npz or an embedding.csv."""
+    from erkle.online import saving
+    from erkle.service.exchange.exporting import embedding_csv
+    from erkle.service.learning.whole import folded
+
+    learner = folded(store, study, store.answers.last(study.id)).learner
+    names = [each.name for each in store.studies.objects(study.id)]
+    if wanted is Format.KERNEL:
+        return saving.to_bytes(learner, names)
+    return embedding_csv(names, learner.embedding(2)).encode("utf-8", "replace")
 
 
 @app.command("import")
@@ -76,15 +127,31 @@ def import_(
     file: Annotated[Path, typer.Argument(help="A bundle, or a CSV or JSONL file of answers.")],
     into: Annotated[str | None, typer.Option(help="Id of a study that gets the answers of a CSV or JSONL.")] = None,
     title: Annotated[str | None, typer.Option(help="Title of the new study of a CSV or JSONL file.")] = None,
-    owner: Annotated[str | None, typer.Option(help="Account that the study belongs to; by default the first.")] = None,
+    owner: Owner = None,
     data: Data = HERE,
     database: Database = None,
 ) -> None:
     """Make a study of a bundle or of a file of answers, or add answers to one."""
-    from erkle.cli.server_data import import_file, opened
+    from erkle.service.exchange.importing import add_answers, read_answers, study_of
+    from erkle.service.exchange.unbundling import import_bundle
+    from erkle.triplets.lines import open_binary
 
-    with opened(data, database, new=True) as store:
-        import_file(store, file, into, title, owner)
+    with opened(data, database, new=True) as store, open_binary(file) as stream:
+        if stream.read(2) == _ZIP:
+            if into is not None or title is not None:
+                raise ValueError(
+                    f"{file.name}: is a bundle, which makes a study of its own; leave --into and --title out."
+                )
+            _report(import_bundle(store, stream, file.name, owner=_owner(store, owner)))
+            return
+        stream.seek(0)
+        given = read_answers(stream.read(), file.name)
+        if into is None:
+            _report(study_of(store, given, title or file.stem, owner=_owner(store, owner)))
+            return
+        found = store.studies.get(into)
+        added = counted(add_answers(store, found, given), "answer")
+    console.print(f"{added} added to {found.title}.", soft_wrap=True)
 
 
 @app.command()
@@ -95,32 +162,53 @@ def delete(
     database: Database = None,
 ) -> None:
     """Delete a study with all its answers, for ever."""
-    from erkle.cli.server_data import delete_study, opened
-
     with opened(data, database) as store:
-        delete_study(store, study, yes)
+        found, answers = store.studies.get(study), counted(store.answers.last(study), "answer")
+        if not yes and not typer.confirm(f"Delete {found.title!r} with {answers}, for ever?"):
+            raise ValueError("Nothing was deleted.")
+        store.studies.delete(study)
+    console.print(f"Deleted {found.title} with {answers}.", soft_wrap=True)
 
 
 @app.command("open")
 def open_(study: Id, data: Data = HERE, database: Database = None) -> None:
     """Ask people from now on."""
-    _become("open", study, data, database)
+    with opened(data, database) as store:
+        _change_state(store, study, "open")
 
 
 @app.command()
 def pause(study: Id, data: Data = HERE, database: Database = None) -> None:
     """Ask nobody until the study is opened again."""
-    _become("paused", study, data, database)
+    with opened(data, database) as store:
+        _change_state(store, study, "paused")
 
 
 @app.command()
 def close(study: Id, data: Data = HERE, database: Database = None) -> None:
     """Ask nobody any more; a closed study stays closed."""
-    _become("closed", study, data, database)
-
-
-def _become(state: str, study: str, data: Path, database: str | None) -> None:
-    from erkle.cli.server_data import change_state, opened
-
     with opened(data, database) as store:
-        change_state(store, study, state)
+        _change_state(store, study, "closed")
+
+
+def _change_state(store: Store, study: str, state: str) -> None:
+    from erkle.service.studies import editing
+    from erkle.store import State
+
+    found = editing.change_state(store, study, State(state))
+    console.print(f"{found.title} is {found.state}.", soft_wrap=True)
+
+
+def _owner(store: Store, name: str | None) -> str | None:
+    """The id of the account with this name, or of the first one."""
+    if name is None:
+        return next((account.id for account in store.accounts.all()), None)
+    return account_named(store, name).id
+
+
+def _report(study: Study) -> None:
+    """Say what was made on standard error, and print its id, for programs, on standard output."""
+    console.print(
+        f"Made {study.title}, about {counted(study.n_objects, 'object')}; it is {study.state}.", soft_wrap=True
+    )
+    typer.echo(study.id)

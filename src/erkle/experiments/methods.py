@@ -16,6 +16,7 @@ from sklearn.exceptions import ConvergenceWarning
 from erkle import metrics
 from erkle.batch import RCKL, Popularity
 from erkle.batch.objective import ByKernel, terms_of
+from erkle.estimators import TripletLearner
 from erkle.experiments.descent import plain_descent
 from erkle.experiments.protocol import Protocol as Sizes
 from erkle.experiments.trials import Trial
@@ -244,7 +245,9 @@ def _marks(trial: Trial, every: int) -> range:
     return range(every, len(trial.train) + 1, every)
 
 
-def _row(learner: Any, trial: Trial, seen: int, passes: int, seconds: float, pairs: int, projections: int) -> Row:
+def _row(
+    learner: TripletLearner | _Fixed, trial: Trial, seen: int, passes: int, seconds: float, pairs: int, projections: int
+) -> Row:
     kernel = getattr(learner, "kernel_", None)
     test = 1.0 - learner.score(trial.test)
     same = trial.validation is trial.test

@@ -12,7 +12,7 @@ from typing import Any, Literal, Self, cast
 import numpy as np
 import scipy.special
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
 
 from erkle import conflicts, embedding
 from erkle.conflicts import Conflicts
@@ -226,8 +226,15 @@ class ERKLE(KernelLearner, BaseEstimator):  # type: ignore[misc]
 
     def predict_one(self, triplet: Sequence[int] | NDArray[np.integer[Any]]) -> bool:
         """Whether the first object is nearer to the second than to the third. Before any answer: False, a tie."""
-        self._start()
-        return bool(self.predict(_one_row(triplet))[0])
+        return bool(self.knowledge().predict(_one_row(triplet))[0])
+
+    def knowledge(self) -> Self:
+        """The learner itself, or a started copy of it if it has learned nothing yet; the learner is not changed."""
+        if hasattr(self, "_model"):
+            return self
+        copy: Self = clone(self)
+        copy._start()
+        return copy
 
     def add_objects(self, n_new: int = 1) -> Self:
         """Make room for new objects; their ids follow the old ones, and they are like nothing else yet."""
@@ -339,9 +346,16 @@ class ERKLE(KernelLearner, BaseEstimator):  # type: ignore[misc]
     @property
     def history_(self) -> NDArray[np.int32]:
         """The answers that are kept, in order; of a low-rank kernel without fits, the last million."""
+        history = self.kept_answers()
+        if history is None:
+            raise AttributeError("The exact kernel keeps no answers; pass kernel=LowRank(), or keep them yourself.")
+        return history
+
+    def kept_answers(self) -> NDArray[np.int32] | None:
+        """What `history_` gives, or None for the exact kernel, which keeps no answers."""
         self._check_fitted()
         if self._replay.keep == 0:
-            raise AttributeError("The exact kernel keeps no answers; pass kernel=LowRank(), or keep them yourself.")
+            return None
         history = self._replay.history
         history.flags.writeable = False
         return history

@@ -5,7 +5,7 @@ Law: a loaded learner goes on exactly where the saved one would have, to the las
 
 import sys
 from os import PathLike, fspath
-from typing import Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,26 +21,29 @@ from erkle.online.replay import Replay, generator
 from erkle.online.settings import MOVES, check_settings
 from erkle.steps import STEPS, Step, check_step
 
+if TYPE_CHECKING:
+    from erkle.online.erkle import ERKLE
+
 __all__ = ["load", "pack", "save", "to_bytes", "unpack"]
 
-Learner = TypeVar("Learner")
+Learner = TypeVar("Learner", bound="ERKLE")
 
 _PLAIN = ("n_objects", "direction", "passes", "tol", "projection")
 # Above so many objects the file holds coordinates only, and no matrix of all pairs.
 _LARGEST_KERNEL_SAVED = 5000
 
 
-def save(learner: Any, path: str | PathLike[str], labels: list[str] | None) -> None:
+def save(learner: "ERKLE", path: str | PathLike[str], labels: list[str] | None) -> None:
     """Write a fitted learner, the kernel as it is given to users and, optionally, the names of its objects."""
     save_npz(path, *_contents(learner, labels))
 
 
-def to_bytes(learner: Any, labels: list[str] | None = None) -> bytes:
+def to_bytes(learner: "ERKLE", labels: list[str] | None = None) -> bytes:
     """What `save` would write."""
     return npz_to_bytes(*_contents(learner, labels))
 
 
-def _contents(learner: Any, labels: list[str] | None) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+def _contents(learner: "ERKLE", labels: list[str] | None) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
     if labels is not None and len(labels) != learner.n_objects_:
         raise ValueError(f"There are {len(labels)} labels for {learner.n_objects_} objects; pass one for each.")
     arrays, meta = pack(learner)
@@ -58,7 +61,7 @@ def load(kind: type[Learner], path: str | PathLike[str], loss: Loss | None, step
     return unpack(kind, *load_npz(path), fspath(path), loss, step)
 
 
-def pack(learner: Any) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+def pack(learner: "ERKLE") -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
     """All of a fitted learner, as arrays and as what JSON can hold."""
     # Parameters set anew since the last answer: better refused now than when the file is read.
     check_settings(learner)
@@ -120,7 +123,7 @@ def unpack(
     return learner
 
 
-def _restore(learner: Any, model: Model, history: NDArray[np.int32], record: Record, meta: dict[str, Any]) -> None:
+def _restore(learner: "ERKLE", model: Model, history: NDArray[np.int32], record: Record, meta: dict[str, Any]) -> None:
     check_settings(learner)
     rng = generator(learner.random_state)
     rng.bit_generator.state = meta["generator"]

@@ -1,6 +1,6 @@
 """The learner's parameters, checked where they are first used, as scikit-learn wants it."""
 
-from typing import Any, NamedTuple, get_args
+from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,6 +10,9 @@ from erkle.kernels.low_rank import LowRank
 from erkle.losses import GNMDS, Loss, check_loss
 from erkle.parameters import number, one_of, whole
 from erkle.steps import PassiveAggressive, Step, check_step
+
+if TYPE_CHECKING:
+    from erkle.online.erkle import ERKLE
 
 __all__ = ["MOVES", "Settings", "check_settings"]
 
@@ -31,7 +34,7 @@ class Settings(NamedTuple):
     share: float | None
 
 
-def check_settings(learner: Any) -> Settings:
+def check_settings(learner: "ERKLE") -> Settings:
     """The learner's parameters, or an error that says which one is wrong and what it should be."""
     n = whole(learner.n_objects, "n_objects", 3, "a question needs three objects")
     passes = whole(learner.passes, "passes", 1, "one pass learns every answer once")
@@ -46,7 +49,7 @@ def check_settings(learner: Any) -> Settings:
     return Settings(n, loss, step, passes, float(tol), _start(learner, kernel, n), kernel, share)
 
 
-def _start(learner: Any, kernel: LowRank | None, n_objects: int) -> NDArray[np.float64]:
+def _start(learner: "ERKLE", kernel: LowRank | None, n_objects: int) -> NDArray[np.float64]:
     if kernel is not None:
         return np.zeros((0, 0))
     return (
@@ -54,7 +57,7 @@ def _start(learner: Any, kernel: LowRank | None, n_objects: int) -> NDArray[np.f
     )
 
 
-def _check_kernel(learner: Any, loss: Loss, step: Step, n_objects: int) -> LowRank | None:
+def _check_kernel(learner: "ERKLE", loss: Loss, step: Step, n_objects: int) -> LowRank | None:
     kernel = learner.kernel
     if kernel is None:
         return None

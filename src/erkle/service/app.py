@@ -14,7 +14,6 @@ from erkle.service.configuration import Configuration
 from erkle.service.dashboard import routes as dashboard
 from erkle.service.exchange import routes as exchange
 from erkle.service.participation import routes as participation
-from erkle.service.studies import media_routes as media
 from erkle.service.studies import routes as studies
 from erkle.service.web import errors, openapi, operations, pages
 from erkle.service.web.limits import Limits
@@ -29,7 +28,7 @@ from erkle.service.web.pages import STATIC, Files
 from erkle.service.web.shutdown import Ending
 from erkle.store import Store
 
-__all__ = ["SERVER", "TOPICS", "create_app", "from_environment"]
+__all__ = ["ROUTERS", "SERVER", "create_app", "from_environment"]
 
 SERVER: dict[str, Any] = {
     # Whom to believe about addresses, and what to log, is decided here and not by the server.
@@ -43,8 +42,17 @@ SERVER: dict[str, Any] = {
 """Options of ``uvicorn.run`` that go with the application."""
 
 _HASHING_AT_ONCE = 2
-# Routes are tried in this order: those of participants first, for they are asked for most.
-TOPICS = (participation, accounts, exchange, dashboard, media, operations, pages, studies)
+# Routes are tried in this order; participants' routes come first because they are used most.
+ROUTERS = (
+    participation.router,
+    studies.media_router,
+    accounts.router,
+    exchange.router,
+    dashboard.router,
+    operations.router,
+    pages.router,
+    studies.router,
+)
 
 
 def create_app(configuration: Configuration) -> FastAPI:
@@ -59,8 +67,8 @@ def create_app(configuration: Configuration) -> FastAPI:
     app.state.configuration = configuration
     app.state.limits = Limits(configuration)
     errors.install(app)
-    for topic in TOPICS:
-        app.include_router(topic.router)
+    for router in ROUTERS:
+        app.include_router(router)
     app.mount("/static", GZipMiddleware(Files(directory=STATIC), minimum_size=2000))
     openapi.install(app)
     _guard(app, configuration)

@@ -13,7 +13,7 @@ from .labels import Labels
 from .lines import ReadError
 from .objects import Objects, read_objects
 from .reading import Answers, Chunk, Reader, read
-from .repeats import conflicts, duplicates, floor, question_keys, questions
+from .repeats import conflicts, duplicates, floor, ids_of_keys, question_keys, questions
 from .sampling import sample
 from .splitting import held_out, split
 
@@ -29,6 +29,7 @@ __all__ = [
     "duplicates",
     "floor",
     "held_out",
+    "ids_of_keys",
     "orient",
     "question_keys",
     "questions",

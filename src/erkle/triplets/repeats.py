@@ -6,7 +6,7 @@ they are the same answer when the order agrees too.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,7 +15,10 @@ from .checking import check
 
 # Three ids of 21 bits fill one 64-bit key.
 _BITS = 21
+_MASK = (1 << _BITS) - 1
 _WIDE = np.dtype([("anchor", np.int64), ("low", np.int64), ("high", np.int64)])
+
+Keys = TypeVar("Keys", int, NDArray[Any])
 
 
 def question_keys(T: ArrayLike, n_objects: int | None = None) -> NDArray[Any]:
@@ -41,6 +44,22 @@ def question_keys(T: ArrayLike, n_objects: int | None = None) -> NDArray[Any]:
     T = check(T, n_objects)
     low, high = np.minimum(T[:, 1], T[:, 2]), np.maximum(T[:, 1], T[:, 2])
     return _pack(T[:, 0], low, high, n_objects)
+
+
+def ids_of_keys(keys: Keys) -> tuple[Keys, Keys, Keys]:
+    """The anchor and the two candidates, the smaller id first, of a key or of an array of keys.
+
+    Parameters
+    ----------
+    keys : int or array of uint64
+        From `question_keys` of at most 2,097,152 objects.
+
+    Examples
+    --------
+    >>> ids_of_keys(4398046511106)
+    (1, 0, 2)
+    """
+    return keys >> 2 * _BITS, keys >> _BITS & _MASK, keys & _MASK
 
 
 def questions(T: ArrayLike) -> NDArray[np.int64]:

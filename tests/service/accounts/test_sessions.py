@@ -5,7 +5,7 @@ from fastapi.routing import APIRoute
 from fastapi.testclient import TestClient
 
 from erkle.service import Configuration
-from erkle.service.app import TOPICS
+from erkle.service.app import ROUTERS
 from erkle.service.web.dependencies import COOKIE
 from people import PASSWORD, reason
 
@@ -43,7 +43,7 @@ def test_the_token_without_the_cookie_is_nobody(client, researcher):
 
 
 def every_route():
-    found = [route for topic in TOPICS for route in topic.router.routes if isinstance(route, APIRoute)]
+    found = [route for router in ROUTERS for route in router.routes if isinstance(route, APIRoute)]
     return [(method, route.path) for route in found for method in sorted(route.methods)]
 
 

@@ -213,13 +213,6 @@ def test_settings_are_changed_and_a_study_is_deleted_only_by_typing_its_title(si
     expect(page.get_by_text("No studies yet")).to_be_visible()
 
 
-def test_the_page_of_the_api_tells_of_every_address(signed_in):
-    signed_in.goto("/api")
-    expect(signed_in.locator(".operation").first).to_be_visible()
-    shown = signed_in.locator(".operation summary code").all_text_contents()
-    assert set(shown) >= set(signed_in.request.get("/openapi.json").json()["paths"])
-
-
 def test_who_is_invited_by_a_link_makes_an_account_and_has_no_studies_of_others(signed_in, visitor):
     page = signed_in
     new_study(page, "Cities")

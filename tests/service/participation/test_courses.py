@@ -2,6 +2,7 @@
 
 import pytest
 
+from erkle.service.participation.asking import CatchAnswers
 from erkle.store import Kind
 from people import Somebody
 
@@ -69,6 +70,16 @@ def test_who_fails_the_catch_questions_fails(client, store, make, attentive):
         assert [kind == Kind.CATCH for kind in kinds(store, study, ann)] == [False, True] * 5
 
 
+def test_catch_questions_that_share_an_anchor_and_a_candidate_are_told_apart():
+    right = CatchAnswers([(0, 1, 2), (0, 2, 3)])
+    assert [right.is_failed((0, 1, 2), choice) for choice in (1, 2, None)] == [False, True, True]
+    assert [right.is_failed((0, 3, 2), choice) for choice in (2, 3, None)] == [False, True, True]
+
+
+def test_a_question_that_is_no_catch_question_is_never_failed():
+    assert not any(CatchAnswers([(0, 1, 2)]).is_failed((0, 1, 3), choice) for choice in (1, 3, None))
+
+
 def test_repeated_questions_are_asked_with_the_sides_changed(client, store, make):
     study = make(limits={"per_participant": 30}, checks={"practice": 0, "repeat_share": 0.5})
     ann = Somebody(client, study)
@@ -79,6 +90,7 @@ def test_repeated_questions_are_asked_with_the_sides_changed(client, store, make
     for again in repeated:
         [before, *_] = [e for e in entries if (e.head, e.o1, e.o2) == (again.head, again.o1, again.o2)]
         assert before.kind in (Kind.CHOSEN, Kind.HELD_OUT)
+        assert {before.left, again.left} == {again.o1, again.o2}
 
 
 def test_sides_are_drawn(client, store, make):

@@ -6,18 +6,18 @@ import pytest
 
 from erkle.active.strategies import STRATEGIES
 from erkle.service.studies.complaints import Complaints
-from erkle.service.studies.spec import StudySettings, check_objects, checked, defaults, stored
+from erkle.service.studies.spec import StudySettings, check_objects, checked
 
 NAMES = ["Paris", "Lyon", "Madrid", "Rome"]
 
 
 def test_nothing_said_gives_the_defaults():
-    assert checked({}) == defaults() == StudySettings()
+    assert checked({}) == StudySettings()
 
 
 def test_what_is_stored_comes_back():
     settings = checked({"holdout": 0.2, "checks": {"catch": [{"head": "a", "near": "b", "far": "c"}]}})
-    assert stored(settings.model_dump(mode="json")) == settings
+    assert checked(settings.model_dump(mode="json")) == settings
 
 
 def test_each_strategy_there_is_can_be_chosen():
@@ -26,7 +26,7 @@ def test_each_strategy_there_is_can_be_chosen():
 
 def test_settings_cannot_be_changed():
     with pytest.raises(ValueError, match="frozen"):
-        defaults().holdout = 0.5
+        StudySettings().holdout = 0.5
 
 
 @pytest.mark.parametrize(
@@ -53,7 +53,7 @@ def test_settings_cannot_be_changed():
         ({"hold_out": 0.1}, "hold_out is no setting; did you mean holdout?"),
         ({"limits": {"per_participants": 3}}, "limits.per_participants is no setting; did you mean per_participant?"),
         ({"per_participant": 3}, "per_participant is no setting; did you mean limits.per_participant?"),
-        ({"colour": 3}, "colour is no setting; those that there are here are texts, strategy,"),
+        ({"colour": 3}, "colour is no setting; the settings here are texts, strategy,"),
         ([], "What was sent is a list; pass a mapping"),
     ],
 )

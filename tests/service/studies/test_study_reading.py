@@ -10,7 +10,7 @@ from PIL import Image
 
 from erkle.files import FileError
 from erkle.service.studies.reading import read_study, read_upload
-from erkle.service.studies.spec import defaults
+from erkle.service.studies.spec import StudySettings
 
 WHOLE = """\
 # A study of towns.
@@ -77,7 +77,7 @@ def test_a_whole_study_is_read(write):
 
 def test_a_study_needs_no_more_than_objects(write):
     draft = read_study(write("objects: [a, b, c]"))
-    assert (draft.title, draft.settings) == ("study", defaults())
+    assert (draft.title, draft.settings) == ("study", StudySettings())
 
 
 @pytest.mark.parametrize(
@@ -166,7 +166,7 @@ def test_objects_come_from_a_table_with_paths_that_start_there(write):
     ("table", "sentence"),
     [
         ("name,image\na,a.png\nb,\nc,\n", "things.csv, line 2: a.png: there is no such file in"),
-        ("name,colour\na,red\n", "study.yaml, line 1: things.csv, line 1: 'colour' is no column; those that"),
+        ("name,colour\na,red\n", "study.yaml, line 1: things.csv, line 1: 'colour' is no column; use one of"),
         ("name,imgae\na,red\n", "study.yaml, line 1: things.csv, line 1: 'imgae' is no column; did you mean image?"),
         ("name,name\na,red\n", "study.yaml, line 1: things.csv, line 1: the column name is there twice"),
         ("a,b,c\nd,e,f\n", "study.yaml, line 1: things.csv, line 1: has several columns but none called name"),

@@ -116,3 +116,11 @@ def test_every_error_of_the_document_has_the_one_form(served):
                 if status >= "400":
                     schema = response["content"]["application/json"]["schema"]
                     assert schema == {"$ref": "#/components/schemas/ErrorOut"}, (path, status)
+
+
+def test_every_tag_of_an_operation_is_described_and_every_described_tag_is_used(served):
+    document = served.client.get("/openapi.json").json()
+    used = {
+        tag for methods in document["paths"].values() for operation in methods.values() for tag in operation["tags"]
+    }
+    assert used == {tag["name"] for tag in document["tags"]}

@@ -50,8 +50,13 @@ class ErrorCurve:
     @property
     def last(self) -> float:
         """The same over the last thousand."""
-        recent = self._last[: min(self.n_answers, WINDOW)]
+        recent = self._last[: self.n_last]
         return float(recent.mean()) if len(recent) else float("nan")
+
+    @property
+    def n_last(self) -> int:
+        """How many answers `last` is about: a thousand, or all while there are fewer."""
+        return min(self.n_answers, WINDOW)
 
     @property
     def points(self) -> NDArray[np.float64]:

@@ -1,21 +1,28 @@
-"""What a learner has found out beside its kernel: which setting is best, how sure one may be, what answers contradict,
-what more answers would bring.
+"""What is found in answers, and what a learner has found out beside its kernel.
 
-A finding is a sentence for people and numbers for files; `erkle learn` and `erkle info` say the same.
+Of a file: repeats, contradictions, and whether it looks sorted. Of a learner: which setting is best, how sure one may
+be, what more answers would bring. A finding is a sentence for people and numbers for files; `erkle learn`, `erkle info`
+and `erkle data` say the same.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
-from erkle.cli.screen import counted, per_cent
+import numpy as np
+from numpy.typing import NDArray
+
+from erkle import triplets
+from erkle.cli.screen import counted, per_cent, some
 from erkle.conflicts import Conflicts
 from erkle.online import ERKLE
 from erkle.online.forecast import Forecast, forecast
 from erkle.online.record import Curve
 from erkle.online.selection.candidates import Candidate
 from erkle.online.selection.evidence import Reliability
+from erkle.triplets import Labels
 
 __all__ = [
+    "FileWarnings",
     "calibration",
     "choice",
     "disputed",
@@ -23,13 +30,63 @@ __all__ = [
     "in_conflict",
     "is_choice",
     "outlook",
+    "repeats",
     "selection_table",
     "setting",
 ]
 
+_COLUMNS = ("anchor", "near", "far")
 _COUNTS = ("n_questions", "n_repeated", "n_contradicted", "n_unsatisfiable", "floor")
 # With fewer answers the curve tells nothing, and a tenth less error is what a person would notice.
 _FEWEST, _LESS = 200, 0.9
+
+
+def repeats(T: NDArray[np.int32] | NDArray[np.int64]) -> dict[str, str]:
+    """How often questions come again, and how often they are answered both ways."""
+    n_questions = len(np.unique(triplets.question_keys(T)))
+    conflicting = triplets.conflicts(T)
+    return {
+        "different questions": f"{n_questions:,}",
+        "repeated answers": f"{int(triplets.duplicates(T).sum()):,}",
+        "answers in conflict": f"{int(conflicting.sum()):,} on "
+        f"{len(np.unique(triplets.question_keys(T[conflicting]))):,} questions",
+        "wrong whatever the kernel": per_cent(triplets.floor(T)),
+    }
+
+
+class FileWarnings:
+    """Counts kept while a file of answers is read, and the warnings that follow from them."""
+
+    def __init__(self) -> None:
+        self.n_answers = 0
+        self._n_repeated = np.zeros(3, np.int64)
+        self._first: NDArray[np.int64] | None = None
+        self._n_first_again = 0
+
+    def add(self, T: NDArray[np.int64]) -> None:
+        """Count some more answers."""
+        if self._first is None:
+            self._first = T[0]
+            self._n_first_again = -3
+        self.n_answers += len(T)
+        self._n_repeated += np.count_nonzero(T[1:] == T[:-1], axis=0)
+        if self._n_first_again <= 0:
+            self._n_first_again += int(np.isin(T, self._first).sum())
+
+    def sentences(self, name: str, labels: Labels, shuffled: bool) -> Iterator[str]:
+        """What a user should know before learning: a header taken for an answer, or sorted answers."""
+        if self._first is not None and self.n_answers > 10 and self._n_first_again <= 0:
+            names = some([labels.names[i] for i in self._first])
+            yield (
+                f"The first answer of {name} ({names}) names objects that no other answer does. If it is a header, "
+                "call its columns anchor, near, far."
+            )
+        column = int(np.argmax(self._n_repeated))
+        if not shuffled and self.n_answers > 100 and self._n_repeated[column] > 0.9 * self.n_answers:
+            yield (
+                f"{name} looks sorted: most answers have the same {_COLUMNS[column]} object as the one before. "
+                "A learner forgets what it sees first; add --shuffle to learn in a random order."
+            )
 
 
 def setting(candidate: Candidate) -> str:

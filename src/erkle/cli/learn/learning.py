@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from erkle import triplets
-from erkle.cli.file_warnings import Looks
-from erkle.cli.interruption import Interruption, watching
 from erkle.cli.learn.checkpoint import Position, fingerprint, known_names
-from erkle.cli.learn.participants import judge_workers
+from erkle.cli.learn.findings import FileWarnings
+from erkle.cli.learn.interruption import Interruption, watching
+from erkle.cli.learn.participants import judge_participants
 from erkle.cli.learn.report import Report, write_report
 from erkle.cli.learn.run import Run
 from erkle.cli.learn.settings import Settings
@@ -147,24 +147,24 @@ def _check(path: Path, settings: Settings) -> Contents:
     if path.exists() and not path.is_file() and not path.is_dir():
         raise ValueError(f"{path} is a pipe or a device, which cannot be read twice; use: erkle learn - < {path}")
     labels = Labels(known_names(settings))
-    looks = Looks()
+    found = FileWarnings()
     answers, held_out = [np.empty((0, 3), np.int32)], [np.empty((0, 3), np.int64)]
-    reader = Reader(path, labels, settings.objects is not None, column=settings.worker)
+    reader = Reader(path, labels, settings.objects is not None, column=settings.participant_column)
     with reader, checking_bar(path.name, reader.size) as bar:
         for chunk in reader:
             T = chunk.triplets
-            looks.see(T)
+            found.add(T)
             held_out.append(T[triplets.held_out(T, settings.holdout, settings.seed)])
             if settings.shuffle:
                 answers.append(T.astype(np.int32))
             bar.update(bar.task_ids[0], completed=chunk.end_offset)
     everything = np.concatenate(answers) if settings.shuffle else None
-    contents = Contents(labels, looks.n_answers, np.concatenate(held_out), everything)
-    if len(contents.held_out) == looks.n_answers:
+    contents = Contents(labels, found.n_answers, np.concatenate(held_out), everything)
+    if len(contents.held_out) == found.n_answers:
         raise ValueError(f"--holdout {settings.holdout} keeps back every answer of {path}; pass a smaller share.")
     if not settings.resume:
-        for remark in looks.remarks(path.name, labels, settings.shuffle):
-            console.print(remark, style="yellow")
+        for sentence in found.sentences(path.name, labels, settings.shuffle):
+            console.print(sentence, style="yellow")
     return contents
 
 
@@ -202,8 +202,11 @@ def _finish(run: Run, n_answers: int, path: Path | None = None) -> None:
     # A stream may have named objects that it ended before learning anything about.
     names = names[: learner.n_objects_]
     found = None if learner.kernel is None else learner.conflicts_
-    workers = judge_workers(path, run.labels, settings.worker, learner) if path and settings.worker else None
+    column = settings.participant_column
+    judged = judge_participants(path, run.labels, column, learner) if path and column else None
     write_report(
-        Report(learner, names, run.curve, settings, source, n_answers, len(run.test), conflicts=found, workers=workers)
+        Report(
+            learner, names, run.curve, settings, source, n_answers, len(run.test), conflicts=found, participants=judged
+        )
     )
     run.checkpoint.unlink(missing_ok=True)

@@ -1,4 +1,4 @@
-"""`erkle learn --worker`: how far each worker agrees with the others and with the learner, from a last reading."""
+"""`erkle learn --worker`: how far each participant agrees with the others and with the learner, from a last reading."""
 
 import math
 from pathlib import Path
@@ -10,11 +10,11 @@ from erkle.conflicts import Workers, agreement_with, find
 from erkle.online import ERKLE
 from erkle.triplets import Labels, Reader
 
-__all__ = ["Judgement", "judge_workers"]
+__all__ = ["Judgement", "judge_participants"]
 
 
 class Judgement(NamedTuple):
-    """The same workers by both standards."""
+    """The same participants by both standards."""
 
     by_others: Workers
     by_learner: Workers
@@ -29,7 +29,7 @@ class Judgement(NamedTuple):
         return header, [["" if isinstance(cell, float) and math.isnan(cell) else cell for cell in row] for row in rows]
 
 
-def judge_workers(path: Path, labels: Labels, column: str, learner: ERKLE) -> Judgement:
+def judge_participants(path: Path, labels: Labels, column: str, learner: ERKLE) -> Judgement:
     """Read the file once more, and compare each answer with those of others and with what the learner says now."""
     ids: dict[str, int] = {}
     rows, who, decisions = [], [], []
@@ -38,11 +38,11 @@ def judge_workers(path: Path, labels: Labels, column: str, learner: ERKLE) -> Ju
             rows.append(chunk.triplets.astype(np.int32))
             who.append(np.array([ids.setdefault(name, len(ids)) for name in chunk.column], np.int32))
             decisions.append(learner.decision_function(chunk.triplets))
-    # As objects all answers of a worker share one name.
-    workers = np.array([*ids, None], dtype=np.object_)[np.concatenate(who)]
-    by_others = find(np.concatenate(rows), workers, n_worst=0).workers
+    # As objects all answers of a participant share one name.
+    participants = np.array([*ids, None], dtype=np.object_)[np.concatenate(who)]
+    by_others = find(np.concatenate(rows), participants, n_worst=0).workers
     assert by_others is not None
-    return Judgement(by_others, agreement_with(np.concatenate(decisions), workers))
+    return Judgement(by_others, agreement_with(np.concatenate(decisions), participants))
 
 
 def _flag(by_others: bool, by_learner: bool) -> str:

@@ -1,9 +1,6 @@
 """What a run leaves behind: kernel, coordinates, pictures, tables and a summary, each written atomically."""
 
-import csv
-import io
 import json
-from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -16,7 +13,7 @@ from erkle.cli.learn.participants import Judgement
 from erkle.cli.learn.settings import Settings
 from erkle.cli.screen import console, counted, per_cent
 from erkle.conflicts import Conflicts
-from erkle.files import write_text
+from erkle.files import csv_text, write_text
 from erkle.online import ERKLE
 from erkle.pictures import errors_figure, map_figure, reliability_figure, save
 
@@ -47,7 +44,7 @@ class Report(NamedTuple):
     n_answers: int
     n_test: int
     conflicts: Conflicts | None
-    workers: Judgement | None
+    participants: Judgement | None
 
 
 def write_report(report: Report) -> None:
@@ -65,9 +62,9 @@ def write_report(report: Report) -> None:
         # That of an earlier run must not stay behind.
         (out / name).unlink(missing_ok=True)
     if is_choice(learner.selection_):
-        write_text(out / "selection.csv", _table(*selection_table(learner.selection_)))
-    if report.workers:
-        write_text(out / "workers.csv", _table(*report.workers.table()))
+        write_text(out / "selection.csv", csv_text(*selection_table(learner.selection_)))
+    if report.participants:
+        write_text(out / "workers.csv", csv_text(*report.participants.table()))
     write_text(out / "summary.json", json.dumps(_summary(report), indent=2) + "\n")
     _tell(report)
 
@@ -75,25 +72,17 @@ def write_report(report: Report) -> None:
 def _write_coordinates(report: Report, X: NDArray[np.float64]) -> None:
     axes = ["x", "y"] if X.shape[1] == 2 else [f"x{i + 1}" for i in range(X.shape[1])]
     rows = zip(report.names, *X.T.tolist(), strict=True)
-    write_text(report.settings.out / "embedding.csv", _table(["object", *axes], rows))
+    write_text(report.settings.out / "embedding.csv", csv_text(["object", *axes], rows))
 
 
 def _write_errors(report: Report) -> None:
     points, out = report.curve.points, report.settings.out
     header = ["answers", "prequential_error", f"error_of_last_{WINDOW}", "test_error"]
     rows = ([int(n), *("" if error != error else error for error in errors)] for n, *errors in points.tolist())
-    write_text(out / "errors.csv", _table(header, rows))
+    write_text(out / "errors.csv", csv_text(header, rows))
     curves = {"all so far": points[:, 1], f"last {WINDOW:,}": points[:, 2], "test": points[:, 3]}
     shown = {name: curve for name, curve in curves.items() if name != "test" or report.n_test}
     save(errors_figure(points[:, 0], shown, "Share of answers predicted wrongly"), out / "errors.png")
-
-
-def _table(header: Sequence[str], rows: Iterable[Iterable[object]]) -> str:
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(header)
-    writer.writerows(rows)
-    return text.getvalue()
 
 
 def _summary(report: Report) -> dict[str, object]:
@@ -134,7 +123,7 @@ def _rank(learner: ERKLE) -> int:
 def _tell(report: Report) -> None:
     learner, curve, out = report.learner, report.curve, report.settings.out
     console.print(f"Learned {counted(curve.n_answers, 'answer')} about {learner.n_objects_:,} objects.")
-    recent = f"the last {min(WINDOW, curve.n_answers):,}: {per_cent(curve.last)}"
+    recent = f"the last {curve.n_last:,}: {per_cent(curve.last)}"
     console.print(f"Predicted wrongly before learning: {per_cent(curve.prequential)} ({recent})")
     if report.n_test:
         console.print(f"Wrong on {counted(report.n_test, 'test answer')}: {per_cent(curve.points[-1, 3])}")
@@ -145,6 +134,6 @@ def _tell(report: Report) -> None:
         console.print(str(ahead))
     if report.conflicts:
         console.print(in_conflict(report.conflicts))
-    for standard in report.workers or ():
+    for standard in report.participants or ():
         console.print(standard.summary(), style="yellow" if standard.flagged.any() else "")
     console.print(f"Written to {out}: {' '.join(name for name in _FILES if (out / name).exists())}")

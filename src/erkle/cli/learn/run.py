@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from erkle import triplets
-from erkle.cli.interruption import Interruption
 from erkle.cli.learn.checkpoint import Position, load_checkpoint, save_checkpoint
 from erkle.cli.learn.curve import ErrorCurve
+from erkle.cli.learn.interruption import Interruption
 from erkle.cli.learn.settings import Settings
 from erkle.cli.screen import LearningBar, waiting
 from erkle.online import ERKLE

@@ -1,4 +1,8 @@
-"""What `erkle learn` was asked to do, checked before any work begins."""
+"""The options of `erkle learn`, checked before any work begins.
+
+Options without meaning for the kernel that is asked for are refused, not ignored. Losses and steps are written as a
+name, with settings behind a colon.
+"""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -7,12 +11,15 @@ from typing import Any
 
 from erkle.files import load_npz
 from erkle.kernels.low_rank import LowRank
-from erkle.losses import Loss
+from erkle.losses import LOSSES, Loss, check_loss
 from erkle.online import ERKLE
-from erkle.steps import Step
+from erkle.steps import STEPS, Step, check_step, margin_of_probability
 from erkle.triplets import Objects, read_objects
 
-__all__ = ["Settings"]
+__all__ = ["Settings", "kernel_from_options", "loss_from_text", "step_from_text"]
+
+_MOVES = ("loss", "step", "direction", "passes")
+_LOW_RANK = ("rank", "trace", "consolidate")
 
 
 @dataclass(frozen=True)
@@ -28,7 +35,7 @@ class Settings:
     seed: int
     start: Path | None
     objects: Path | None
-    worker: str | None
+    participant_column: str | None
     test: Path | None
     holdout: float
     shuffle: bool
@@ -52,7 +59,7 @@ class Settings:
             raise ValueError(f"--seed is {self.seed}; pass an integer of at least 0.")
         # A learner of three objects meets every other bad value before the file is read; its options have our names.
         try:
-            self.learner(3).partial_fit([])
+            self._fresh().partial_fit([])
         except ValueError as trouble:
             raise ValueError(f"--{trouble}") from None
 
@@ -77,12 +84,14 @@ class Settings:
         if self.started:
             learner = self.started[0]
             return learner.add_objects(n_objects - learner.n_objects_)
-        return self.learner(n_objects).partial_fit([])
+        learner = self._fresh()
+        learner.n_objects = n_objects
+        return learner.partial_fit([])
 
-    def learner(self, n_objects: int) -> ERKLE:
-        """A fresh learner."""
+    def _fresh(self) -> ERKLE:
+        """A learner of three objects that has learned nothing."""
         return ERKLE(
-            n_objects,
+            3,
             loss=self.loss,
             step=self.step,
             direction=self.direction,  # type: ignore[arg-type]
@@ -95,7 +104,7 @@ class Settings:
     @cached_property
     def pattern(self) -> ERKLE:
         """A learner with the parameters to learn by, whatever its size."""
-        return self.started[0] if self.started else self.learner(3)
+        return self.started[0] if self.started else self._fresh()
 
     def that_matter(self) -> dict[str, Any]:
         """Everything the learned kernel and its errors depend on, as JSON can hold it."""
@@ -116,3 +125,107 @@ def _moves(learner: ERKLE) -> dict[str, Any]:
         return {}
     moves = {name: repr(getattr(learner, name)) for name in ("loss", "step")}
     return {**moves, **{name: getattr(learner, name) for name in ("direction", "passes", "tol")}}
+
+
+def kernel_from_options(
+    given: set[str], exact: bool, rank: str, trace: float | None, consolidate: str
+) -> LowRank | None:
+    """The kernel, None for the exact one; ``given`` are the options that the user wrote.
+
+    >>> kernel_from_options({"rank"}, False, "10", None, "auto")
+    LowRank(rank=10, trace=None, consolidate='auto')
+    """
+    kernel = None if exact else LowRank(_rank(rank), trace, _share(consolidate))
+    for name in ("exact", *_LOW_RANK, *_MOVES, "tol"):
+        if name in given and (trouble := _trouble(name, given, kernel)):
+            raise ValueError(trouble)
+    return kernel
+
+
+def _trouble(name: str, given: set[str], kernel: LowRank | None) -> str | None:
+    """Why an option does not fit."""
+    if "start" in given:
+        return f"--start and --{name} were both given; a saved kernel is gone on with as it was begun."
+    if kernel is None:
+        low_rank = (
+            f"--exact and --{name} were both given; --{name} is for kernels of low rank, so leave out one of them."
+        )
+        return low_rank if name in _LOW_RANK else None
+    if name == "tol":
+        return "--tol was given without --exact; only the exact kernel has projections to be that close."
+    if kernel.chooses and name in _MOVES:
+        return f"--{name} was given without --exact or a number for --rank; the default learner chooses its own moves."
+    if kernel.chooses and name == "trace":
+        return "--trace was given without a number for --rank; the default learner chooses its own."
+    if kernel.consolidates and name in _MOVES:
+        return f"--{name} and --consolidate were both given; fits choose their own moves, so leave out one of them."
+    return None
+
+
+def _rank(text: str) -> int | str:
+    if text == "auto":
+        return text
+    try:
+        return int(text)
+    except ValueError:
+        raise ValueError(f"--rank is {text!r}; pass auto or an integer of at least 1.") from None
+
+
+def _share(text: str) -> float | str:
+    if text in ("auto", "off"):
+        return text
+    try:
+        return float(text)
+    except ValueError:
+        raise ValueError(f"--consolidate is {text!r}; pass auto, off or a share such as 0.05.") from None
+
+
+def loss_from_text(text: str) -> Loss:
+    """A loss.
+
+    >>> loss_from_text("ckl:mu=0.1")
+    CKL(mu=0.1)
+    """
+    loss: Loss = check_loss(_part(text, LOSSES, "loss"))
+    return loss
+
+
+def step_from_text(text: str) -> Step:
+    """A step; passive-aggressive ones also take a probability in place of the margin.
+
+    >>> step_from_text("pa1:C=0.1")
+    PassiveAggressiveI(margin=1.0, C=0.1)
+    """
+    step: Step = check_step(_part(text, STEPS, "step"))
+    return step
+
+
+def _part(text: str, known: dict[str, type[Any]], kind: str) -> Any:
+    name, _, settings = text.partition(":")
+    name = name.strip().lower()
+    if name not in known:
+        raise ValueError(f"--{kind} is {name!r}; pass one of {', '.join(known)}.")
+    part = known[name]
+    spellings = {field.lower(): field for field in part._fields}
+    if kind == "step" and "margin" in spellings:
+        spellings["probability"] = "probability"
+    fields: dict[str, float] = {}
+    for setting in filter(None, settings.split(",")):
+        word, value = _field(setting, kind)
+        if word not in spellings:
+            has = f"takes {', '.join(spellings.values())}" if spellings else "takes no settings"
+            raise ValueError(f"--{kind} {name} has no setting {word!r}; it {has}.")
+        if spellings[word] in fields or {word, *fields} >= {"margin", "probability"}:
+            raise ValueError(f"--{kind} {text} sets the same thing twice; give each setting once.")
+        fields[spellings[word]] = value
+    if "probability" in fields:
+        fields["margin"] = margin_of_probability(fields.pop("probability"))
+    return part(**fields)
+
+
+def _field(setting: str, kind: str) -> tuple[str, float]:
+    name, _, value = setting.partition("=")
+    try:
+        return name.strip().lower(), float(value)
+    except ValueError:
+        raise ValueError(f"--{kind} has the setting {setting!r}; write it as name=number.") from None

@@ -5,9 +5,7 @@ import unicodedata
 from argon2 import PasswordHasher
 from argon2.exceptions import InvalidHashError, VerificationError
 
-from erkle.service.web.errors import Problem
-
-__all__ = ["LEAST", "MOST", "hashed", "is_right", "is_stale", "welcome"]
+__all__ = ["LEAST", "MOST", "WeakPassword", "check_new", "hashed", "is_right", "is_stale"]
 
 LEAST, MOST = 10, 1000
 
@@ -18,29 +16,32 @@ _HASHER = PasswordHasher(time_cost=2, memory_cost=46 * 1024, parallelism=1)
 _NOBODY = "$argon2id$v=19$m=47104,t=2,p=1$XeMyxFwciUjpasBNguYGJg$UuE1KtiYt+jbCVn3no/MYpnVYT+9U2VbV5911okK1NI"
 
 
-def welcome(password: str, name: str) -> str:
-    """A new password itself, or a sentence that says why it will not do.
+class WeakPassword(ValueError):
+    """A new password is too short, too long or easy to guess."""
 
-    >>> welcome("short", "ann")
+
+def check_new(password: str, name: str) -> None:
+    """Raise `WeakPassword`, with a sentence that says why, if the account cannot have this password.
+
+    >>> check_new("short", "ann")
     Traceback (most recent call last):
-    erkle.service.web.errors.Problem: 422: The password has 5 characters; use 10 to 1000.
+    erkle.service.accounts.passwords.WeakPassword: The password has 5 characters; use 10 to 1000.
     """
     if not LEAST <= len(password) <= MOST:
-        raise Problem(422, "password", f"The password has {len(password)} characters; use {LEAST} to {MOST}.")
+        raise WeakPassword(f"The password has {len(password)} characters; use {LEAST} to {MOST}.")
     if len(set(password)) < 4 or password.casefold() in {name.casefold(), name.casefold() * 2}:
-        raise Problem(422, "password", "The password is easy to guess; use several words that do not belong together.")
-    return password
+        raise WeakPassword("The password is easy to guess; use several words that do not belong together.")
 
 
 def hashed(password: str) -> str:
     """The hash to keep, with its salt and settings."""
-    return _HASHER.hash(_normal(password))
+    return _HASHER.hash(_normalized(password))
 
 
 def is_right(password: str, kept: str | None) -> bool:
     """Whether it is the password of the hash; without a hash it takes as long, and is not."""
     try:
-        return _HASHER.verify(kept or _NOBODY, _normal(password)) and kept is not None
+        return _HASHER.verify(kept or _NOBODY, _normalized(password)) and kept is not None
     except (VerificationError, InvalidHashError):
         return False
 
@@ -50,6 +51,6 @@ def is_stale(kept: str) -> bool:
     return _HASHER.check_needs_rehash(kept)
 
 
-def _normal(password: str) -> str:
+def _normalized(password: str) -> str:
     """The same bytes for the same letters, whatever the keyboard made of an accent."""
     return unicodedata.normalize("NFKC", password)

@@ -31,7 +31,7 @@ def _is_name(name: str) -> str:
 
 Name = Annotated[str, Field(min_length=1, max_length=100), AfterValidator(_is_name)]
 Password = Annotated[str, Field(max_length=passwords.MOST, json_schema_extra={"format": "password"})]
-# The least length is only told here: `passwords.welcome` has better words for it.
+# The least length is only told here: `passwords.check_new` says it in a sentence.
 Fresh = Annotated[
     str, Field(max_length=passwords.MOST, json_schema_extra={"format": "password", "minLength": passwords.LEAST})
 ]
@@ -127,7 +127,7 @@ async def change_password(
     """Change the password; all other sessions end."""
     account = session.account
     limits.login(account.name.casefold())
-    passwords.welcome(body.new, account.name)
+    passwords.check_new(body.new, account.name)
     if await _apart(request, lambda: _verified(store, account.name, body.old)) is None:
         raise Problem(403, "wrong", "The old password is not right.")
     kept = await _apart(request, lambda: passwords.hashed(body.new))
@@ -157,7 +157,7 @@ async def _make_account(
     purpose: Purpose, body: Newcomer, request: Request, response: Response, store: Store, limits: LimitsDep
 ) -> Me:
     limits.link()
-    passwords.welcome(body.password, body.name)
+    passwords.check_new(body.password, body.name)
     kept = await _apart(request, lambda: passwords.hashed(body.password))
     account = await run_sync(store.links.use_for_account, body.token, purpose, body.name, kept)
     return await run_sync(sessions.begin, account, store, request, response)

@@ -20,7 +20,7 @@ from erkle.store import Store, StoreError, Study
 
 __all__ = ["router"]
 
-router = APIRouter(prefix="/api/studies/{study}", tags=["watching"], responses=problems(401, 404))
+router = APIRouter(prefix="/api/studies/{study}", tags=["dashboard"], responses=problems(401, 404))
 
 # Seconds between two looks, and between two signs of life where nothing happens.
 _LOOK, _SIGN = 0.5, 15.0

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from erkle.datasets.studies import has_triples, triples_of
 from erkle.datasets.tables import Table, read_table, text_of
 from erkle.service.exchange.exporting import PARAMETER, PARAMETERS, plain
-from erkle.service.studies.spec import defaults
+from erkle.service.studies.spec import StudySettings
 from erkle.store import Imported, Kind, Store, Study, Transaction, limits
 from erkle.triplets import ReadError
 
@@ -168,7 +168,7 @@ def study_of(store: Store, given: Given, title: str, owner: str | None = None) -
     names = given.names()
     if len(names) < 3:
         raise ReadError(f"{given.table.name}: names {len(names)} objects; a study needs at least 3.")
-    answers, settings = list(given.rows(names)), defaults().model_dump(mode="json")
+    answers, settings = list(given.rows(names)), StudySettings().model_dump(mode="json")
 
     def create(transaction: Transaction) -> Study:
         study = transaction.studies.create(title, names, settings, owner)

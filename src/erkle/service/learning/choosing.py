@@ -1,4 +1,7 @@
-"""Which question is next: what the strategy says, or, where it cannot say anything now, one drawn at random."""
+"""The next question of a study: the one the strategy chooses, or one drawn at random if it cannot choose now.
+
+What to ask is decided by `erkle.active.next_question`, which `Asker` and the simulations use as well.
+"""
 
 import logging
 import threading
@@ -7,10 +10,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from erkle.active.knowledge import Knowledge
+from erkle.active.next_question import Choice, Ledger, next_questions
 from erkle.active.questions import Query, Questions
 from erkle.active.strategies import STRATEGIES, Random, Strategy
 from erkle.service.learning.learning import Learning
-from erkle.service.learning.view import View
 
 __all__ = ["Chooser", "Chosen"]
 
@@ -18,10 +22,11 @@ log = logging.getLogger("erkle.service")
 
 
 class Chosen(NamedTuple):
-    """A question, and in words how it was chosen."""
+    """A question, in words how it was chosen, and whether it is one of the held-out share."""
 
     query: Query
     strategy: str
+    held_out: bool = False
 
 
 class Chooser:
@@ -43,23 +48,30 @@ class Chooser:
         # Generators are not safe in threads, and one question after the other is fast enough.
         self._lock = threading.Lock()
 
-    def at_random(self, learning: Learning, but: Iterable[Query]) -> Chosen | None:
-        """Any question that is not one of these; None if there is no other."""
-        query = self._choose(Random(), learning, learning.view, but)
-        return None if query is None else Chosen(query, "random")
+    def at_random(self, learning: Learning, asked: Iterable[Query]) -> Chosen | None:
+        """A random question for somebody who was asked these; None if no other is left."""
+        choice = self._next(None, Random(), learning, asked, 0.0)
+        return None if choice is None else Chosen(choice.query, "random")
 
-    def choose(self, learning: Learning, but: Iterable[Query]) -> Chosen | None:
-        """The question that the strategy likes best, and that is not one of these; None if there is no other."""
-        but, view = list(but), learning.view
-        if not learning.ready or view is None:
-            return self._instead(learning, but, "the learner was not ready")
+    def choose(self, learning: Learning, asked: Iterable[Query], holdout: float = 0.0) -> Chosen | None:
+        """The best question by the strategy for somebody who was asked these; None if no other is left.
+
+        With the probability ``holdout`` it is a random one, which is held out.
+        """
+        view = learning.view if learning.ready else None
+        why = "the learner was not ready"
         try:
-            query = self._choose(self._strategy, learning, view, but)
+            choice = self._next(view, self._strategy, learning, asked, holdout)
         except Exception:
-            # A question drawn at random is a good one; no question at all would send somebody away.
+            # A random question is still a good one; without any question the participant would be sent away.
             log.exception("the strategy has failed")
-            return self._instead(learning, but, "it failed")
-        return None if query is None else Chosen(query, self._name)
+            choice, why = self._next(None, Random(), learning, asked, 0.0), "it failed"
+        if choice is None:
+            return None
+        if choice.held_out:
+            return Chosen(choice.query, "random", held_out=True)
+        as_wanted = choice.strategy == self._strategy
+        return Chosen(choice.query, self._name if as_wanted else f"random instead of {self._name}: {why}")
 
     def drawn(self) -> float:
         """A number from 0 to 1."""
@@ -71,32 +83,16 @@ class Chooser:
         with self._lock:
             return int(self._rng.integers(n))
 
-    def _instead(self, learning: Learning, but: list[Query], why: str) -> Chosen | None:
-        chosen = self.at_random(learning, but)
-        if chosen is None or self._name == "random":
-            return chosen
-        return chosen._replace(strategy=f"random instead of {self._name}: {why}")
-
-    def _choose(self, strategy: Strategy, learning: Learning, view: View | None, but: Iterable[Query]) -> Query | None:
+    def _next(
+        self,
+        knowledge: Knowledge | None,
+        strategy: Strategy,
+        learning: Learning,
+        asked: Iterable[Query],
+        holdout: float,
+    ) -> Choice | None:
         pending = learning.pending.queries() + learning.since()
-        questions = self._questions.without(self._questions.keys([*but]).tolist())
+        ledger = Ledger(pending, self._questions.keys([*asked]).tolist())
         with self._lock:
-            # What is out may be asked of somebody else, too, where there are hardly any questions left.
-            for out in (pending, []):
-                found = strategy.choose(view or _Unknown(questions.n_objects), 1, self._rng, out, questions)
-                if len(found):
-                    head, *pair = found[0].tolist()
-                    self._rng.shuffle(pair)
-                    return head, pair[0], pair[1]
-        return None
-
-
-class _Unknown:
-    """A learner that knows nothing."""
-
-    def __init__(self, n_objects: int) -> None:
-        self.n_objects_ = n_objects
-        self.n_heads_ = self.n_appearances_ = np.zeros(n_objects, np.int64)
-
-    def partial_fit(self, answers: object) -> None:
-        """It is not learning."""
+            found = next_questions(knowledge, ledger, self._questions, strategy, self._rng, 1, holdout)
+        return found[0] if found else None

@@ -28,7 +28,7 @@ class Fold:
     """A learner, how far in the log it has come, and its errors on questions that were drawn at random."""
 
     def __init__(self, n_objects: int) -> None:
-        self.learner = ERKLE(n_objects, kernel=LowRank(), random_state=_SEED).partial_fit([])
+        self.learner = ERKLE(n_objects, kernel=LowRank(), random_state=_SEED).fit([])
         self.sequence = 0
         self._held = Record(n_objects)
 

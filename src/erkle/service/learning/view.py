@@ -17,7 +17,7 @@ Floats = NDArray[np.float64]
 
 
 class View(NamedTuple):
-    """Numbers that nobody changes any more. To a strategy it is a learner.
+    """Arrays that nobody changes any more. A view is the `Knowledge` that strategies choose questions by.
 
     Attributes
     ----------
@@ -27,6 +27,8 @@ class View(NamedTuple):
         Coordinates.
     shifts : (n,) array
         Squared distance of each object from all others besides.
+    answers : (m, 3) array
+        All answers that were learned.
     """
 
     sequence: int
@@ -36,7 +38,7 @@ class View(NamedTuple):
     temperature_: float
     n_heads_: NDArray[np.int64]
     n_appearances_: NDArray[np.int64]
-    history_: NDArray[np.int32]
+    answers: NDArray[np.int32]
     prequential: Curve
     held_out: Curve
     chosen: str
@@ -52,7 +54,7 @@ class View(NamedTuple):
             temperature_=learner.temperature_,
             n_heads_=learner.n_heads_,
             n_appearances_=learner.n_appearances_,
-            history_=learner.history_,
+            answers=learner.history_,
             prequential=learner.curve_,
             held_out=held_out,
             chosen=_chosen(learner),
@@ -63,9 +65,9 @@ class View(NamedTuple):
         """Number of objects."""
         return len(self.places)
 
-    def partial_fit(self, answers: ArrayLike) -> Self:
-        """Strategies begin learners that are new; this one is not."""
-        return self
+    def kept_answers(self) -> NDArray[np.int32]:
+        """All answers that were learned."""
+        return self.answers
 
     def coordinates(self, ids: ArrayLike) -> Floats:
         """Coordinates of some objects."""

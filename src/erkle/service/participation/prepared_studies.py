@@ -50,7 +50,7 @@ class Desks:
             self._desks.pop(study, None)
 
     def _set_up(self, study: Study, objects: list[Object]) -> Desk:
-        settings = spec.stored(study.settings)
+        settings = spec.checked(study.settings)
         ids = {each.name: number for number, each in enumerate(objects)}
         catches = [(ids[catch.head], ids[catch.near], ids[catch.far]) for catch in settings.checks.catch]
         chooser = Chooser(study.n_objects, settings.strategy, catches)

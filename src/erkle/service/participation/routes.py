@@ -14,7 +14,7 @@ from erkle.service.web.limits import LimitsDep
 
 __all__ = ["router"]
 
-router = APIRouter(prefix="/api/take/{study}", tags=["taking part"])
+router = APIRouter(prefix="/api/take/{study}", tags=["participation"])
 
 
 async def _reception(request: Request) -> Reception:

@@ -6,21 +6,30 @@ of keys and numbers, which a reader of a file turns into lines.
 
 from collections.abc import Iterable, Iterator
 from difflib import get_close_matches
+from enum import Enum, auto
 from typing import Any, NamedTuple
 
 from pydantic import BaseModel, ValidationError
 
-__all__ = ["Complaint", "Complaints", "Place", "complaints", "nearest", "printable", "shown", "spelled"]
+__all__ = ["Complaint", "Complaints", "Fault", "Place", "complaints", "nearest", "printable", "shown", "spelled"]
 
 Place = tuple[str | int, ...]
 Schema = dict[str, Any]
 
 
+class Fault(Enum):
+    """What kind of fault it is, for programs."""
+
+    UNKNOWN_KEY = auto()
+    WRONG_VALUE = auto()
+
+
 class Complaint(NamedTuple):
-    """A fault: where it is, and the sentence about it."""
+    """A fault: where it is, the sentence about it, and its kind."""
 
     place: Place
     sentence: str
+    fault: Fault = Fault.WRONG_VALUE
 
 
 class Complaints(ValueError):
@@ -34,10 +43,7 @@ class Complaints(ValueError):
 def complaints(error: ValidationError, model: type[BaseModel]) -> list[Complaint]:
     """What pydantic found in values for a model, in our words."""
     schema = model.model_json_schema()
-    return [
-        Complaint(place := flaw["loc"], _sentence(flaw["type"], place, flaw["input"], schema))
-        for flaw in error.errors()
-    ]
+    return [_complaint(flaw["type"], flaw["loc"], flaw["input"], schema) for flaw in error.errors()]
 
 
 def spelled(place: Place) -> str:
@@ -85,15 +91,19 @@ def nearest(word: str, known: Iterable[str]) -> str | None:
     return by_lower[close[0]] if close else None
 
 
-def _sentence(fault: str, place: Place, value: object, schema: Schema) -> str:
-    if fault == "extra_forbidden":
-        return _unknown(place, schema)
+def _complaint(kind: str, place: Place, value: object, schema: Schema) -> Complaint:
+    if kind == "extra_forbidden":
+        return Complaint(place, _unknown(place, schema), Fault.UNKNOWN_KEY)
+    return Complaint(place, _wrong(kind, place, value, schema))
+
+
+def _wrong(kind: str, place: Place, value: object, schema: Schema) -> str:
     wanted = _wanted(_at(schema, place, schema))
-    if fault == "missing":
+    if kind == "missing":
         return f"{spelled(place)} is missing; pass {wanted}."
-    if fault == "string_type" and not isinstance(value, dict | list | None):
+    if kind == "string_type" and not isinstance(value, dict | list | None):
         return f"{spelled(place)} is {shown(value)}, which is no text; put it between quotes."
-    if fault in ("string_too_long", "too_long") and isinstance(value, str | list):
+    if kind in ("string_too_long", "too_long") and isinstance(value, str | list):
         return f"{spelled(place)} has {len(value):,} {_counted(value)}; pass {wanted}."
     return f"{spelled(place) or 'What was sent'} is {shown(value)}; pass {wanted}."
 
@@ -105,7 +115,7 @@ def _unknown(place: Place, schema: Schema) -> str:
         return f"{spelled(place)} is no setting; did you mean {close}?"
     if elsewhere := next((path for path in _paths(schema, schema) if path[-1] == word), None):
         return f"{spelled(place)} is no setting; did you mean {spelled(elsewhere)}?"
-    return f"{spelled(place)} is no setting; those that there are here are {', '.join(siblings)}."
+    return f"{spelled(place)} is no setting; the settings here are {', '.join(siblings)}."
 
 
 def _counted(value: str | list[Any]) -> str:

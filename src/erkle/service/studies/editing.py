@@ -1,21 +1,22 @@
-"""What may still be changed of a study: all of a draft, later only what spoils no answers."""
+"""What may be changed of a study, and whether it may be opened.
+
+Of a draft everything may change; later, only what spoils no answers.
+"""
 
 from typing import Any
 
 from erkle.service.studies import spec
-from erkle.service.studies.complaints import Complaints
 from erkle.service.studies.spec import StudySettings
-from erkle.service.web.errors import Problem
-from erkle.store import NotAllowed, Object, State, Study
+from erkle.store import NotAllowed, Object, State, Store, Study
 
-__all__ = ["LATER", "changed", "check_ready"]
+__all__ = ["LATER", "change_state", "changed"]
 
 LATER = frozenset({"texts", "endings", "limits", "skipping", "target_error"})
 
 
 def changed(study: Study, objects: list[Object], changes: dict[str, Any]) -> StudySettings:
     """The settings with some of them changed: mappings go into each other, all else takes the place of what was."""
-    before = spec.stored(study.settings)
+    before = spec.checked(study.settings)
     after = _checked(_merged(before.model_dump(mode="json"), changes), objects)
     fixed = [name for name in StudySettings.model_fields if getattr(before, name) != getattr(after, name)]
     if study.state != State.DRAFT and (fixed := [name for name in fixed if name not in LATER]):
@@ -26,17 +27,23 @@ def changed(study: Study, objects: list[Object], changes: dict[str, Any]) -> Stu
     return after
 
 
-def check_ready(study: Study, objects: list[Object]) -> None:
-    """Nothing, if the study may be opened: its settings are valid and its objects are all there."""
-    _checked(study.settings, objects)
+def change_state(store: Store, study: str, state: State) -> Study:
+    """Open, pause or close a study.
+
+    Raises
+    ------
+    Complaints
+        If the study is to be opened and is not ready: its settings are invalid, or catch questions name objects that
+        it does not have.
+    """
+    if state == State.OPEN:
+        _checked(store.studies.get(study).settings, store.studies.objects(study))
+    return store.studies.change_state(study, state)
 
 
 def _checked(values: dict[str, Any], objects: list[Object]) -> StudySettings:
-    try:
-        settings = spec.checked(values)
-        spec.check_objects(settings, [thing.name for thing in objects])
-    except Complaints as complaints:
-        raise Problem(422, "invalid", str(complaints)) from None
+    settings = spec.checked(values)
+    spec.check_objects(settings, [each.name for each in objects])
     return settings
 
 

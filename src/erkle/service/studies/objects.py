@@ -1,27 +1,51 @@
-"""Objects from what was listed or sent: names that differ, and media that can be shown."""
+"""Objects of a study: read from a list, from a table or from files, with names that differ and media to show.
 
-from collections.abc import Iterable
-from pathlib import PurePosixPath
+A table is a CSV file, or a text file with one name per line.
+"""
+
+import csv
+import io
+from collections.abc import Iterable, Iterator
+from pathlib import Path, PurePosixPath
+from typing import NamedTuple
 
 from erkle.files import FileError
 from erkle.service.studies import media
-from erkle.service.studies.complaints import printable, shown
-from erkle.service.studies.file_sources import Shelf
+from erkle.service.studies.complaints import nearest, printable, shown
 from erkle.service.studies.media import Prepared
-from erkle.service.studies.object_lists import MEDIA, Entry
-from erkle.service.studies.uploads import Files
+from erkle.service.studies.uploads import Files, from_disk
 from erkle.store import Medium, Object
 
-__all__ = ["Gathering"]
+__all__ = ["MEDIA", "Entry", "ObjectReader"]
 
+MEDIA = ("image", "audio", "video")
+_COLUMNS = ("name", "text", *MEDIA)
+_TABLES = (".csv", ".tsv", ".txt")
 _NAME, _TEXT, _MOST = 2000, 20_000, 10_000
 _KEPT = 512 << 20
 
 
-class Gathering:
-    """Objects and their media, as they come, and the sentences about those that cannot be taken."""
+class Entry(NamedTuple):
+    """An object as it was written: its name, its text and files by their kind, and the place to name in errors."""
 
-    def __init__(self) -> None:
+    where: str
+    name: str
+    parts: dict[str, str]
+
+
+class ObjectReader:
+    """Collects objects and their media, and a sentence about each that is refused.
+
+    Parameters
+    ----------
+    files : Files
+        The files that came with the study.
+    folder : path, optional
+        Where paths start that the study names. Without it, a study names only ``files``.
+    """
+
+    def __init__(self, files: Files, folder: Path | None = None) -> None:
+        self._files, self._folder = files, folder
         self.objects: list[Object] = []
         self.media: dict[str, Medium] = {}
         self.faults: list[str] = []
@@ -29,14 +53,45 @@ class Gathering:
         self._prepared: dict[str, Prepared] = {}
         self._kept = 0
 
-    def add_entries(self, entries: Iterable[Entry], shelf: Shelf) -> None:
-        """Take what was listed; paths are looked up on the shelf."""
+    def add_named(self, name: str | None) -> None:
+        """Add the objects of a table, folder or ZIP on disk; or of the files that were sent."""
+        if self._folder is None:
+            self._add_sent(name)
+            return
+        if name is None:
+            raise FileError("objects is missing; add a list of names, or the path of a CSV file, folder or ZIP.")
+        path = self._folder / name
+        if path.is_dir():
+            self.add_files(Files.folder(path))
+        elif path.suffix.lower() == ".zip" and path.is_file():
+            with path.open("rb") as file:
+                self.add_files(Files.sent([(path.name, file)]))
+        elif path.suffix.lower() in _TABLES:
+            # Paths in a table start where the table is.
+            self._folder = path.parent
+            self.add_entries(_listed(path.name, from_disk(path)))
+        else:
+            raise FileError(f"objects is {name[:100]!r}, which is no CSV file, folder or ZIP; check the path.")
+
+    def _add_sent(self, name: str | None) -> None:
+        tables = [each for each in self._files.names if each.lower().endswith(_TABLES)]
+        if name is not None and name.lower().endswith(_TABLES):
+            tables = [self._found(name)]
+        if len(tables) > 1:
+            raise FileError(f"{tables[0]} and {tables[1]} were both sent; send one list of objects.")
+        if tables:
+            self.add_entries(_listed(tables[0], self._files.read(tables[0])))
+        else:
+            self.add_files(self._files)
+
+    def add_entries(self, entries: Iterable[Entry]) -> None:
+        """Add objects that were listed, with the files that they name."""
         for entry in entries:
             try:
                 payload = {"text": text} if (text := _text(entry)) else {}
                 for kind in MEDIA:
                     if kind in entry.parts:
-                        payload |= self._shown(entry.parts[kind], shelf, kind)
+                        payload |= self._shown(entry.parts[kind], kind)
                 self._add(entry.name, payload, entry.where)
             except FileError as fault:
                 self._fault(str(fault), entry.where)
@@ -71,15 +126,24 @@ class Gathering:
         self._where[name] = where
         self.objects.append(Object(name, dict(payload)))
 
-    def _shown(self, path: str, shelf: Shelf, kind: str) -> dict[str, str]:
+    def _shown(self, path: str, kind: str) -> dict[str, str]:
         if path not in self._prepared:
-            prepared = media.prepared(printable(path), shelf.read(path))
+            prepared = media.prepared(printable(path), self._read(path))
             self._keep(path, prepared)
             self._prepared[path] = prepared
         payload = self._prepared[path].payload
         if kind not in payload:
             raise FileError(f"{printable(path)}: is no {kind} but {next(iter(payload))}; name it under that.")
         return payload
+
+    def _read(self, path: str) -> bytes:
+        return self._files.read(self._found(path)) if self._folder is None else from_disk(self._folder / path)
+
+    def _found(self, name: str) -> str:
+        """The file that was sent under this name; the end of its path is enough where no other ends so."""
+        if (found := self._files.find(name)) is None:
+            raise FileError(f"{printable(name)}: is not among the files that were sent; send it, too.")
+        return found
 
     def _keep(self, path: str, prepared: Prepared) -> None:
         self._kept += sum(len(medium.data) for name, medium in prepared.media.items() if name not in self.media)
@@ -96,3 +160,61 @@ def _text(entry: Entry) -> str:
     if len(text) > _TEXT:
         raise FileError(f"the text has {len(text):,} characters; pass at most {_TEXT:,}.")
     return text
+
+
+def _listed(file: str, data: bytes) -> list[Entry]:
+    r"""The objects of a CSV with a column name, and perhaps text, image, audio and video; or a name on each line.
+
+    >>> _listed("cities.csv", b"name,image\nParis,paris.jpg\n")
+    [Entry(where='cities.csv, line 2', name='Paris', parts={'image': 'paris.jpg'})]
+    >>> [entry.name for entry in _listed("cities.txt", b"Paris\nLyon\n")]
+    ['Paris', 'Lyon']
+    """
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise FileError(f"{file}: does not look like text (it is not UTF-8); save it as UTF-8.") from None
+    head = text.partition("\n")[0].strip()
+    separator = next((sign for sign in ",;\t" if "name" in _cells(head, sign)), None)
+    if separator is None and any(sign in head for sign in ",;\t"):
+        raise FileError(f"{file}, line 1: has several columns but none called name; add a header such as name,image.")
+    return list(_lines(file, text) if separator is None else _rows(file, text, separator))
+
+
+def _lines(file: str, text: str) -> Iterator[Entry]:
+    for number, line in enumerate(text.splitlines(), 1):
+        if name := line.strip():
+            yield Entry(f"{file}, line {number}", name, {})
+
+
+def _rows(file: str, text: str, separator: str) -> Iterator[Entry]:
+    rows = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
+    try:
+        columns = [cell.strip().lower() for cell in next(rows)]
+        _check_columns(file, columns)
+        for row in rows:
+            where = f"{file}, line {rows.line_num}"
+            if len(row) > len(columns):
+                raise FileError(f"{where}: has {len(row)} columns instead of {len(columns)}; quote what has commas.")
+            cells = {column: cell.strip() for column, cell in zip(columns, row, strict=False) if cell.strip()}
+            if cells:
+                yield Entry(where, cells.pop("name", ""), cells)
+    except csv.Error as error:
+        raise FileError(f"{file}, line {rows.line_num}: is no CSV ({error}); check its quotes.") from None
+
+
+def _check_columns(file: str, columns: list[str]) -> None:
+    for column in columns:
+        if column not in _COLUMNS:
+            close = nearest(column, _COLUMNS)
+            remedy = f"did you mean {close}?" if close else f"use one of {', '.join(_COLUMNS)}."
+            raise FileError(f"{file}, line 1: {column[:60]!r} is no column; {remedy}")
+        if columns.count(column) > 1:
+            raise FileError(f"{file}, line 1: the column {column} is there twice; keep one of them.")
+
+
+def _cells(head: str, separator: str) -> list[str]:
+    try:
+        return [cell.strip().lower() for cell in next(csv.reader([head], delimiter=separator), [])]
+    except csv.Error:
+        return []

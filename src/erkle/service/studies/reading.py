@@ -6,18 +6,15 @@ has been understood.
 
 import json
 from collections.abc import Iterable, Iterator
-from contextlib import ExitStack
 from pathlib import Path, PurePosixPath
 from typing import Any, BinaryIO, NamedTuple
 
 from erkle.files import FileError, Pathlike
 from erkle.service.studies import spec
-from erkle.service.studies.complaints import Complaint, Complaints, Place, nearest, printable, shown, spelled
-from erkle.service.studies.file_sources import OnDisk, Sent, Shelf, Table, from_disk
-from erkle.service.studies.object_lists import MEDIA, Entry
-from erkle.service.studies.objects import Gathering
+from erkle.service.studies.complaints import Complaint, Complaints, Fault, Place, nearest, printable, shown, spelled
+from erkle.service.studies.objects import MEDIA, Entry, ObjectReader
 from erkle.service.studies.spec import StudySettings
-from erkle.service.studies.uploads import CAPS, Caps, Files
+from erkle.service.studies.uploads import CAPS, Caps, Files, from_disk
 from erkle.service.studies.yaml_lines import Lined, parse
 from erkle.store import Medium, Object
 
@@ -56,8 +53,7 @@ def read_study(path: Pathlike) -> Draft:
         text = from_disk(place).decode("utf-8-sig")
     except UnicodeDecodeError:
         raise FileError(f"{place.name}: does not look like text (it is not UTF-8); save it as UTF-8.") from None
-    with ExitStack() as opened:
-        return _draft(place.name, _parsed(text, place.name), OnDisk(place.parent, opened), place.stem)
+    return _draft(place.name, _parsed(text, place.name), place.stem, ObjectReader(Files(), place.parent))
 
 
 def read_upload(text: str, files: Iterable[tuple[str, BinaryIO]], caps: Caps = CAPS) -> Draft:
@@ -74,27 +70,28 @@ def read_upload(text: str, files: Iterable[tuple[str, BinaryIO]], caps: Caps = C
     """
     sent = list(files)
     title = PurePosixPath(sent[0][0].replace("\\", "/")).stem if len(sent) == 1 else ""
-    return _draft("spec", _parsed(text, "spec"), Sent(Files.sent(sent, caps)), title[:_TITLE] or "Untitled study")
+    reader = ObjectReader(Files.sent(sent, caps))
+    return _draft("spec", _parsed(text, "spec"), title[:_TITLE] or "Untitled study", reader)
 
 
 def read_values(values: dict[str, Any]) -> Draft:
     """The study of what a program sent as JSON: title, a list of objects, and settings; it names no files."""
-    return _draft("", _flattened(Lined(values, {})), Sent(Files()), "Untitled study")
+    return _draft("", _flattened(Lined(values, {})), "Untitled study", ObjectReader(Files()))
 
 
-def _draft(name: str, lined: Lined, shelf: Shelf, title: str) -> Draft:
+def _draft(name: str, lined: Lined, title: str, reader: ObjectReader) -> Draft:
     values, faults = dict(lined.value), list[Complaint]()
     titled, things = values.pop("title", title), values.pop("objects", None)
     if not isinstance(titled, str) or not 0 < len(titled.strip()) <= _TITLE:
         faults.append(Complaint(("title",), f"title is {shown(titled)}; pass a text of 1 to {_TITLE} characters."))
     settings = _settings(values, faults)
-    gathering = _gathered(things, shelf, name, lined, faults)
-    if settings is not None and not faults and not gathering.faults:
-        faults += _about_objects(settings, gathering.objects)
+    _read_objects(reader, things, name, lined, faults)
+    if settings is not None and not faults and not reader.faults:
+        faults += _about_objects(settings, reader.objects)
     told = [_told(name, lined, fault) for fault in sorted(faults, key=lambda fault: lined.line(fault.place))]
-    if settings is None or told or gathering.faults:
-        raise FileError("\n".join([*told, *gathering.faults]))
-    return Draft(str(titled).strip(), gathering.objects, gathering.media, settings)
+    if settings is None or told or reader.faults:
+        raise FileError("\n".join([*told, *reader.faults]))
+    return Draft(str(titled).strip(), reader.objects, reader.media, settings)
 
 
 def _parsed(text: str, name: str) -> Lined:
@@ -133,7 +130,7 @@ def _settings(values: dict[str, Any], faults: list[Complaint]) -> StudySettings 
 def _misspelt(fault: Complaint) -> Complaint | None:
     """A fault that is a misspelt ``title`` or ``objects``, which are no settings."""
     word = str(fault.place[0]) if len(fault.place) == 1 else ""
-    close = nearest(word, ("title", "objects")) if "is no setting" in fault.sentence else None
+    close = nearest(word, ("title", "objects")) if fault.fault is Fault.UNKNOWN_KEY else None
     return Complaint(fault.place, f"{printable(word)} is no setting; did you mean {close}?") if close else None
 
 
@@ -145,25 +142,19 @@ def _about_objects(settings: StudySettings, objects: list[Object]) -> list[Compl
     return []
 
 
-def _gathered(things: Any, shelf: Shelf, name: str, lined: Lined, faults: list[Complaint]) -> Gathering:
-    gathering = Gathering()
+def _read_objects(reader: ObjectReader, things: Any, name: str, lined: Lined, faults: list[Complaint]) -> None:
     try:
         if isinstance(things, list):
-            gathering.add_entries(_entries(things, name, lined, faults), shelf)
+            reader.add_entries(_entries(things, name, lined, faults))
         elif isinstance(things, str) or things is None:
-            found = shelf.objects(things)
-            if isinstance(found, Table):
-                gathering.add_entries(found.entries, found.shelf)
-            else:
-                gathering.add_files(found)
+            reader.add_named(things)
         else:
             faults.append(Complaint(("objects",), f"objects is {shown(things)}; pass a list of names, or a path."))
     except FileError as fault:
         faults.append(Complaint(("objects",), str(fault)))
-    if not faults and not gathering.faults and len(gathering.objects) < 3:
-        sentence = f"there are {len(gathering.objects)} objects; name at least 3, for a question needs three."
+    if not faults and not reader.faults and len(reader.objects) < 3:
+        sentence = f"there are {len(reader.objects)} objects; name at least 3, for a question needs three."
         faults.append(Complaint(("objects",), sentence))
-    return gathering
 
 
 def _entries(things: list[Any], name: str, lined: Lined, faults: list[Complaint]) -> Iterator[Entry]:
@@ -187,7 +178,7 @@ def _wrong_key(thing: dict[str, Any], place: Place) -> Complaint | None:
     for key, value in thing.items():
         if key not in _KEYS:
             close = nearest(key, _KEYS)
-            remedy = f"did you mean {close}?" if close else f"those that there are are {', '.join(_KEYS)}."
+            remedy = f"did you mean {close}?" if close else f"use one of {', '.join(_KEYS)}."
             return Complaint((*place, key), f"{spelled((*place, key))} is no key of an object; {remedy}")
         if not isinstance(value, str):
             return Complaint((*place, key), f"{spelled((*place, key))} is {shown(value)}; pass a text.")

@@ -1,9 +1,9 @@
-"""Studies of whoever is signed in: created, looked at, changed, opened and closed, deleted."""
+"""Studies of whoever is signed in: created, shown, changed, opened, closed and deleted; and the media they show."""
 
 from collections.abc import Callable
 from typing import Annotated, Any, BinaryIO
 
-from fastapi import APIRouter, File, Form, Request, UploadFile
+from fastapi import APIRouter, File, Form, Header, Request, Response, UploadFile
 from pydantic import BaseModel, ConfigDict, Field, GetJsonSchemaHandler
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
@@ -13,17 +13,35 @@ from erkle.service.participation.participation import Reception
 from erkle.service.participation.replies import QuestionOut
 from erkle.service.participation.shown_objects import Thing, thing_of
 from erkle.service.studies import editing
+from erkle.service.studies.media import TYPES
 from erkle.service.studies.reading import Draft, read_upload, read_values
-from erkle.service.studies.spec import StudySettings, stored
+from erkle.service.studies.spec import StudySettings, checked
 from erkle.service.web.dependencies import AccountDep, EngineDep, StoreDep, StudyDep
-from erkle.service.web.errors import Problem
+from erkle.service.web.errors import Problem, problems
+from erkle.service.web.ranges import Unsatisfiable, span
 from erkle.store import Object, State, Store, Study
 
-__all__ = ["StudyOut", "router", "study_out"]
+__all__ = ["StudyOut", "media_router", "router", "study_out"]
 
 router = APIRouter(prefix="/api/studies", tags=["studies"])
+# Names of media are hashes: nobody guesses one, and what a name stands for never changes.
+media_router = APIRouter(tags=["participation"])
 
 _PREVIEWED = 20
+# Whatever it is, a browser neither guesses its type nor runs anything in it.
+_MEDIA_HEADERS = {
+    "Cache-Control": "public, max-age=31536000, immutable",
+    "Content-Security-Policy": "default-src 'none'; sandbox",
+    "X-Content-Type-Options": "nosniff",
+    "Accept-Ranges": "bytes",
+}
+_BYTES: dict[str, Any] = {"content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}}
+_MEDIA_TYPES = frozenset(TYPES.values()) | {"image/png", "image/jpeg"}
+_MEDIA_RESPONSES: dict[int | str, dict[str, Any]] = {
+    200: _BYTES,
+    206: {"description": "A part.", **_BYTES},
+    304: {"description": "Not changed."},
+}
 
 
 class _Documented:
@@ -160,9 +178,7 @@ def delete(request: Request, study: StudyDep, store: StoreDep, engine: EngineDep
 @router.post("/{study}/state")
 def change_state(body: StateIn, study: StudyDep, store: StoreDep) -> StudyOut:
     """Open, pause or close a study; a closed one stays closed."""
-    if body.state == State.OPEN:
-        editing.check_ready(study, store.studies.objects(study.id))
-    return study_out(store.studies.change_state(study.id, body.state))
+    return study_out(editing.change_state(store, study.id, body.state))
 
 
 @router.get("/{study}/objects")
@@ -174,8 +190,32 @@ def objects(study: StudyDep, store: StoreDep) -> list[Thing]:
 @router.get("/{study}/preview")
 def preview(request: Request, study: StudyDep) -> Preview:
     """Questions as participants get them; nothing is recorded."""
-    n_questions = min(_PREVIEWED, stored(study.settings).limits.per_participant)
+    n_questions = min(_PREVIEWED, checked(study.settings).limits.per_participant)
     return Preview.model_validate({"questions": _reception(request).preview(study, n_questions)})
+
+
+@media_router.get("/media/{study}/{name}", response_class=Response, responses=_MEDIA_RESPONSES | problems(404, 416))
+def medium(
+    study: str,
+    name: str,
+    store: StoreDep,
+    range: Annotated[str | None, Header()] = None,
+    if_none_match: Annotated[str | None, Header()] = None,
+) -> Response:
+    """A picture, sound or film of a study, or a part of it."""
+    kind, data = store.media.get(study, name)
+    headers = {**_MEDIA_HEADERS, "ETag": f'"{name}"'}
+    if if_none_match is not None and f'"{name}"' in if_none_match:
+        return Response(status_code=304, headers=headers)
+    try:
+        part = span(range, len(data))
+    except Unsatisfiable as error:
+        raise Problem(416, "range", str(error), headers={"Content-Range": f"bytes */{len(data)}"}) from None
+    status = 200
+    if part is not None:
+        status, headers["Content-Range"] = 206, f"bytes {part[0]}-{part[1] - 1}/{len(data)}"
+        data = data[slice(*part)]
+    return Response(data, status, headers, media_type=kind if kind in _MEDIA_TYPES else "application/octet-stream")
 
 
 def study_out(study: Study) -> StudyOut:

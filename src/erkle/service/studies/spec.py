@@ -1,7 +1,7 @@
 """The settings of a study: every one has a default and bounds, and none is unknown.
 
 What a field wants is written once, as its description: the OpenAPI pages show it, and the sentence about a wrong value
-ends with it. What is stored is ``settings.model_dump(mode="json")``; `stored` reads it back.
+ends with it. What is stored is ``settings.model_dump(mode="json")``; `checked` reads it back.
 """
 
 from collections.abc import Sequence
@@ -23,8 +23,6 @@ __all__ = [
     "Texts",
     "check_objects",
     "checked",
-    "defaults",
-    "stored",
 ]
 
 
@@ -155,15 +153,6 @@ class StudySettings(_Part):
     target_error: float = Field(default=0.1, gt=0.0, lt=1.0, description="a share between 0 and 1")
 
 
-def defaults() -> StudySettings:
-    """The settings of a study of which nobody has said anything.
-
-    >>> defaults().limits.per_participant
-    50
-    """
-    return StudySettings()
-
-
 def checked(values: Any) -> StudySettings:
     """Settings from what JSON or YAML gave, or `Complaints` about everything that is wrong with them.
 
@@ -178,11 +167,6 @@ def checked(values: Any) -> StudySettings:
         return StudySettings.model_validate(values)
     except ValidationError as error:
         raise Complaints(complaints(error, StudySettings)) from None
-
-
-def stored(values: dict[str, Any]) -> StudySettings:
-    """The settings of a study as the store has them; what an older version did not know has its default."""
-    return checked(values)
 
 
 def check_objects(settings: StudySettings, names: Sequence[str]) -> None:

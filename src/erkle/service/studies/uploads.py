@@ -1,4 +1,4 @@
-"""Files that somebody sends, in the open or in a ZIP, read one at a time under caps on everything.
+"""Files that somebody sends, one by one or in a ZIP, or has on disk; they are read one at a time under caps.
 
 Nothing that a ZIP says of itself is believed: bytes are counted as they come out. No name leads out of the place it
 was sent to, nothing is written to the disk, and a ZIP in a ZIP is refused.
@@ -15,7 +15,7 @@ from typing import IO, BinaryIO, NamedTuple
 
 from erkle.files import FileError
 
-__all__ = ["CAPS", "Caps", "Files", "clean_name"]
+__all__ = ["CAPS", "Caps", "Files", "clean_name", "from_disk"]
 
 _CHUNK = 1 << 16
 _ZIP = b"PK\x03\x04"
@@ -34,8 +34,9 @@ class Caps(NamedTuple):
 
 
 CAPS = Caps()
-# A folder is on the disk of whoever runs the command.
-_FOLDER_CAPS = Caps(file=512 << 20, total=64 << 30)
+# Files on disk belong to whoever runs the command.
+_LARGEST = 512 << 20
+_FOLDER_CAPS = Caps(file=_LARGEST, total=64 << 30)
 
 
 class _Part(NamedTuple):
@@ -78,7 +79,7 @@ class Files:
         for path in folder.rglob("*"):
             name = path.relative_to(folder).as_posix()
             if path.is_file() and not _ignored(name):
-                found._add(clean_name(name), _Part(partial(_from_disk, path)))
+                found._add(clean_name(name), _Part(partial(_opened, path)))
         return found
 
     @property
@@ -148,6 +149,21 @@ class Files:
                 self._add(inside, _Part(partial(archive.open, entry), entry.compress_size))
 
 
+def from_disk(path: Path) -> bytes:
+    """The bytes of a file, or a sentence that says why not."""
+    try:
+        if path.stat().st_size > _LARGEST:
+            raise FileError(f"{path.name}: is larger than {_LARGEST >> 20} MB; make it smaller.")
+        return path.read_bytes()
+    except FileNotFoundError:
+        raise FileError(f"{path.name}: there is no such file in {path.absolute().parent}; check the path.") from None
+    except IsADirectoryError:
+        raise FileError(f"{path.name}: is a folder, not a file; give the path of a file in it.") from None
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise FileError(f"{path.name}: cannot be read ({reason}); check the path and its permissions.") from None
+
+
 def clean_name(name: str, where: str = "") -> str:
     r"""A name that leads nowhere else, with / between its parts.
 
@@ -190,7 +206,7 @@ def _rewound(file: BinaryIO) -> BinaryIO:
     return file
 
 
-def _from_disk(path: Path) -> BinaryIO:
+def _opened(path: Path) -> BinaryIO:
     return path.open("rb")
 
 

@@ -17,6 +17,7 @@ from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 
 from erkle.files import FileError
+from erkle.service.accounts.passwords import WeakPassword
 from erkle.service.studies.complaints import Complaints
 from erkle.store import NotAllowed, StoreError, Unavailable, Unknown
 
@@ -88,7 +89,7 @@ def problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
 
 def install(app: FastAPI) -> None:
     """Answer every error in the one form."""
-    for kind in (HTTPException, RequestValidationError, StoreError, FileError, Complaints):
+    for kind in (HTTPException, RequestValidationError, StoreError, FileError, Complaints, WeakPassword):
         app.add_exception_handler(kind, _answer)
 
 
@@ -116,6 +117,8 @@ def _problem(error: Exception) -> Problem:
             return Problem(error.status_code, reason, sentence, headers=error.headers)
         case RequestValidationError():
             return Problem(422, "invalid", validation_sentence(error.errors()))
+        case WeakPassword():
+            return Problem(422, "password", str(error))
         case Unknown():
             return Problem(404, "unknown", str(error))
         case NotAllowed():

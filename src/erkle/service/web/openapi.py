@@ -19,10 +19,10 @@ ABOUT: dict[str, Any] = {
         '`X-CSRF-Token`. Each error is `{"error": {"reason": ..., "sentence": ...}}`.'
     ),
     "openapi_tags": [
-        {"name": "taking part", "description": "What the page of a participant does."},
+        {"name": "participation", "description": "What the page of a participant does."},
         {"name": "accounts", "description": "Who is signed in."},
         {"name": "studies", "description": "Studies of whoever is signed in; administrators see all."},
-        {"name": "live", "description": "What is going on in a study."},
+        {"name": "dashboard", "description": "What is going on in a study."},
         {"name": "exchange", "description": "Files out of a study, and into one."},
         {"name": "operations", "description": "For operators."},
     ],

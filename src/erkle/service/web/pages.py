@@ -21,7 +21,6 @@ PAGES = {
     "/studies": "studio/studies.html",
     "/studies/new": "studio/new.html",
     "/studies/{study}": "studio/study.html",
-    "/api": "studio/api.html",
 }
 
 

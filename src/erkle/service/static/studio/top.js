@@ -29,7 +29,7 @@ function menu(account) {
     { class: "menu-items" },
     account.admin && button("Invite a colleague", "quiet", invite),
     button("Change password", "quiet", changePassword),
-    el("a", { class: "button quiet", href: "/api" }, "API"),
+    el("a", { class: "button quiet", href: "/openapi.json" }, "API"),
     button("Sign out", "quiet", signOut),
   );
   return dropDown(

@@ -5,7 +5,7 @@ import { listen } from "./keys.js";
 import { Presses } from "./presses.js";
 import { Status } from "./status.js";
 import { askWhySkip } from "./skip.js";
-import { candidateOf, figureOf, labelOf } from "./things.js";
+import { candidateOf, figureOf, labelOf } from "./objects.js";
 import { texts } from "./texts.js";
 
 const NOTICE_MS = 6000;

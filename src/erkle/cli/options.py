@@ -1,20 +1,38 @@
-"""The folder for results: it can be written to, and one run at a time writes there."""
+"""What the options of several commands share: the folder for results, the number of processes, what was given."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Annotated
+
+import typer
 
 try:
     import fcntl
 except ImportError:  # Windows has no such locks; there two runs must mind each other themselves.
     fcntl = None  # type: ignore[assignment]
 
-__all__ = ["results_folder"]
+__all__ = ["Jobs", "Out", "check_jobs", "given_options", "results_folder"]
+
+Out = Annotated[Path, typer.Option(help="Folder for the results.")]
+Jobs = Annotated[int, typer.Option(help="Processes at once; -1 for one a core.")]
+
+
+def given_options(context: typer.Context) -> set[str]:
+    """Names of the options that stand on the command line."""
+    sources = {name: context.get_parameter_source(name) for name in context.params}
+    return {name for name, source in sources.items() if source is not None and source.name == "COMMANDLINE"}
+
+
+def check_jobs(jobs: int) -> None:
+    """Refuse a number of processes that means nothing."""
+    if jobs < -1 or jobs == 0:
+        raise ValueError(f"--jobs is {jobs}; pass a number of processes, or -1 for one a core.")
 
 
 @contextmanager
 def results_folder(out: Path) -> Iterator[None]:
-    """Make the folder, try it, and keep others out of it until the block ends."""
+    """Make the folder, check that it can be written to, and lock it for one run at a time until the block ends."""
     if out.exists() and not out.is_dir():
         raise ValueError(f"--out {out} is a file; pass a folder.")
     made = [folder for folder in (out, *out.parents) if not folder.exists()]

@@ -1,0 +1,22 @@
+"""`erkle backup`: a copy of the service's data, while the service runs."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from erkle.cli.screen import console
+from erkle.cli.server_data import HERE, Data, Database, opened
+
+__all__ = ["backup"]
+
+
+def backup(
+    file: Annotated[Path, typer.Argument(help="File to write the copy to.")],
+    data: Data = HERE,
+    database: Database = None,
+) -> None:
+    """Copy the data of the service to a file, whole and at one moment, while it runs."""
+    with opened(data, database) as store:
+        store.back_up(file)
+    console.print(f"The data are in {file}; to use them, put the file into a folder as erkle.db.", soft_wrap=True)

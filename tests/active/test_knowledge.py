@@ -1,0 +1,56 @@
+"""Laws of what strategies read: asking changes nothing, and nothing known is a value like any other."""
+
+import numpy as np
+import pytest
+
+from erkle import ERKLE, LowRank
+from erkle.active import STRATEGIES, Adaptive, InformationGain, Random
+from erkle.active.knowledge import NothingKnown
+from parts import KERNELS, answers, named, state
+
+N = 8
+LEARNERS = [pytest.param(None, id="exact"), *KERNELS]
+ALL = named(STRATEGIES.values())
+
+
+@pytest.mark.parametrize("kernel", LEARNERS)
+def test_asking_a_new_learner_anything_does_not_start_it(kernel):
+    learner = ERKLE(N, kernel=kernel, random_state=np.random.default_rng(0))
+    before = vars(learner).copy()
+    for strategy in (Adaptive(), Random()):
+        assert strategy.choose(learner, 3, 0).shape == (3, 3)
+    assert learner.predict_one((0, 1, 2)) is False
+    assert vars(learner) == before
+    untouched = ERKLE(N, kernel=kernel, random_state=np.random.default_rng(0))
+    assert state(learner.fit(answers(N, 60))) == state(untouched.fit(answers(N, 60)))
+
+
+def test_a_new_learner_is_asked_by_the_kernel_that_it_starts_with():
+    places = np.array([0.0, 1.0, 5.0, 6.0])
+    learner = ERKLE(4, initial_kernel=np.outer(places, places))
+    assert learner.predict_one((0, 1, 3))
+    assert not learner.predict_one((0, 3, 1))
+
+
+@pytest.mark.parametrize("strategy", ALL)
+def test_every_strategy_can_choose_where_nothing_is_known(strategy):
+    found = strategy.choose(NothingKnown(N), 5, 0)
+    assert found.shape == (5, 3)
+    assert len(set(found[:, 0].tolist())) == 5 or isinstance(strategy, Random)
+
+
+def test_nothing_known_has_the_shapes_of_something_known():
+    nothing, something = NothingKnown(N), ERKLE(N, kernel=LowRank()).fit(answers(N, 40))
+    ids, Q = np.arange(3), answers(N, 7)
+    assert len(nothing.coordinates(ids)) == len(something.coordinates(ids))
+    assert nothing.decision_function(Q).shape == something.decision_function(Q).shape
+    assert nothing.n_heads_.shape == something.n_heads_.shape
+    assert nothing.n_appearances_.shape == something.n_appearances_.shape
+    assert nothing.kept_answers().dtype == something.kept_answers().dtype
+
+
+def test_a_learner_that_keeps_no_answers_says_so():
+    learner = ERKLE(N).fit(answers(N, 20))
+    assert learner.kept_answers() is None
+    with pytest.raises(ValueError, match="InformationGain needs all answers"):
+        InformationGain().choose(learner, 1)
