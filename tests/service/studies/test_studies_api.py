@@ -224,7 +224,7 @@ def test_a_study_that_is_opened_while_it_is_changed_stays_as_it_was(researcher, 
         store.studies.change_state(study, State.OPEN)
         return revise(study, revision)
 
-    monkeypatch.setattr(store.studies.all, "revise", opened_first)
+    monkeypatch.setattr(store.studies, "revise", opened_first)
     before = store.studies.get(draft).settings
     answer = researcher.patch(f"/api/studies/{draft}", json={"settings": {"holdout": 0.5}})
     assert (answer.status_code, store.studies.get(draft).settings) == (409, before)
