@@ -32,9 +32,9 @@ def data(tmp_path):
 @pytest.fixture
 def asked(data):
     """The id of an open study with answers."""
-    study = data.create_study("Cities", THINGS, settings()).id
-    data.change_state(study, State.OPEN)
-    data.import_answers(study, ANSWERS)
+    study = data.studies.create("Cities", THINGS, settings()).id
+    data.studies.change_state(study, State.OPEN)
+    data.imports.answers(study, ANSWERS)
     return study
 
 
@@ -68,7 +68,7 @@ def test_of_a_study_that_was_deleted_elsewhere_nothing_is_kept_either(data, aske
     monkeypatch.setattr("erkle.service.runtime._RENEWAL", 0.05)
     runtimes = Runtimes(data)
     until(lambda: runtimes.of(asked).learning.ready)
-    data.delete_study(asked)
+    data.studies.delete(asked)
     until(lambda: not runtimes.all())
     runtimes.close()
 
@@ -89,13 +89,13 @@ def test_a_study_has_one_runtime_however_many_ask_at_once(runtimes, asked):
 
 
 def test_the_database_is_never_asked_under_the_lock_that_every_request_takes(runtimes, data, asked, monkeypatch):
-    read, locked = data.study, []
+    read, locked = data.studies.get, []
 
     def study(name):
         locked.append(runtimes._lock.locked())
         return read(name)
 
-    monkeypatch.setattr(data, "study", study)
+    monkeypatch.setattr(data.studies, "get", study)
     runtimes.of(asked)
     assert locked
     assert not any(locked)
@@ -105,10 +105,10 @@ def test_reading_the_dashboard_changes_nothing_that_is_saved(tmp_path):
     saved = []
     for watched in (False, True):
         with Store(tmp_path / f"{watched}.db") as store:
-            study = store.create_study("Cities", THINGS, settings()).id
+            study = store.studies.create("Cities", THINGS, settings()).id
             runtimes = Runtimes(store)
             for start in range(0, 60, 20):
-                store.import_answers(study, ANSWERS[start : start + 20])
+                store.imports.answers(study, ANSWERS[start : start + 20])
                 runtime = runtimes.of(study)
                 runtime.learning.heard()
                 until(lambda: runtime.learning.view and runtime.learning.view.sequence == start + 20)  # noqa: B023
@@ -116,21 +116,21 @@ def test_reading_the_dashboard_changes_nothing_that_is_saved(tmp_path):
                 if watched and start != 20:
                     assert runtime.dashboard.live(0.1).map.sequence == start + 20
             runtimes.close()
-            saved.append(Fold.from_bytes(store.snapshots(study)[0].data)[1])
+            saved.append(Fold.from_bytes(store.snapshots.latest(study)[0].data)[1])
     assert saved[0] is not None
     np.testing.assert_array_equal(*saved)
 
 
 def test_a_learner_waits_for_the_database_and_goes_on(runtimes, data, asked, monkeypatch):
     monkeypatch.setattr("erkle.service.learning.learning._WITHOUT_DATABASE", 0.05)
-    read, troubles = data.log, iter([True, True, True])
+    read, troubles = data.answers.log, iter([True, True, True])
 
     def log(*given, **options):
         if next(troubles, False):
             raise Unavailable("The disk is full.")
         return read(*given, **options)
 
-    monkeypatch.setattr(data, "log", log)
+    monkeypatch.setattr(data.answers, "log", log)
     learning = runtimes.of(asked).learning
     until(lambda: learning.view is not None and learning.view.sequence == 60)
     assert learning.owns
@@ -140,13 +140,13 @@ def test_who_loses_the_lease_watches_and_takes_over_again(runtimes, data, asked,
     monkeypatch.setattr("erkle.service.learning.states._RETRY", 0.05)
     learning = runtimes.of(asked).learning
     until(lambda: learning.ready)
-    data.release(asked, learning._owner)
-    assert data.acquire(asked, "another process", 30.0) is not None
+    data.leases.release(asked, learning._owner)
+    assert data.leases.acquire(asked, "another process", 30.0) is not None
     learning.renew()
     until(lambda: not learning.owns)
-    data.import_answers(asked, ANSWERS[:10])
+    data.imports.answers(asked, ANSWERS[:10])
     # It reads on for the tables, and learns nothing.
     until(lambda: len(learning.columns) == 70)
     assert learning.view.sequence == 60
-    data.release(asked, "another process")
+    data.leases.release(asked, "another process")
     until(lambda: learning.owns and learning.view.sequence == 70)

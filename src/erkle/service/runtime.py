@@ -44,7 +44,7 @@ class Runtime:
         """What is needed to ask about the study as it is now; objects are read from the store or a transaction."""
         found = self._prepared
         if found is None or found.raw != study.settings:
-            found = PreparedStudy.of(study, source.objects(study.id))
+            found = PreparedStudy.of(study, source.studies.objects(study.id))
             if study.state != State.DRAFT:
                 # A draft may still get other objects.
                 self._prepared = found
@@ -73,7 +73,7 @@ class Runtimes:
         found = self._running(study)
         if found is None:
             # Not under the lock, which every request takes.
-            known = self._store.study(study)
+            known = self._store.studies.get(study)
             with self._lock:
                 found = self._by_study.get(study)
                 if found is None or not found.learning.alive:

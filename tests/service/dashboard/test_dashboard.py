@@ -36,9 +36,9 @@ def watched(researcher, store):
     """A study with answers, and what its owner sees."""
     owner = researcher.get("/api/me").json()["account"]["id"]
     checks = {"catch": [{"head": "t0", "near": "t1", "far": "t2"}], "too_fast_ms": 200}
-    study = store.create_study("Ten", [f"t{i}" for i in range(N)], settings(checks=checks), owner=owner).id
-    store.change_state(study, State.OPEN)
-    store.import_answers(study, answers(400))
+    study = store.studies.create("Ten", [f"t{i}" for i in range(N)], settings(checks=checks), owner=owner).id
+    store.studies.change_state(study, State.OPEN)
+    store.imports.answers(study, answers(400))
     return study
 
 
@@ -74,7 +74,7 @@ def test_the_map_says_what_people_said_and_does_not_jump(researcher, store, watc
     T = np.array([(a.head, a.near, a.far) for a in answers(1000, seed=9)])
     head, near, far = (before[ids] for ids in T.T)
     assert np.mean(((head - near) ** 2).sum(axis=1) < ((head - far) ** 2).sum(axis=1)) > 0.9
-    store.import_answers(watched, answers(20, seed=5))
+    store.imports.answers(watched, answers(20, seed=5))
     after = np.array(live_when(researcher, watched, 420)["map"]["points"])
     assert 0 < np.linalg.norm(after - before) / np.linalg.norm(before) < 0.3
 
@@ -95,9 +95,9 @@ def test_events_come_when_something_has_changed(serve, tmp_path):
     from erkle.store import Store
 
     with Store(server.data / "erkle.db") as store:
-        store.create_account("ann", hashed("correct horse battery"), admin=True)
-        study = store.create_study("Ten", [f"t{i}" for i in range(N)], settings()).id
-        store.change_state(study, State.OPEN)
+        store.accounts.create("ann", hashed("correct horse battery"), admin=True)
+        study = store.studies.create("Ten", [f"t{i}" for i in range(N)], settings()).id
+        store.studies.change_state(study, State.OPEN)
         body = json.dumps({"name": "ann", "password": "correct horse battery"}).encode()
         login = urllib.request.Request(
             f"{server.url}/api/login", body, {"content-type": "application/json", "Origin": server.url}
@@ -108,12 +108,12 @@ def test_events_come_when_something_has_changed(serve, tmp_path):
         with urllib.request.urlopen(events, timeout=20) as stream:
             assert stream.headers["content-type"].startswith("text/event-stream")
             assert next_live(stream)["answers"] == 0
-            store.import_answers(study, answers(30))
+            store.imports.answers(study, answers(30))
             while (live := next_live(stream))["learned"] < 30:
                 pass
             assert live["map"]["sequence"] == 30
             # Who has signed out sees no more.
-            store.close_session(cookie.partition("=")[2])
+            store.sessions.close(cookie.partition("=")[2])
             assert all(b'"answers":30' in line for line in stream if line.startswith(b"data: "))
         with urllib.request.urlopen(login) as answer:
             events.add_header("Cookie", answer.headers["set-cookie"].partition(";")[0])
@@ -134,9 +134,9 @@ def next_live(stream):
 
 
 def test_participants_are_judged(researcher, store, watched):
-    store.import_answers(watched, answers(100, seed=7, participant="careless", wrong=1.0))
+    store.imports.answers(watched, answers(100, seed=7, participant="careless", wrong=1.0))
     catch = [Imported("careless", 0, 2, 1, kind=Kind.CATCH, response_ms=90)] * 2
-    store.import_answers(watched, [*catch, Imported("p0", 0, 1, 2, kind=Kind.CATCH, response_ms=900)])
+    store.imports.answers(watched, [*catch, Imported("p0", 0, 1, 2, kind=Kind.CATCH, response_ms=900)])
     # Catch questions are not learned: that the other answers are tells nothing of them.
     while live_when(researcher, watched, 500)["answers"] != 503:
         time.sleep(0.02)
@@ -156,8 +156,8 @@ def test_catch_questions_are_failed_on_the_dashboard_as_they_are_where_they_are_
     catch = [{"head": "A", "near": "B", "far": "C"}, {"head": "A", "near": "C", "far": "D"}]
     checks = {"practice": 0, "catch": catch, "catch_every": 1, "fail_after": 3}
     owner = researcher.get("/api/me").json()["account"]["id"]
-    study = store.create_study("Letters", list("ABCDE"), settings(checks=checks), owner=owner).id
-    store.change_state(study, State.OPEN)
+    study = store.studies.create("Letters", list("ABCDE"), settings(checks=checks), owner=owner).id
+    store.studies.change_state(study, State.OPEN)
     ann, bob = Somebody(client, study), Somebody(client, study)
     for _ in range(2):
         # "C" is wrong at first, and right then.
@@ -165,10 +165,10 @@ def test_catch_questions_are_failed_on_the_dashboard_as_they_are_where_they_are_
         bob.turn = bob.post("skip", participant=bob.id, token=bob.question["token"]).json()
     while researcher.get(f"/api/studies/{study}/live").json()["answers"] != 2:
         time.sleep(0.02)
-    plan = PreparedStudy.of(store.study(study), store.objects(study)).plan
+    plan = PreparedStudy.of(store.studies.get(study), store.studies.objects(study)).plan
     found = {row["id"]: row for row in researcher.get(f"/api/studies/{study}/participants").json()}
     for person, failed in ((ann, 1), (bob, 2)):
-        assert Course.of(store.ledger(study, person.id), plan.right, 0).caught == failed
+        assert Course.of(store.questions.ledger(study, person.id), plan.right, 0).caught == failed
         assert (found[person.id]["catch_asked"], found[person.id]["catch_wrong"]) == (2, failed)
 
 
@@ -185,7 +185,7 @@ def test_somebody_is_flagged_excluded_and_included_again(researcher, store, watc
 
 
 def test_questions_answered_both_ways_are_disputed(researcher, store, watched):
-    store.import_answers(watched, [Imported(f"x{i}", 3, *((4, 5) if i % 2 else (5, 4))) for i in range(11)])
+    store.imports.answers(watched, [Imported(f"x{i}", 3, *((4, 5) if i % 2 else (5, 4))) for i in range(11)])
     live_when(researcher, watched, 411)
     found = researcher.get(f"/api/studies/{watched}/disputed").json()
     votes = [sorted((row["for_o1"], row["for_o2"])) for row in found]
@@ -198,7 +198,7 @@ def test_questions_answered_both_ways_are_disputed(researcher, store, watched):
 
 def test_a_study_without_answers_can_be_watched(researcher, store):
     owner = researcher.get("/api/me").json()["account"]["id"]
-    study = store.create_study("New", ["a", "b", "c"], settings(), owner=owner).id
+    study = store.studies.create("New", ["a", "b", "c"], settings(), owner=owner).id
     live = researcher.get(f"/api/studies/{study}/live").json()
     assert live["map"] is None
     assert live["stopping"] is None

@@ -37,9 +37,9 @@ def store(tmp_path):
 
 @pytest.fixture
 def study(store):
-    study = store.create_study("Twelve", [f"thing {i}" for i in range(N)]).id
-    store.change_state(study, State.OPEN)
-    store.import_answers(study, answers(300))
+    study = store.studies.create("Twelve", [f"thing {i}" for i in range(N)]).id
+    store.studies.change_state(study, State.OPEN)
+    store.imports.answers(study, answers(300))
     return study
 
 
@@ -52,13 +52,13 @@ def until(condition, seconds=30):
 
 def fresh(store, study):
     fold = Fold(N)
-    fold.learn(list(store.log(study, include_excluded=True)))
+    fold.learn(list(store.answers.log(study, include_excluded=True)))
     return fold
 
 
 def test_a_fold_is_the_learner_of_the_answers_that_are_learned(store, study):
     fold = fresh(store, study)
-    rows = [(a.head, a.near, a.far) for a in store.log(study) if a.kind not in (Kind.CATCH, Kind.PRACTICE)]
+    rows = [(a.head, a.near, a.far) for a in store.answers.log(study) if a.kind not in (Kind.CATCH, Kind.PRACTICE)]
     learner = ERKLE(N, kernel=LowRank(), random_state=0).partial_fit(rows)
     assert fold.learner.n_triplets_seen_ == len(rows) == 200
     np.testing.assert_array_equal(fold.learner.kernel_, learner.kernel_)
@@ -66,7 +66,7 @@ def test_a_fold_is_the_learner_of_the_answers_that_are_learned(store, study):
 
 @pytest.mark.parametrize("pieces", [1, 7, 100])
 def test_pieces_and_snapshots_in_between_give_the_same_fold_to_the_last_bit(store, study, pieces):
-    log = list(store.log(study))
+    log = list(store.answers.log(study))
     fold = Fold(N)
     for start in range(0, len(log), pieces * 10):
         fold.learn(log[start : start + pieces * 10])
@@ -78,14 +78,14 @@ def test_pieces_and_snapshots_in_between_give_the_same_fold_to_the_last_bit(stor
 
 
 def test_the_held_out_curve_counts_the_questions_drawn_at_random(store, study):
-    held = sum(answer.kind == Kind.HELD_OUT for answer in store.log(study))
+    held = sum(answer.kind == Kind.HELD_OUT for answer in store.answers.log(study))
     assert fresh(store, study).held_out.n_answers.sum() == held == 50
 
 
 def test_a_view_decides_as_its_learner_does(store, study):
     fold = fresh(store, study)
     view = View.of(fold.learner, fold.sequence, fold.held_out)
-    rows = [(a.head, a.near, a.far) for a in store.log(study)]
+    rows = [(a.head, a.near, a.far) for a in store.answers.log(study)]
     np.testing.assert_allclose(view.decision_function(rows), fold.learner.decision_function(rows), atol=1e-9)
     np.testing.assert_allclose(view.predict_proba(rows), fold.learner.predict_proba(rows), atol=1e-9)
 
@@ -109,11 +109,11 @@ def test_the_engine_learns_the_log_and_the_kernel_is_a_fresh_fold(store, study):
     runtimes = Runtimes(store)
     learning = runtimes.of(study).learning
     until(lambda: learning.view is not None and learning.view.sequence == 300)
-    store.import_answers(study, answers(40, seed=1))
+    store.imports.answers(study, answers(40, seed=1))
     learning.heard()
     until(lambda: learning.view.sequence == 340)
     runtimes.close()
-    [newest, *_] = store.snapshots(study)
+    [newest, *_] = store.snapshots.latest(study)
     kept, _ = Fold.from_bytes(newest.data)
     np.testing.assert_array_equal(kept.learner.kernel_, fresh(store, study).learner.kernel_)
 
@@ -126,9 +126,9 @@ def test_an_engine_goes_on_from_the_snapshot_and_past_a_damaged_one(store, study
         # From a snapshot, too, and without a new answer, the tables know every answer.
         assert len(learning.columns) == 300
         runtimes.close()
-    roster = store.study(study).roster
-    store.save_snapshot(study, 300, roster, b"PK\x03\x04 and nothing else")
-    store.import_answers(study, answers(10, seed=2))
+    roster = store.studies.get(study).roster
+    store.snapshots.save(study, 300, roster, b"PK\x03\x04 and nothing else")
+    store.imports.answers(study, answers(10, seed=2))
     runtimes = Runtimes(store)
     learning = runtimes.of(study).learning
     until(lambda: learning.view is not None and learning.view.sequence == 310)
@@ -142,14 +142,17 @@ def test_to_exclude_somebody_learns_anew_without_them_and_to_include_them_brings
     learning = runtimes.of(study).learning
     until(lambda: learning.ready)
     n_learned = learning.view.n_learned
-    [ann, *_] = store.participants(study)
-    store.exclude(study, ann.id)
+    [ann, *_] = store.participants.all(study)
+    store.participants.exclude(study, ann.id)
     learning.heard()
     until(
-        lambda: learning.view.n_learned == sum(a.kind in ("chosen", "held out", "repeated") for a in store.log(study))
+        lambda: (
+            learning.view.n_learned
+            == sum(a.kind in ("chosen", "held out", "repeated") for a in store.answers.log(study))
+        )
     )
     assert learning.view.n_learned < n_learned
-    store.include(study, ann.id)
+    store.participants.include(study, ann.id)
     learning.heard()
     until(lambda: learning.view.n_learned == n_learned)
     assert len(learning.columns) == 300
@@ -180,7 +183,7 @@ def test_who_does_not_own_the_learner_gives_the_same_kernel(store, study, tmp_pa
     until(lambda: first.of(study).learning.ready)
     with Store(tmp_path / "erkle.db") as other:
         second = Runtimes(other)
-        store.import_answers(study, answers(25, seed=4))
+        store.imports.answers(study, answers(25, seed=4))
         first.of(study).learning.heard()
         assert kernel_npz(other, second.of(study).learning) == kernel_npz(store, first.of(study).learning)
         assert not second.of(study).learning.owns
@@ -189,7 +192,7 @@ def test_who_does_not_own_the_learner_gives_the_same_kernel(store, study, tmp_pa
 
 
 def test_one_bad_row_does_not_end_all_learning(store, study):
-    log = list(store.log(study))
+    log = list(store.answers.log(study))
     bad = [
         log[0]._replace(far=N),
         log[1]._replace(head=-1),
@@ -213,7 +216,7 @@ def test_the_kernel_as_a_file_has_the_names_and_loads(store, study, tmp_path):
 
 
 def test_of_a_study_without_answers_there_is_no_kernel(store):
-    study = store.create_study("Three", ["a", "b", "c"]).id
+    study = store.studies.create("Three", ["a", "b", "c"]).id
     runtimes = Runtimes(store)
     with pytest.raises(ValueError, match="Nothing has been learned"):
         kernel_npz(store, runtimes.of(study).learning)
@@ -226,7 +229,7 @@ def test_the_learner_of_a_deleted_study_ends(store, study):
     runtimes = Runtimes(store)
     learning = runtimes.of(study).learning
     until(lambda: learning.ready)
-    store.delete_study(study)
+    store.studies.delete(study)
     learning.heard()
     until(lambda: not learning.alive)
     with pytest.raises(LookupError):
@@ -254,7 +257,7 @@ def test_a_learner_that_fails_begins_anew(store, study, monkeypatch):
 def test_right_after_an_exclusion_the_kernel_is_without_them(store, study, tmp_path):
     runtimes = Runtimes(store)
     until(lambda: runtimes.of(study).learning.ready)
-    store.exclude(study, store.participants(study)[0].id)
+    store.participants.exclude(study, store.participants.all(study)[0].id)
     (tmp_path / "kernel.npz").write_bytes(kernel_npz(store, runtimes.of(study).learning))
     np.testing.assert_array_equal(ERKLE.load(tmp_path / "kernel.npz").kernel_, fresh(store, study).learner.kernel_)
     runtimes.close()
@@ -267,10 +270,10 @@ def test_what_another_process_has_heard_is_not_pending_here_nor_asked_again(stor
         second = Runtimes(other)
         follower = second.of(study).learning
         until(lambda: follower.view is not None)
-        ann = store.join(study).id
-        [asked] = store.issue(study, ann, [Query(0, 1, 2)])
+        ann = store.participants.join(study).id
+        [asked] = store.questions.issue(study, ann, [Query(0, 1, 2)])
         follower.pending.add([asked])
-        store.answer(asked.token, study, ann, 1)
+        store.answers.submit(study, ann, asked.token, 1)
         until(lambda: len(follower.columns) == 301)
         until(lambda: len(follower.pending) == 0)
         assert follower.view.sequence == 301 or (0, 1, 2) in follower.since()
@@ -292,11 +295,11 @@ def test_after_an_exclusion_the_snapshot_is_of_the_new_roster(store, study):
     runtimes = Runtimes(store)
     learning = runtimes.of(study).learning
     until(lambda: learning.ready)
-    store.exclude(study, store.participants(study)[0].id)
+    store.participants.exclude(study, store.participants.all(study)[0].id)
     learning.heard()
     until(lambda: learning.view.n_learned < 200)
     runtimes.close()
-    [newest, *_] = store.snapshots(study)
+    [newest, *_] = store.snapshots.latest(study)
     assert Fold.from_bytes(newest.data)[0].learner.n_triplets_seen_ == learning.view.n_learned
 
 
@@ -314,7 +317,7 @@ def test_the_log_is_never_read_while_the_columns_are_locked(store, study):
         return read(after)
 
     learning.page = page
-    store.import_answers(study, answers(30, seed=8))
+    store.imports.answers(study, answers(30, seed=8))
     until(lambda: len(learning.columns) == 330 and locked)
     assert not any(locked)
     runtimes.close()

@@ -150,8 +150,8 @@ class Dashboard:
         return kept[1]
 
     def _summed(self) -> Sums:
-        study, counts = self._store.study(self._learning.study), self._store.counts(self._learning.study)
-        rows = self._store.strategies(self._learning.study)
+        study, counts = self._store.studies.get(self._learning.study), self._store.studies.counts(self._learning.study)
+        rows = self._store.questions.strategies(self._learning.study)
         return Sums(
             state=study.state,
             participants=counts.participants,

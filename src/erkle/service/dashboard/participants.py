@@ -14,7 +14,7 @@ from erkle.store import Kind, Participant, Skip, Store
 __all__ = ["DisputedQuestion", "ParticipantRow", "disputed_questions", "participant_rows"]
 
 _LEARNED = np.array([kind in LEARNED for kind in KINDS])
-_CATCH, _REPEATED, _DAMAGED = map(KINDS.index, (Kind.CATCH, Kind.REPEATED, Kind.DAMAGED))
+_CATCH, _REPEATED = map(KINDS.index, (Kind.CATCH, Kind.REPEATED))
 # Answers below which nothing is said about how somebody agrees with the map.
 _FEW = 10
 # Share of answers that agree with the map below which there is a warning; half is chance.
@@ -58,9 +58,9 @@ class DisputedQuestion(BaseModel):
 def participant_rows(store: Store, learning: Learning, prepared: PreparedStudy) -> list[ParticipantRow]:
     """A row for each participant."""
     skips: dict[str, list[Skip]] = {}
-    for skip in store.skips(learning.study):
+    for skip in store.answers.skips(learning.study):
         skips.setdefault(skip.participant, []).append(skip)
-    people = store.participants(learning.study)
+    people = store.participants.all(learning.study)
     with learning.columns.lock:
         columns = learning.columns
         by_person = _places(columns)
@@ -97,12 +97,10 @@ def _places(columns: Columns) -> dict[str, NDArray[np.int64]]:
 
 
 def _agreement(learning: Learning, columns: Columns) -> NDArray[np.bool_]:
-    """Whether each answer is what the map says now; what is damaged agrees with nothing."""
-    agrees = np.zeros(len(columns), np.bool_)
-    sound = np.flatnonzero(columns.kind != _DAMAGED)
-    if learning.view is not None and len(sound):
-        agrees[sound] = learning.view.decision_function(columns.triplets(sound)) > 0.0
-    return agrees
+    """Whether each answer is what the map says now."""
+    if learning.view is None or not len(columns):
+        return np.zeros(len(columns), np.bool_)
+    return learning.view.decision_function(columns.triplets()) > 0.0
 
 
 def _row(

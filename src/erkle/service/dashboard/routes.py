@@ -71,11 +71,11 @@ def participants(study: StudyDep, store: StoreDep, runtimes: RuntimesDep) -> lis
 @router.post("/participants/{participant}", responses=problems(403))
 def decide(participant: str, body: Decision, study: StudyDep, store: StoreDep, runtimes: RuntimesDep) -> Standing:
     """Exclude somebody or include them again, whereupon the kernel is learned anew; or mark them."""
-    person = store.participant(study.id, participant)
+    person = store.participants.get(study.id, participant)
     if body.flagged is not None:
-        person = store.flag(study.id, participant, body.flagged)
+        person = store.participants.flag(study.id, participant, body.flagged)
     if body.excluded is not None:
-        change = store.exclude if body.excluded else store.include
+        change = store.participants.exclude if body.excluded else store.participants.include
         person = change(study.id, participant)
         runtimes.of(study.id).learning.heard()
     return Standing(id=person.id, standing=person.standing, flagged=person.flagged)

@@ -48,7 +48,7 @@ def export_jsonl(study: StudyDep, store: StoreDep) -> StreamingResponse:
 @router.get("/studies/{study}/export/embedding.csv", responses=problems(409))
 def export_embedding(study: StudyDep, store: StoreDep, runtimes: RuntimesDep) -> Response:
     """The place of each object on the map."""
-    names = [each.name for each in store.objects(study.id)]
+    names = [each.name for each in store.studies.objects(study.id)]
     text = embedding_csv(names, embedding(store, runtimes.of(study.id).learning))
     return _attached(text.encode(), study, "embedding.csv", "text/csv; charset=utf-8")
 

@@ -13,7 +13,6 @@ __all__ = ["KINDS", "Columns"]
 
 KINDS = tuple(Kind)
 _CODES = {kind: code for code, kind in enumerate(KINDS)}
-_DAMAGED = _CODES[Kind.DAMAGED]
 _FIELDS = ("number", "participant", "head", "near", "far", "kind", "response_ms", "answered_at")
 
 
@@ -59,9 +58,9 @@ class Columns:
         return column
 
     def triplets(self, rows: NDArray[Any] | slice = slice(None)) -> NDArray[np.int64]:
-        """Rows (head, near, far), without those that are damaged, whose ids may be those of no object."""
+        """Rows (head, near, far)."""
         first = _FIELDS.index("head")
-        found: NDArray[np.int64] = self._room[: self._size, first : first + 3][rows][self.kind[rows] != _DAMAGED]
+        found: NDArray[np.int64] = self._room[: self._size, first : first + 3][rows]
         return found
 
     def _number(self, participant: str) -> int:

@@ -167,7 +167,7 @@ class Learning:
     def roster(self) -> int:
         """The number of the roster, which grows when somebody is excluded or included again."""
         if time.monotonic() >= self._roster_due:
-            self._roster = self._store.study(self.study).roster
+            self._roster = self._store.studies.get(self.study).roster
             self._roster_due = time.monotonic() + _SOON
         return self._roster
 
@@ -180,7 +180,7 @@ class Learning:
 
     def page(self, after: int) -> list[Answer]:
         """The answers that follow a number in the log."""
-        return list(self._store.log(self.study, after, PAGE, include_excluded=True))
+        return list(self._store.answers.log(self.study, after, PAGE, include_excluded=True))
 
     def read_columns(self) -> bool:
         """Read on in the log for the tables alone; whether there was anything."""
@@ -213,7 +213,7 @@ class Learning:
 
     def _run(self) -> None:
         try:
-            self.pending.add(self._store.pending(self.study))
+            self.pending.add(self._store.questions.pending(self.study))
             while not (self._stopping.is_set() or self._is_idle()):
                 self._look()
         except Unknown:

@@ -46,7 +46,7 @@ class Snapshots:
 
     def newest(self) -> Kept | None:
         """The newest snapshot of the present roster that can be read."""
-        found = (_read(snapshot) for snapshot in self._store.snapshots(self._study))
+        found = (_read(snapshot) for snapshot in self._store.snapshots.latest(self._study))
         sound = (kept for kept in found if kept is not None and kept.fold.learner.n_objects_ == self._n_objects)
         return next(sound, None)
 
@@ -58,7 +58,7 @@ class Snapshots:
             return
         begun = time.monotonic()
         data = kept.fold.to_bytes(kept.map)
-        self._store.save_snapshot(self._study, kept.fold.sequence, kept.roster, data, fence)
+        self._store.snapshots.save(self._study, kept.fold.sequence, kept.roster, data, fence)
         self._roster, self._sequence = kept.roster, kept.fold.sequence
         self._saved_at = time.monotonic()
         self._takes = self._saved_at - begun

@@ -55,13 +55,13 @@ class Lease:
     @classmethod
     def acquire(cls, store: Store, study: str, owner: str) -> "Lease | None":
         """The lease, if no other process has it."""
-        fence = store.acquire(study, owner, _LEASE)
+        fence = store.leases.acquire(study, owner, _LEASE)
         return None if fence is None else cls(store, study, owner, fence)
 
     def renew(self) -> None:
         """Let it last longer."""
         try:
-            self.held = self.held and self._store.renew(self._study, self._owner, _LEASE) is not None
+            self.held = self.held and self._store.leases.renew(self._study, self._owner, _LEASE) is not None
         except StoreError as trouble:
             # Another process may own the learner soon; the fence keeps this one from doing harm.
             log.warning("a lease could not be renewed", extra={"trouble": str(trouble)})
@@ -70,7 +70,7 @@ class Lease:
         """Let another process own the learner at once."""
         if self.held:
             self.held = False
-            self._store.release(self._study, self._owner)
+            self._store.leases.release(self._study, self._owner)
 
 
 class Step(NamedTuple):

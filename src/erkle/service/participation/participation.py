@@ -46,17 +46,17 @@ class Participation:
     def join(self, study: str, parameters: Mapping[str, Any], consent: bool) -> Reply:
         """Begin, or go on where somebody of the same identity was; of who does not consent nothing is kept."""
         runtime = self._runtimes.of(study)
-        prepared = runtime.prepared(self._store.study(study), self._store)
+        prepared = runtime.prepared(self._store.studies.get(study), self._store)
         if not consent:
             return _sent_away(prepared, parameters)
 
         def work(transaction: Transaction) -> Advance:
             identity, most = _identity(prepared, parameters), prepared.settings.limits.participants
-            person = transaction.join(study, dict(parameters), identity, most)
+            person = transaction.participants.join(study, dict(parameters), identity, most)
             return _advance(transaction, runtime, person.id, None)
 
         try:
-            return _told(runtime, self._store.together(work))
+            return _told(runtime, self._store.transact(work))
         except Full:
             return _sent_away(prepared, parameters)
 
@@ -64,7 +64,7 @@ class Participation:
         """Go on after the page was loaded again."""
         runtime = self._runtimes.of(study)
         return _told(
-            runtime, self._store.together(lambda transaction: _advance(transaction, runtime, participant, None))
+            runtime, self._store.transact(lambda transaction: _advance(transaction, runtime, participant, None))
         )
 
     def answer(
@@ -73,18 +73,18 @@ class Participation:
         """Count an answer and ask on."""
 
         def send(transaction: Transaction) -> Outcome:
-            return transaction.answer(token, study, participant, choice, response_ms, client)
+            return transaction.answers.submit(study, participant, token, choice, response_ms, client)
 
         return self._settle(study, participant, token, send, response_ms)
 
     def skip(self, study: str, participant: str, token: str, reason: str) -> Reply:
         """Skip a question and ask on."""
-        prepared = self._runtimes.of(study).prepared(self._store.study(study), self._store)
+        prepared = self._runtimes.of(study).prepared(self._store.studies.get(study), self._store)
         if not prepared.settings.skipping.allowed:
             raise Problem(409, "no-skipping", "Questions of this study cannot be skipped; answer as well as you can.")
 
         def send(transaction: Transaction) -> Outcome:
-            return transaction.skip(token, study, participant, reason)
+            return transaction.answers.skip(study, participant, token, reason)
 
         return self._settle(study, participant, token, send)
 
@@ -127,7 +127,7 @@ class Participation:
                     return outcome
                 raise
 
-        done = self._store.together(work)
+        done = self._store.transact(work)
         if isinstance(done, Refused):
             raise Problem(409, done.reason, done.sentence)
         assert runtime is not None
@@ -145,14 +145,14 @@ class Participation:
 
 def _advance(transaction: Transaction, runtime: Runtime, participant: str, outcome: Outcome) -> Advance:
     """Issue as many questions as are missing, or see that it is enough."""
-    study = transaction.study(runtime.learning.study)
-    person = transaction.participant(study.id, participant)
+    study = transaction.studies.get(runtime.learning.study)
+    person = transaction.participants.get(study.id, participant)
     prepared = runtime.prepared(study, transaction)
     total = prepared.settings.limits.per_participant
     done = Advance(prepared, participant, person.parameters, outcome, [], [], total, total, person.standing)
     if person.standing in OUTCOMES:
         return done
-    ledger = transaction.ledger(study.id, participant)
+    ledger = transaction.questions.ledger(study.id, participant)
     course = Course.of(ledger, prepared.plan.right, now())
     done, takes_part = done._replace(done=course.done), person.standing == Standing.ACTIVE
     if takes_part and course.caught >= prepared.settings.checks.fail_after:
@@ -177,13 +177,13 @@ def _issue(
     course: Course,
 ) -> list[Issued]:
     limits = prepared.settings.limits
-    if limits.answers is not None and transaction.has_answers(study.id, limits.answers):
+    if limits.answers is not None and transaction.answers.last(study.id) >= limits.answers:
         return []
     # The strategy scores questions inside the write transaction, on purpose. Which question is next depends on the
     # ledger, and the ledger must not change between reading it and issuing: two requests of one participant would get
     # the same question twice, or one too many. Scoring takes about a millisecond and reads only the view in memory.
     queries = next_queries(prepared.plan, runtime.learning, ledger, course)
-    return transaction.issue(study.id, participant, queries, limits.lifetime_s) if queries else []
+    return transaction.questions.issue(study.id, participant, queries, limits.lifetime_s) if queries else []
 
 
 def _told(runtime: Runtime, done: Advance, response_ms: int | None = None) -> Reply:
@@ -199,7 +199,7 @@ def _told(runtime: Runtime, done: Advance, response_ms: int | None = None) -> Re
 
 def _finished(transaction: Transaction, study: Study, done: Advance, standing: Standing) -> Advance:
     assert done.participant is not None
-    person = transaction.finish(study.id, done.participant, standing)
+    person = transaction.participants.finish(study.id, done.participant, standing)
     return done._replace(standing=person.standing)
 
 

@@ -33,9 +33,7 @@ class PreparedStudy(NamedTuple):
         """Prepare a study that has these objects."""
         settings = spec.checked(study.settings)
         ids = {each.name: number for number, each in enumerate(objects)}
-        named = [(catch.head, catch.near, catch.far) for catch in settings.checks.catch]
-        # A name that somebody has changed in the database costs the catch question, and not the study.
-        catches = [(ids[head], ids[near], ids[far]) for head, near, far in named if {head, near, far} <= ids.keys()]
+        catches = [(ids[catch.head], ids[catch.near], ids[catch.far]) for catch in settings.checks.catch]
         chooser = Chooser(study.n_objects, settings.strategy, catches)
         return cls(
             raw=study.settings,

@@ -96,7 +96,7 @@ _REPLIES: dict[int | str, dict[str, Any]] = {200: {"model": Reply}, **problems(4
 @router.get("", responses=problems(404))
 def read(study: str, store: StoreDep) -> StudyToTake:
     """The study as those who take part may see it."""
-    found = store.study(study)
+    found = store.studies.get(study)
     settings = spec.checked(found.settings)
     return StudyToTake(
         study=found.id,

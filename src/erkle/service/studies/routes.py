@@ -123,9 +123,9 @@ def studies(store: StoreDep, account: AccountDep) -> list[StudyListed]:
     """Own studies, the oldest first; an administrator sees all."""
     return [
         StudyListed(**_summary(study), answers=counts.answers, participants=counts.participants)
-        for study in store.studies()
+        for study in store.studies.all()
         if account.admin or study.owner == account.id
-        for counts in [store.counts(study.id)]
+        for counts in [store.studies.counts(study.id)]
     ]
 
 
@@ -164,14 +164,14 @@ def change(body: Changes, study: StudyDep, store: StoreDep) -> StudyOut:
         changes = body.settings
         return body.title, None if changes is None else editing.changed(now, objects, changes).model_dump(mode="json")
 
-    return study_out(store.revise(study.id, revision))
+    return study_out(store.studies.revise(study.id, revision))
 
 
 @router.delete("/{study}", status_code=204)
 def delete(study: StudyDep, store: StoreDep, runtimes: RuntimesDep) -> None:
     """Delete a study and everything of it, answers, too; there is no way back."""
     runtimes.forget(study.id)
-    store.delete_study(study.id)
+    store.studies.delete(study.id)
     # Somebody may have asked for it in between.
     runtimes.forget(study.id)
 
@@ -185,7 +185,7 @@ def change_state(body: StateIn, study: StudyDep, store: StoreDep) -> StudyOut:
 @router.get("/{study}/objects")
 def objects(study: StudyDep, store: StoreDep) -> list[ShownObject]:
     """What the study asks about, in the order of their ids."""
-    return [ShownObject.of(study.id, number, each) for number, each in enumerate(store.objects(study.id))]
+    return [ShownObject.of(study.id, number, each) for number, each in enumerate(store.studies.objects(study.id))]
 
 
 @router.get("/{study}/preview")
@@ -204,7 +204,7 @@ def medium(
     if_none_match: Annotated[str | None, Header()] = None,
 ) -> Response:
     """A picture, sound or film of a study, or a part of it."""
-    kind, data = store.medium(study, name)
+    kind, data = store.media.get(study, name)
     headers = {**_MEDIA_HEADERS, "ETag": f'"{name}"'}
     if if_none_match is not None and f'"{name}"' in if_none_match:
         return Response(status_code=304, headers=headers)
@@ -237,7 +237,7 @@ def _summary(study: Study) -> dict[str, Any]:
 
 def _created(store: Store, owner: str, draft: Draft) -> StudyOut:
     settings = draft.settings.model_dump(mode="json")
-    return study_out(store.create_study(draft.title, draft.objects, settings, owner, draft.media))
+    return study_out(store.studies.create(draft.title, draft.objects, settings, owner, draft.media))
 
 
 def _drafted(read: Callable[[], Draft]) -> Draft:

@@ -83,7 +83,7 @@ AdminDep = Annotated[Account, Depends(_admin)]
 
 def _study(study: str, store: StoreDep, account: AccountDep) -> Study:
     try:
-        found = store.study(study)
+        found = store.studies.get(study)
     except Unknown:
         found = None
     # Whether somebody else has such a study is not said.

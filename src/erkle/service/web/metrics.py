@@ -71,8 +71,8 @@ class _Collected:
 
 
 def _count(store: Store) -> Iterable[Metric]:
-    studies = store.studies()
-    counts = [store.counts(study.id) for study in studies]
+    studies = store.studies.all()
+    counts = [store.studies.counts(study.id) for study in studies]
     states = GaugeMetricFamily("erkle_studies", "Studies.", labels=["state"])
     for state in State:
         states.add_metric([state.value], sum(study.state is state for study in studies))
@@ -86,7 +86,7 @@ def _count(store: Store) -> Iterable[Metric]:
         "erkle_open_participants",
         "Participants of open studies who have an open question.",
         value=sum(
-            len({issued.participant for issued in store.pending(study.id)})
+            len({issued.participant for issued in store.questions.pending(study.id)})
             for study in studies
             if study.state is State.OPEN
         ),
@@ -96,7 +96,7 @@ def _count(store: Store) -> Iterable[Metric]:
 def _strategies(store: Store, studies: list[str]) -> Iterable[Metric]:
     asked: dict[tuple[str, str], int] = {}
     for study in studies:
-        for strategy, kind, n_asked, _ in store.strategies(study):
+        for strategy, kind, n_asked, _ in store.questions.strategies(study):
             asked[strategy, kind] = asked.get((strategy, kind), 0) + n_asked
     family = CounterMetricFamily("erkle_questions", "Questions that were issued.", labels=["strategy", "kind"])
     for (strategy, kind), number in sorted(asked.items()):
