@@ -126,7 +126,7 @@ def _same_kernel(serving: Serving, folder: Path) -> bool:
         client.export(serving.study, "kernel.npz", folder / "kernel.npz")
     fold = Fold(len(serving.places))
     with Store(serving.database) as store:
-        fold.learn(list(store.log(serving.study)))
+        fold.learn(list(store.answers.log(serving.study)))
     given = ERKLE.load(folder / "kernel.npz")
     return bool(np.array_equal(given.kernel_, fold.learner.kernel_))
 
@@ -135,7 +135,10 @@ def _compared(
     serving: Serving, heard: dict[int, tuple[str, str, int]], n_kills: int, n_clients: int, same: bool, seconds: float
 ) -> Survived:
     with Store(serving.database) as store:
-        log = {answer.sequence: (answer.participant, answer.token, answer.near) for answer in store.log(serving.study)}
+        log = {
+            answer.sequence: (answer.participant, answer.token, answer.near)
+            for answer in store.answers.log(serving.study)
+        }
     assert sorted(log) == list(range(1, len(log) + 1)), "The log has gaps."
     tokens = Counter(token for _, token, _ in log.values())
     return Survived(

@@ -18,7 +18,7 @@ SETTINGS = {"limits": {"per_participant": 4}, "checks": {"practice": 1}, "ending
 
 @pytest.fixture
 def researcher(server):
-    server.store.create_account("ann", hashed(PASSWORD))
+    server.store.accounts.create("ann", hashed(PASSWORD))
     with Client(server.url) as client:
         client.login("ann", PASSWORD)
         yield client
@@ -83,9 +83,9 @@ def test_files_become_a_study(researcher, tmp_path):
 def test_links_let_somebody_in(server):
     store = server.store
     with Client(server.url) as client:
-        assert client.set_up(store.create_link(Purpose.SETUP), "root", PASSWORD)["admin"]
-        [account] = store.accounts()
-        assert client.enter(store.create_link(Purpose.ENTER, account.id))["name"] == "root"
+        assert client.set_up(store.links.create(Purpose.SETUP), "root", PASSWORD)["admin"]
+        [account] = store.accounts.all()
+        assert client.enter(store.links.create(Purpose.ENTER, account.id))["name"] == "root"
 
 
 class Trouble(BaseHTTPRequestHandler):

@@ -40,13 +40,13 @@ class Prepared(NamedTuple):
 
 def prepare(store: Store) -> Prepared:
     """An open study of the cities, made unless there is one, for an account that nobody knows the password of."""
-    known = store.account_named(_ACCOUNT)
-    account = known[0] if known else store.create_account(_ACCOUNT, hashed(secrets.token_urlsafe()), admin=True)
-    studies = [each for each in store.studies() if each.title == TITLE and each.state != State.CLOSED]
+    known = store.accounts.named(_ACCOUNT)
+    account = known[0] if known else store.accounts.create(_ACCOUNT, hashed(secrets.token_urlsafe()), admin=True)
+    studies = [each for each in store.studies.all() if each.title == TITLE and each.state != State.CLOSED]
     settings = StudySettings.model_validate(_SETTINGS).model_dump(mode="json")
-    study = studies[0] if studies else store.create_study(TITLE, load_cities().names, settings, owner=account.id)
-    store.change_state(study.id, State.OPEN)
-    return Prepared(study.id, store.create_link(Purpose.ENTER, account.id))
+    study = studies[0] if studies else store.studies.create(TITLE, load_cities().names, settings, owner=account.id)
+    store.studies.change_state(study.id, State.OPEN)
+    return Prepared(study.id, store.links.create(Purpose.ENTER, account.id))
 
 
 class Crowd:

@@ -23,7 +23,7 @@ def another(client):
 
 
 def test_there_is_no_account_at_first(client, store):
-    assert store.accounts() == []
+    assert store.accounts.all() == []
     assert client.post("/api/login", json={"name": "admin", "password": "admin"}).status_code == 401
 
 
@@ -40,7 +40,7 @@ def test_the_setup_link_works_only_once(client, store):
     token = token_of(setup_link(store, ""))
     assert client.post("/api/setup", json=newcomer(token)).status_code == 200
     assert another(client).post("/api/setup", json=newcomer(token, "bob")).status_code == 409
-    assert [account.name for account in store.accounts()] == ["ann"]
+    assert [account.name for account in store.accounts.all()] == ["ann"]
 
 
 def test_a_second_setup_link_is_worth_nothing_once_there_is_an_account(client, store):
@@ -54,7 +54,7 @@ def test_a_forged_setup_link_makes_no_account(client, store):
     setup_link(store, "")
     for token in ("x", "A" * 43, "../../etc/passwd", "é"):
         assert client.post("/api/setup", json=newcomer(token)).status_code == 409
-    assert store.accounts() == []
+    assert store.accounts.all() == []
 
 
 def test_a_link_is_good_for_its_own_purpose_only(client, store, admin):
@@ -94,7 +94,7 @@ def test_an_administrator_sees_names_and_no_hashes(admin, researcher):
 
 def test_a_link_to_enter_signs_in_once(client, store, researcher):
     account = researcher.get("/api/me").json()["account"]
-    token = store.create_link(Purpose.ENTER, account["id"])
+    token = store.links.create(Purpose.ENTER, account["id"])
     assert client.post("/api/enter", json={"token": token}).json()["account"] == account
     assert client.get("/api/me").status_code == 200
     assert another(client).post("/api/enter", json={"token": token}).status_code == 409
@@ -146,11 +146,11 @@ def test_a_name_that_cannot_be_seen_is_refused(client, store, name):
     body = json.dumps(newcomer(token, name))
     answer = client.post("/api/setup", content=body, headers={"Content-Type": "application/json"})
     assert answer.status_code == 422
-    assert store.accounts() == []
+    assert store.accounts.all() == []
 
 
 def test_a_password_is_kept_as_argon2id_only(store, researcher):
-    _, kept = store.account_named("ann")
+    _, kept = store.accounts.named("ann")
     assert kept.startswith("$argon2id$")
     assert PASSWORD not in kept
 
@@ -163,10 +163,10 @@ def test_an_old_hash_is_made_anew_when_somebody_signs_in(client, store):
     from argon2 import PasswordHasher
 
     weak = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1).hash(PASSWORD)
-    store.create_account("old", weak)
+    store.accounts.create("old", weak)
     assert passwords.is_stale(weak)
     assert client.post("/api/login", json={"name": "old", "password": PASSWORD}).status_code == 200
-    _, kept = store.account_named("old")
+    _, kept = store.accounts.named("old")
     assert not passwords.is_stale(kept)
     assert passwords.is_right(PASSWORD, kept)
     assert client.get("/api/me").status_code == 200
@@ -219,7 +219,7 @@ def test_a_deleted_account_is_signed_out_everywhere(client, admin, researcher, s
     assert admin.delete(f"/api/accounts/{account}").status_code == 204
     assert researcher.get("/api/me").status_code == 401
     assert client.post("/api/login", json={"name": "ann", "password": PASSWORD}).status_code == 401
-    assert store.study(study).owner is None
+    assert store.studies.get(study).owner is None
 
 
 def test_the_only_administrator_cannot_be_deleted(admin):
@@ -236,7 +236,7 @@ def test_a_researcher_cannot_delete_accounts(researcher, stranger):
 
 def test_a_session_ends_after_its_time(store, client, researcher):
     account = researcher.get("/api/me").json()["account"]["id"]
-    session = store.open_session(account, 1e-6)
+    session = store.sessions.open(account, 1e-6)
     assert client.get("/api/me", headers={"Cookie": f"erkle_session={session.token}"}).status_code == 401
 
 

@@ -66,7 +66,7 @@ def test_many_threads_get_no_more_than_the_burst():
 
 
 def test_who_guesses_a_password_has_few_tries_and_the_right_one_does_not_help(client, store, kept_password):
-    store.create_account("ann", kept_password)
+    store.accounts.create("ann", kept_password)
     assert [guess(client) for _ in range(4)] == [401, 401, 401, 429]
     answer = client.post("/api/login", json={"name": " ANN", "password": PASSWORD})
     assert (answer.status_code, reason(answer)) == (429, "too-often")
@@ -75,7 +75,7 @@ def test_who_guesses_a_password_has_few_tries_and_the_right_one_does_not_help(cl
 
 
 def test_who_guesses_from_one_place_does_not_keep_the_owner_out(client, store, kept_password):
-    store.create_account("ann", kept_password)
+    store.accounts.create("ann", kept_password)
     while guess(client) != 429:
         pass
     assert guess(coming_from(client, "192.0.2.7"), password=PASSWORD) == 200

@@ -114,10 +114,10 @@ async def accept(body: Newcomer, request: Request, response: Response, store: St
 def enter(body: Entering, request: Request, response: Response, store: StoreDep, limits: LimitsDep) -> Me:
     """Sign in by a link that somebody got from the machine of the server."""
     limits.link()
-    link = store.use_link(body.token, Purpose.ENTER)
+    link = store.links.use(body.token, Purpose.ENTER)
     if link is None or link.account is None:
         raise Problem(409, "link", "This link was used already or its time is over; ask for another one.")
-    return sessions.begin(store.account(link.account), store, request, response)
+    return sessions.begin(store.accounts.get(link.account), store, request, response)
 
 
 @router.post("/password")
@@ -131,26 +131,26 @@ async def change_password(
     if await _apart(request, lambda: _verified(store, account.name, body.old)) is None:
         raise Problem(403, "wrong", "The old password is not right.")
     kept = await _apart(request, lambda: passwords.hashed(body.new))
-    await run_sync(store.set_password, account.id, kept)
+    await run_sync(store.accounts.set_password, account.id, kept)
     return await run_sync(sessions.begin, account, store, request, response)
 
 
 @router.post("/invitations", status_code=201)
 def invite(admin: AdminDep, request: Request, store: StoreDep, configuration: ConfigurationDep) -> Invitation:
     """Invite somebody."""
-    return Invitation(link=f"{base_url(request.scope, configuration)}/invited#{store.create_link(Purpose.INVITE)}")
+    return Invitation(link=f"{base_url(request.scope, configuration)}/invited#{store.links.create(Purpose.INVITE)}")
 
 
 @router.get("/accounts")
 def list_accounts(admin: AdminDep, store: StoreDep) -> list[AccountOut]:
     """All accounts, the oldest first."""
-    return [account_out(account) for account in store.accounts()]
+    return [account_out(account) for account in store.accounts.all()]
 
 
 @router.delete("/accounts/{account}", status_code=204)
 def delete_account(account: str, admin: AdminDep, store: StoreDep) -> None:
     """Delete an account and end its sessions; its studies stay, and administrators see them."""
-    store.delete_account(account)
+    store.accounts.delete(account)
 
 
 async def _make_account(
@@ -159,17 +159,17 @@ async def _make_account(
     limits.link()
     passwords.check_new(body.password, body.name)
     kept = await _apart(request, lambda: passwords.hashed(body.password))
-    account = await run_sync(store.use_link_for_account, body.token, purpose, body.name, kept)
+    account = await run_sync(store.links.use_for_account, body.token, purpose, body.name, kept)
     return await run_sync(sessions.begin, account, store, request, response)
 
 
 def _verified(store: Store, name: str, password: str) -> Account | None:
-    account, kept = store.account_named(name) or (None, None)
+    account, kept = store.accounts.named(name) or (None, None)
     if not passwords.is_right(password, kept) or account is None or kept is None:
         return None
     # Not over a password that was set while this one was checked.
-    if passwords.is_stale(kept) and store.account_named(name) == (account, kept):
-        store.set_password(account.id, passwords.hashed(password))
+    if passwords.is_stale(kept) and store.accounts.named(name) == (account, kept):
+        store.accounts.set_password(account.id, passwords.hashed(password))
     return account
 
 

@@ -45,7 +45,7 @@ def me(session: Session) -> Me:
 
 def found(store: Store, token: str | None) -> Session | None:
     """The session of a cookie, if it is one and has not ended."""
-    return store.session(token) if token is not None and is_id(token) else None
+    return store.sessions.get(token) if token is not None and is_id(token) else None
 
 
 def begin(account: Account, store: Store, request: Request, response: Response) -> Me:
@@ -53,7 +53,7 @@ def begin(account: Account, store: Store, request: Request, response: Response) 
     configuration: Configuration = request.app.state.configuration
     _close(store, request)
     lifetime = configuration.session_hours * 3600
-    session = store.open_session(account.id, lifetime)
+    session = store.sessions.open(account.id, lifetime)
     _set(response, request, session.token, int(lifetime))
     return me(session)
 
@@ -74,16 +74,16 @@ def setup_link(store: Store, base_url: str) -> str | None:
     base_url : str
         Where the service is reached, such as ``http://127.0.0.1:8000``.
     """
-    if store.accounts():
+    if store.accounts.all():
         return None
-    token = store.create_link(Purpose.SETUP, lifetime=_LINK_HOURS * 3600)
+    token = store.links.create(Purpose.SETUP, lifetime=_LINK_HOURS * 3600)
     return f"{base_url.rstrip('/')}/setup#{token}"
 
 
 def _close(store: Store, request: Request) -> None:
     token = request.cookies.get(COOKIE)
     if token is not None and is_id(token):
-        store.close_session(token)
+        store.sessions.close(token)
 
 
 def _set(response: Response, request: Request, token: str, lifetime: int) -> None:

@@ -1,24 +1,22 @@
-"""What routes ask for by type: the store, the engine, who is signed in, and the study of the path.
+"""What routes ask for by type: the store, the runtimes of studies, who is signed in, and the study of the path.
 
 Whoever changes something as a researcher sends the session's CSRF token, besides the cookie: a foreign page has the
 cookie sent along, but cannot read the token.
 """
 
 import secrets
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from fastapi import Depends, Request, Security
 from fastapi.security import APIKeyCookie, APIKeyHeader
 
 from erkle.service.accounts.sessions import COOKIE, found
 from erkle.service.configuration import Configuration
+from erkle.service.runtime import Runtimes
 from erkle.service.web.errors import Problem
 from erkle.store import Account, Session, Store, Study, Unknown
 
-if TYPE_CHECKING:
-    from erkle.service.learning import Engine
-
-__all__ = ["AccountDep", "AdminDep", "ConfigurationDep", "EngineDep", "OwnPage", "SessionDep", "StoreDep", "StudyDep"]
+__all__ = ["AccountDep", "AdminDep", "ConfigurationDep", "OwnPage", "RuntimesDep", "SessionDep", "StoreDep", "StudyDep"]
 
 _SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 
@@ -39,14 +37,14 @@ async def _store(request: Request) -> Store:
     return store
 
 
-async def _engine(request: Request) -> "Engine":
-    engine: Engine = request.app.state.engine
-    return engine
+async def _runtimes(request: Request) -> Runtimes:
+    runtimes: Runtimes = request.app.state.runtimes
+    return runtimes
 
 
 ConfigurationDep = Annotated[Configuration, Depends(_configuration)]
 StoreDep = Annotated[Store, Depends(_store)]
-EngineDep = Annotated["Engine", Depends(_engine)]
+RuntimesDep = Annotated[Runtimes, Depends(_runtimes)]
 
 
 def _session(
@@ -85,7 +83,7 @@ AdminDep = Annotated[Account, Depends(_admin)]
 
 def _study(study: str, store: StoreDep, account: AccountDep) -> Study:
     try:
-        found = store.study(study)
+        found = store.studies.get(study)
     except Unknown:
         found = None
     # Whether somebody else has such a study is not said.

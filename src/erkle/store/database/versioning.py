@@ -10,7 +10,7 @@ from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, inspect, text
 
-from erkle.store import migrations
+from erkle.store.database import migrations
 from erkle.store.errors import StoreError
 
 __all__ = ["VERSION_TABLE", "is_current", "migrate"]

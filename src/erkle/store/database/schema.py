@@ -6,7 +6,6 @@ Times are whole microseconds since 1970, UTC. Numbers of rows are our own busine
 id or a token, which nobody can guess. Of the tokens that open something to a researcher only a digest is kept.
 """
 
-from collections.abc import Callable
 from typing import Any
 
 from sqlalchemy import (
@@ -15,7 +14,6 @@ from sqlalchemy import (
     Boolean,
     CheckConstraint,
     Column,
-    Dialect,
     ForeignKey,
     Index,
     Integer,
@@ -26,8 +24,6 @@ from sqlalchemy import (
     UniqueConstraint,
     false,
 )
-
-from erkle.store import damaged
 
 __all__ = ["accounts", "answers", "deletions", "leases", "links", "media", "metadata", "objects", "participants"]
 __all__ += ["questions", "refusals", "sessions", "skips", "snapshots", "studies"]
@@ -40,13 +36,6 @@ metadata = MetaData(
         "ck": "ck_%(table_name)s_%(constraint_name)s",
     }
 )
-
-
-class _Bytes(LargeBinary):
-    """Bytes, or None where somebody has put something else: SQLAlchemy makes seven bytes of the number 7."""
-
-    def result_processor(self, dialect: Dialect, coltype: object) -> Callable[[Any], bytes | None]:
-        return damaged.data
 
 
 # SQLite numbers the rows of a table itself only where the type is exactly INTEGER.
@@ -120,7 +109,7 @@ media = Table(
     _study(primary_key=True),
     Column("name", Text, primary_key=True),
     Column("type", Text, nullable=False),
-    Column("data", _Bytes, nullable=False),
+    Column("data", LargeBinary, nullable=False),
 )
 
 participants = Table(
@@ -199,7 +188,7 @@ snapshots = Table(
     _study(),
     Column("sequence", BigInteger, nullable=False),
     Column("roster", BigInteger, nullable=False),
-    Column("data", _Bytes, nullable=False),
+    Column("data", LargeBinary, nullable=False),
     Column("saved_at", BigInteger, nullable=False),
     Index("ix_snapshots_study", "study_id", "id"),
 )

@@ -16,12 +16,12 @@ from sqlalchemy.exc import DBAPIError
 
 from erkle.store.errors import Unavailable
 
-__all__ = ["Sharing"]
+__all__ = ["GroupCommit"]
 
 T = TypeVar("T")
 
 
-class Sharing:
+class GroupCommit:
     """A queue of writes.
 
     Parameters

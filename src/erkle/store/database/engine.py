@@ -16,12 +16,11 @@ from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError
 
 from erkle.files import write_atomically
-from erkle.store.damaged import json_object
+from erkle.store.database.group_commit import GroupCommit
+from erkle.store.database.versioning import is_current, migrate
 from erkle.store.errors import StoreError, Unavailable
-from erkle.store.group_commit import Sharing
-from erkle.store.migrating import is_current, migrate
 
-__all__ = ["Database"]
+__all__ = ["Database", "Pathlike"]
 
 T = TypeVar("T")
 Pathlike = str | os.PathLike[str]
@@ -54,7 +53,7 @@ class Database:
         self.name = str(url.database) if self.is_sqlite else url.render_as_string(hide_password=True)
         self.engine = _engine(url, self.name)
         # On PostgreSQL transactions that lock several studies could wait for each other for ever.
-        self._sharing = Sharing(self.writing) if self.is_sqlite else None
+        self._group_commit = GroupCommit(self.writing) if self.is_sqlite else None
         # Which file was opened, as the disk knows it.
         self._opened: tuple[int, int] | None = None
         try:
@@ -87,10 +86,15 @@ class Database:
                 "what you need, stop the server, restore the file and start the server again."
             )
 
+    def read(self, work: Callable[[Connection], T]) -> T:
+        """What the work returns, in a transaction that only reads."""
+        with self.reading() as connection:
+            return work(connection)
+
     def write(self, work: Callable[[Connection], T]) -> T:
         """What the work returns, when it is on the disk; threads that wait to write share a transaction."""
-        if self._sharing is not None:
-            return self._sharing.write(work)
+        if self._group_commit is not None:
+            return self._group_commit.write(work)
         with self.writing() as connection:
             return work(connection)
 
@@ -182,14 +186,12 @@ def _url(place: Pathlike) -> URL:
 def _engine(url: URL, name: str) -> Engine:
     if url.get_backend_name() == "sqlite":
         # Room for every thread of a web server: those that wait to write hold no connection.
-        engine = create_engine(
-            url, connect_args={"timeout": _WAIT}, pool_size=8, max_overflow=56, json_deserializer=json_object
-        )
+        engine = create_engine(url, connect_args={"timeout": _WAIT}, pool_size=8, max_overflow=56)
         event.listen(engine, "connect", _prepare_sqlite)
         event.listen(engine, "begin", _begin_sqlite)
         return engine
     try:
-        engine = create_engine(url, pool_pre_ping=True, pool_size=8, max_overflow=8, json_deserializer=json_object)
+        engine = create_engine(url, pool_pre_ping=True, pool_size=8, max_overflow=8)
     except ImportError:
         raise StoreError(f"{name}: psycopg is not installed; pip install 'erkle[postgres]'.") from None
     event.listen(engine, "connect", _prepare_postgresql)
@@ -214,14 +216,8 @@ def _begun(engine: Engine) -> Iterator[Connection]:
 def _prepare_sqlite(connection: Any, _: object) -> None:
     # Transactions are begun below, and not by the driver, which would begin them late.
     connection.isolation_level = None
-    # A text that is not UTF-8 would be an error of all rows that are read with it.
-    connection.text_factory = _decoded
     for pragma in ("synchronous=FULL", "foreign_keys=ON", "recursive_triggers=ON", "trusted_schema=OFF"):
         connection.execute(f"PRAGMA {pragma}")
-
-
-def _decoded(data: bytes) -> str:
-    return data.decode("utf-8", "replace")
 
 
 def _begin_sqlite(connection: Connection) -> None:
