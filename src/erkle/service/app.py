@@ -18,7 +18,7 @@ from erkle.service.participation.participation import Participation
 from erkle.service.runtime import Runtimes
 from erkle.service.studies import routes as studies
 from erkle.service.web import errors, openapi, operations, pages
-from erkle.service.web.limits import Limits
+from erkle.service.web.limits import buckets_of
 from erkle.service.web.logs import log_as_json
 from erkle.service.web.metrics import Exposition
 from erkle.service.web.middleware.addressing import Addressing
@@ -67,7 +67,7 @@ def create_app(configuration: Configuration) -> FastAPI:
         telemetry={"tracing": False, "metrics": False, "logs": False, "operation_spans": False},
     )
     app.state.configuration = configuration
-    app.state.limits = Limits(configuration)
+    app.state.buckets = buckets_of(configuration)
     errors.install(app)
     for router in ROUTERS:
         app.include_router(router)

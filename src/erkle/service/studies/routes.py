@@ -1,6 +1,5 @@
 """Studies of whoever is signed in: created, shown, changed, opened, closed and deleted; and the media they show."""
 
-from collections.abc import Callable
 from typing import Annotated, Any, BinaryIO
 
 from fastapi import APIRouter, File, Form, Header, Response, UploadFile
@@ -8,7 +7,6 @@ from pydantic import BaseModel, ConfigDict, Field, GetJsonSchemaHandler
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
 
-from erkle.files import FileError
 from erkle.service.participation.replies import Question
 from erkle.service.participation.routes import ParticipationDep
 from erkle.service.studies import editing
@@ -132,8 +130,7 @@ def studies(store: StoreDep, account: AccountDep) -> list[StudyListed]:
 @router.post("", status_code=201)
 def create(body: StudyIn, store: StoreDep, account: AccountDep) -> StudyOut:
     """A new study about things that have names, as a draft."""
-    values = body.model_dump(exclude_none=True)
-    return _created(store, account.id, _drafted(lambda: read_values(values)))
+    return _created(store, account.id, read_values(body.model_dump(exclude_none=True)))
 
 
 @router.post("/upload", status_code=201)
@@ -147,7 +144,7 @@ def upload(
 ) -> StudyOut:
     """A new study about files, as a draft: each file an object, or each row of a CSV that names them."""
     sent: list[tuple[str, BinaryIO]] = [(file.filename or "unnamed", file.file) for file in files]
-    return _created(store, account.id, _drafted(lambda: read_upload(spec, sent)))
+    return _created(store, account.id, read_upload(spec, sent))
 
 
 @router.get("/{study}")
@@ -238,10 +235,3 @@ def _summary(study: Study) -> dict[str, Any]:
 def _created(store: Store, owner: str, draft: Draft) -> StudyOut:
     settings = draft.settings.model_dump(mode="json")
     return study_out(store.studies.create(draft.title, draft.objects, settings, owner, draft.media))
-
-
-def _drafted(read: Callable[[], Draft]) -> Draft:
-    try:
-        return read()
-    except FileError as error:
-        raise Problem(422, "invalid", str(error)) from None
