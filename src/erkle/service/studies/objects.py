@@ -17,6 +17,8 @@ from erkle.service.studies.complaints import nearest, printable, shown
 from erkle.service.studies.media import Prepared
 from erkle.service.studies.uploads import Files, from_disk
 from erkle.store import Medium, Object
+from erkle.triplets.lines import BadLine, complaint
+from erkle.triplets.tables import Strict, decoded, possible_tables
 
 __all__ = ["MEDIA", "Entry", "ObjectReader", "ShownObject"]
 
@@ -199,12 +201,13 @@ def _listed(file: str, data: bytes) -> list[Entry]:
     >>> [entry.name for entry in _listed("cities.txt", b"Paris\nLyon\n")]
     ['Paris', 'Lyon']
     """
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        raise FileError(f"{file}: does not look like text (it is not UTF-8); save it as UTF-8.") from None
+    text = decoded(data, file)
     head = text.partition("\n")[0].strip()
-    separator = next((sign for sign in ",;\t" if "name" in _cells(head, sign)), None)
+    try:
+        tables = possible_tables(head, ".csv")
+    except BadLine as trouble:
+        raise complaint(file, 1, trouble) from None
+    separator = next((sign for sign, cells in tables if "name" in map(str.lower, cells)), None)
     if separator is None and any(sign in head for sign in ",;\t"):
         raise FileError(f"{file}, line 1: has several columns but none called name; add a header such as name,image.")
     return list(_lines(file, text) if separator is None else _rows(file, text, separator))
@@ -217,7 +220,7 @@ def _lines(file: str, text: str) -> Iterator[Entry]:
 
 
 def _rows(file: str, text: str, separator: str) -> Iterator[Entry]:
-    rows = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
+    rows = csv.reader(io.StringIO(text, newline=""), Strict, delimiter=separator)
     try:
         columns = [cell.strip().lower() for cell in next(rows)]
         _check_columns(file, columns)
@@ -240,10 +243,3 @@ def _check_columns(file: str, columns: list[str]) -> None:
             raise FileError(f"{file}, line 1: {column[:60]!r} is no column; {remedy}")
         if columns.count(column) > 1:
             raise FileError(f"{file}, line 1: the column {column} is there twice; keep one of them.")
-
-
-def _cells(head: str, separator: str) -> list[str]:
-    try:
-        return [cell.strip().lower() for cell in next(csv.reader([head], delimiter=separator), [])]
-    except csv.Error:
-        return []

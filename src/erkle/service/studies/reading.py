@@ -17,6 +17,7 @@ from erkle.service.studies.spec import StudySettings
 from erkle.service.studies.uploads import CAPS, Caps, Files, from_disk
 from erkle.service.studies.yaml_lines import Lined, parse
 from erkle.store import Medium, Object
+from erkle.triplets.tables import decoded
 
 __all__ = ["Draft", "read_study", "read_upload", "read_values"]
 
@@ -49,10 +50,7 @@ def read_study(path: Pathlike) -> Draft:
         With a line for each thing that is wrong, such as ``study.yaml, line 12: holdout is 1.5; ...``.
     """
     place = Path(path)
-    try:
-        text = from_disk(place).decode("utf-8-sig")
-    except UnicodeDecodeError:
-        raise FileError(f"{place.name}: does not look like text (it is not UTF-8); save it as UTF-8.") from None
+    text = decoded(from_disk(place), place.name)
     return _draft(place.name, _parsed(text, place.name), place.stem, ObjectReader(Files(), place.parent))
 
 
