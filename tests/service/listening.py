@@ -56,7 +56,7 @@ def listening(data):
         yield Site(f"http://127.0.0.1:{port}", app)
     finally:
         # What a signal does in a process of its own.
-        app.state.ending.asked.set()
+        app.state.shutdown.asked.set()
         server.should_exit = True
         thread.join(30)
         assert not thread.is_alive(), "The server did not end."

@@ -26,25 +26,25 @@ def researcher(server):
 
 def test_a_whole_study_by_program(researcher, server, tmp_path):
     study = researcher.create_study("Cities", THINGS, SETTINGS)["id"]
-    researcher.open(study)
+    researcher.open_study(study)
     with Client(server.url) as people:
         assert people.about(study)["title"] == "Cities"
-        turn = people.join(study, {"PROLIFIC_PID": "p1"})
-        assert people.join(study, {"PROLIFIC_PID": "p1"}).participant == turn.participant
-        while turn.finished is None:
-            asked = turn.questions[0]
-            turn = people.answer(study, turn.participant, asked.token, asked.left.id, 700, {"from": "a test"})
-            assert turn.acknowledged is not None
-            again = people.answer(study, turn.participant, asked.token, asked.left.id)
-            assert again.acknowledged == (turn.acknowledged.sequence, True)
-        assert (turn.finished.outcome, turn.finished.code) == ("completed", "C1")
+        reply = people.join(study, {"PROLIFIC_PID": "p1"})
+        assert people.join(study, {"PROLIFIC_PID": "p1"}).participant == reply.participant
+        while reply.finished is None:
+            asked = reply.questions[0]
+            reply = people.answer(study, reply.participant, asked.token, asked.left.id, 700, {"from": "a test"})
+            assert reply.acknowledged is not None
+            again = people.answer(study, reply.participant, asked.token, asked.left.id)
+            assert again.acknowledged == (reply.acknowledged.sequence, True)
+        assert (reply.finished.outcome, reply.finished.code) == ("completed", "C1")
         other = people.join(study)
         asked = other.questions[0]
         assert people.skip(study, other.participant, asked.token, "I cannot decide").skipped
         assert people.resume(study, other.participant).participant == other.participant
         with pytest.raises(Refused) as trouble:
             people.answer(study, other.participant, asked.token, asked.left.id)
-        assert (trouble.value.status, trouble.value.turn.participant) == (409, other.participant)
+        assert (trouble.value.status, trouble.value.reply.participant) == (409, other.participant)
     [listed] = researcher.studies()
     answers = listed["answers"]
     assert answers >= 4
@@ -64,8 +64,8 @@ def test_a_whole_study_by_program(researcher, server, tmp_path):
     assert researcher.import_answers(copy["id"], table) == answers
     assert researcher.import_triplets(table, "New")["title"] == "New"
     assert researcher.edit(study, title="Towns")["title"] == "Towns"
-    assert researcher.pause(study)["state"] == "paused"
-    assert researcher.close(study)["state"] == "closed"
+    assert researcher.pause_study(study)["state"] == "paused"
+    assert researcher.close_study(study)["state"] == "closed"
     researcher.delete(study)
     assert study not in [each["id"] for each in researcher.studies()]
     researcher.logout()

@@ -132,9 +132,9 @@ def import_(
     database: Database = None,
 ) -> None:
     """Make a study of a bundle or of a file of answers, or add answers to one."""
+    from erkle.files import open_binary
     from erkle.service.exchange.importing import add_answers, read_answers, study_of
     from erkle.service.exchange.unbundling import import_bundle
-    from erkle.triplets.lines import open_binary
 
     with opened(data, database, new=True) as store, open_binary(file) as stream:
         if stream.read(2) == _ZIP:

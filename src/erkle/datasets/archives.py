@@ -9,7 +9,7 @@ import zipfile
 import zlib
 from pathlib import Path, PurePosixPath
 
-from erkle.files import FileError
+from erkle.files import FileError, open_binary
 
 __all__ = ["read_member"]
 
@@ -19,10 +19,8 @@ MOST_BYTES = 1 << 28
 def read_member(path: Path, name: str | None = None) -> bytes:
     """The contents of the file of that name, in whatever folder of the archive; without a name, of the only file."""
     try:
-        with zipfile.ZipFile(path) as archive:
+        with open_binary(path) as file, zipfile.ZipFile(file) as archive:
             return _read(archive, _chosen(archive, path.name, name), path.name)
-    except FileNotFoundError:
-        raise FileError(f"{path.name}: there is no such file in {path.parent}; check the path.") from None
     # NotImplementedError: a compression Python does not know; RuntimeError: a password.
     except (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, NotImplementedError, RuntimeError) as error:
         raise FileError(f"{path.name}: is no ZIP archive that can be read ({error}); get it again.") from error

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from erkle.client import Client, Refused, Turn, Unreachable
+from erkle.client import Client, Refused, Reply, Unreachable
 from erkle.datasets import load_cities
 from erkle.service.accounts.passwords import hashed
 from erkle.service.studies.spec import StudySettings
@@ -92,20 +92,20 @@ class Crowd:
                 self._over.wait(5.0)
 
     def _take_part(self, rng: np.random.Generator) -> None:
-        turn = self._client.join(self._study, {"source": "simulated"})
-        while turn.finished is None and turn.questions and not self._over.is_set():
+        reply = self._client.join(self._study, {"source": "simulated"})
+        while reply.finished is None and reply.questions and not self._over.is_set():
             pause = rng.exponential(self._pause)
             self._over.wait(pause)
-            turn = self._answered(turn, rng, 1000 * pause)
+            reply = self._answered(reply, rng, 1000 * pause)
         self._over.wait(rng.exponential(self._pause))
 
-    def _answered(self, turn: Turn, rng: np.random.Generator, pause: float) -> Turn:
-        question = turn.questions[0]
+    def _answered(self, reply: Reply, rng: np.random.Generator, pause: float) -> Reply:
+        question = reply.questions[0]
         near, far = sorted(
             (question.left.id, question.right.id), key=lambda each: self._distance(question.head.id, each)
         )
         choice = far if rng.random() < self._wrong else near
-        return self._client.answer(self._study, turn.participant, question.token, choice, round(pause))
+        return self._client.answer(self._study, reply.participant, question.token, choice, round(pause))
 
     def _distance(self, one: int, other: int) -> float:
         return float(np.linalg.norm(self._places[one] - self._places[other]))

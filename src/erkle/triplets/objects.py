@@ -12,9 +12,11 @@ from collections.abc import Iterator
 from pathlib import PurePath
 from typing import NamedTuple
 
-from .formats import ANY_SEPARATOR, possible_tables, split_cells
+from erkle.files import file_name, open_binary
+
 from .labels import declared_flaw, shown
-from .lines import BOM, BadLine, ReadError, blocks, complaint, file_name, open_binary, text_of
+from .lines import BOM, BadLine, ReadError, blocks, complaint, text_of
+from .tables import ANY_SEPARATOR, possible_tables, split_cells
 
 _COLUMNS = ("name", "label", "object")
 
@@ -43,8 +45,10 @@ def read_objects(path: str | os.PathLike[str]) -> Objects:
 
     Raises
     ------
+    FileError
+        For a file that cannot be opened.
     ReadError
-        For a file that cannot be read, a blank line, or a name or id that is missing or there twice.
+        For a blank line, or a name or id that is missing or there twice; a kind of `FileError`.
 
     Examples
     --------

@@ -7,10 +7,12 @@ import urllib.request
 import numpy as np
 import pytest
 
-from erkle.service.dashboard.dashboard import _plane
 from erkle.service.learning import View
+from erkle.service.learning.aligned_map import aligned_map
+from erkle.service.participation.asking import Course
+from erkle.service.participation.prepared_study import PreparedStudy
 from erkle.store import Imported, Kind, State
-from people import settings
+from people import Somebody, settings
 
 N = 10
 PLACES = np.random.default_rng(3).normal(size=(N, 2))
@@ -48,7 +50,7 @@ def live_when(researcher, study, learned):
     return live
 
 
-def test_the_board_counts_draws_a_map_and_forecasts(researcher, watched):
+def test_the_dashboard_counts_draws_a_map_and_forecasts(researcher, watched):
     live = live_when(researcher, watched, 400)
     assert live["answers"] == 400
     assert live["participants"] == 3
@@ -80,10 +82,10 @@ def test_the_map_says_what_people_said_and_does_not_jump(researcher, store, watc
 def test_axes_that_are_almost_as_long_do_not_change_places():
     shape = np.random.default_rng(0).normal(size=(30, 3)) @ np.diag([2.0, 1.0, 1.0])
     views = [View(1, 1, shape * scale, np.zeros(30), 1.0, *[None] * 6) for scale in ([1, 1.02, 0.98], [1, 0.98, 1.02])]
-    before = _plane(views[0], None)
-    assert np.linalg.norm(_plane(views[1], before) - before) < 0.1 * np.linalg.norm(before)
+    before = aligned_map(views[0], None)
+    assert np.linalg.norm(aligned_map(views[1], before) - before) < 0.1 * np.linalg.norm(before)
     # What is much longer is shown, whatever was before.
-    after = _plane(views[0]._replace(places=shape * [1, 0.2, 2]), before)
+    after = aligned_map(views[0]._replace(places=shape * [1, 0.2, 2]), before)
     assert np.linalg.norm(after - before) > 0.3 * np.linalg.norm(before)
 
 
@@ -147,6 +149,27 @@ def test_participants_are_judged(researcher, store, watched):
     assert len(careless["warnings"]) == 2
     assert careful["warnings"] == []
     assert sum(person["answers"] for person in people.values()) == 503
+
+
+def test_catch_questions_are_failed_on_the_dashboard_as_they_are_where_they_are_asked(client, researcher, store):
+    # Two catch questions share an anchor, and what is right for one is wrong for the other.
+    catch = [{"head": "A", "near": "B", "far": "C"}, {"head": "A", "near": "C", "far": "D"}]
+    checks = {"practice": 0, "catch": catch, "catch_every": 1, "fail_after": 3}
+    owner = researcher.get("/api/me").json()["account"]["id"]
+    study = store.studies.create("Letters", list("ABCDE"), settings(checks=checks), owner=owner).id
+    store.studies.change_state(study, State.OPEN)
+    ann, bob = Somebody(client, study), Somebody(client, study)
+    for _ in range(2):
+        # "C" is wrong at first, and right then.
+        ann.answer(side="left" if ann.question["left"]["name"] == "C" else "right")
+        bob.turn = bob.post("skip", participant=bob.id, token=bob.question["token"]).json()
+    while researcher.get(f"/api/studies/{study}/live").json()["answers"] != 2:
+        time.sleep(0.02)
+    plan = PreparedStudy.of(store.studies.get(study), store.studies.objects(study)).plan
+    found = {row["id"]: row for row in researcher.get(f"/api/studies/{study}/participants").json()}
+    for person, failed in ((ann, 1), (bob, 2)):
+        assert Course.of(store.questions.ledger(study, person.id), plan.right, 0).caught == failed
+        assert (found[person.id]["catch_asked"], found[person.id]["catch_wrong"]) == (2, failed)
 
 
 def test_somebody_is_flagged_excluded_and_included_again(researcher, store, watched):

@@ -1,17 +1,18 @@
 """Signing in and out, and who may: nobody gets an account but by a link that somebody gave them."""
 
 from collections.abc import Callable
-from typing import Annotated, TypeVar
+from typing import Annotated, TypeVar, TypeVarTuple
 
 from anyio.to_thread import run_sync
 from fastapi import APIRouter, Request, Response
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from erkle.service.accounts import passwords, sessions
-from erkle.service.accounts.sessions import AccountOut, Me, account_out
-from erkle.service.web.dependencies import AdminDep, ConfigurationDep, OwnPage, SessionDep, StoreDep
+from erkle.service.accounts.sessions import AccountOut, Me
+from erkle.service.web.csrf import OwnPage
+from erkle.service.web.dependencies import AdminDep, ConfigurationDep, SessionDep, StoreDep
 from erkle.service.web.errors import Problem, problems
-from erkle.service.web.limits import LimitsDep
+from erkle.service.web.limits import Limits, LimitsDep
 from erkle.service.web.middleware.addressing import base_url
 from erkle.store import Account, Purpose, Store
 
@@ -20,6 +21,7 @@ __all__ = ["router"]
 router = APIRouter(prefix="/api", tags=["accounts"])
 
 T = TypeVar("T")
+Ts = TypeVarTuple("Ts")
 _MOST_WAITING = 50
 
 
@@ -79,14 +81,14 @@ class Invitation(BaseModel):
 @router.get("/me")
 async def read_me(session: SessionDep) -> Me:
     """Who is signed in, and the token that changes need."""
-    return sessions.me(session)
+    return Me.model_validate(session)
 
 
 @router.post("/login", dependencies=[OwnPage], responses=problems(401, 403))
 async def login(body: Credentials, request: Request, response: Response, store: StoreDep, limits: LimitsDep) -> Me:
     """Sign in."""
     limits.login(body.name.strip().casefold())
-    account = await _apart(request, lambda: _verified(store, body.name, body.password))
+    account = await _apart(request, _verified, store, body.name, body.password)
     if account is None:
         raise Problem(401, "wrong", "The name or the password is not right.")
     return await run_sync(sessions.begin, account, store, request, response)
@@ -128,9 +130,9 @@ async def change_password(
     account = session.account
     limits.login(account.name.casefold())
     passwords.check_new(body.new, account.name)
-    if await _apart(request, lambda: _verified(store, account.name, body.old)) is None:
+    if await _apart(request, _verified, store, account.name, body.old) is None:
         raise Problem(403, "wrong", "The old password is not right.")
-    kept = await _apart(request, lambda: passwords.hashed(body.new))
+    kept = await _apart(request, passwords.hashed, body.new)
     await run_sync(store.accounts.set_password, account.id, kept)
     return await run_sync(sessions.begin, account, store, request, response)
 
@@ -144,7 +146,7 @@ def invite(admin: AdminDep, request: Request, store: StoreDep, configuration: Co
 @router.get("/accounts")
 def list_accounts(admin: AdminDep, store: StoreDep) -> list[AccountOut]:
     """All accounts, the oldest first."""
-    return [account_out(account) for account in store.accounts.all()]
+    return [AccountOut.model_validate(account) for account in store.accounts.all()]
 
 
 @router.delete("/accounts/{account}", status_code=204)
@@ -154,11 +156,11 @@ def delete_account(account: str, admin: AdminDep, store: StoreDep) -> None:
 
 
 async def _make_account(
-    purpose: Purpose, body: Newcomer, request: Request, response: Response, store: Store, limits: LimitsDep
+    purpose: Purpose, body: Newcomer, request: Request, response: Response, store: Store, limits: Limits
 ) -> Me:
     limits.link()
     passwords.check_new(body.password, body.name)
-    kept = await _apart(request, lambda: passwords.hashed(body.password))
+    kept = await _apart(request, passwords.hashed, body.password)
     account = await run_sync(store.links.use_for_account, body.token, purpose, body.name, kept)
     return await run_sync(sessions.begin, account, store, request, response)
 
@@ -173,9 +175,9 @@ def _verified(store: Store, name: str, password: str) -> Account | None:
     return account
 
 
-async def _apart(request: Request, work: Callable[[], T]) -> T:
+async def _apart(request: Request, work: Callable[[*Ts], T], *given: *Ts) -> T:
     """Do what takes long and much memory, a few at a time, so that those who guess passwords stop nobody else."""
     hashing = request.app.state.hashing
     if hashing.statistics().tasks_waiting >= _MOST_WAITING:
         raise Problem(503, "busy", "Too many people sign in just now; try again in a while.")
-    return await run_sync(work, limiter=hashing)
+    return await run_sync(work, *given, limiter=hashing)

@@ -5,14 +5,14 @@ somebody else.
 """
 
 from fastapi import Request, Response
-from pydantic import BaseModel
+from pydantic import BaseModel, ConfigDict
 
 from erkle.service.configuration import Configuration
 from erkle.service.web.middleware.addressing import is_https
 from erkle.store import Account, Purpose, Session, Store
 from erkle.store.sanitising import is_id
 
-__all__ = ["COOKIE", "AccountOut", "Me", "account_out", "begin", "end", "found", "me", "setup_link"]
+__all__ = ["COOKIE", "AccountOut", "Me", "begin", "end", "found", "setup_link"]
 
 COOKIE = "erkle_session"
 _LINK_HOURS = 24
@@ -20,6 +20,8 @@ _LINK_HOURS = 24
 
 class AccountOut(BaseModel):
     """An account, without its password."""
+
+    model_config = ConfigDict(from_attributes=True)
 
     id: str
     name: str
@@ -29,18 +31,10 @@ class AccountOut(BaseModel):
 class Me(BaseModel):
     """Who is signed in, and the token that changes need in the header ``X-CSRF-Token``."""
 
+    model_config = ConfigDict(from_attributes=True)
+
     account: AccountOut
     csrf: str
-
-
-def account_out(account: Account) -> AccountOut:
-    """An account as it is told."""
-    return AccountOut(id=account.id, name=account.name, admin=account.admin)
-
-
-def me(session: Session) -> Me:
-    """What a page needs to know of a session."""
-    return Me(account=account_out(session.account), csrf=session.csrf)
 
 
 def found(store: Store, token: str | None) -> Session | None:
@@ -55,7 +49,7 @@ def begin(account: Account, store: Store, request: Request, response: Response) 
     lifetime = configuration.session_hours * 3600
     session = store.sessions.open(account.id, lifetime)
     _set(response, request, session.token, int(lifetime))
-    return me(session)
+    return Me.model_validate(session)
 
 
 def end(store: Store, request: Request, response: Response) -> None:

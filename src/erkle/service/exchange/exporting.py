@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from erkle.files import csv_text
 from erkle.store import Answer, Store, Study
 
 __all__ = ["PARAMETER", "PARAMETERS", "answers_csv", "answers_jsonl", "embedding_csv", "plain", "roster", "safe"]
@@ -64,13 +65,9 @@ def answers_jsonl(store: Store, study: Study) -> Iterator[str]:
 
 def embedding_csv(names: Sequence[str], X: NDArray[np.float64]) -> str:
     """A line for each object: its id, its name and its place on the map."""
-    file = io.StringIO()
-    table = csv.writer(file, lineterminator="\n")
-    table.writerow(["id", "name", *(f"x{i + 1}" for i in range(X.shape[1]))])
-    table.writerows(
-        [number, safe(name), *point] for number, (name, point) in enumerate(zip(names, X.tolist(), strict=True))
-    )
-    return file.getvalue()
+    header = ["id", "name", *(f"x{i + 1}" for i in range(X.shape[1]))]
+    rows = ([number, safe(name), *point] for number, (name, point) in enumerate(zip(names, X.tolist(), strict=True)))
+    return csv_text(header, rows)
 
 
 def roster(store: Store, study: Study) -> dict[str, Member]:

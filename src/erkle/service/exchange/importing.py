@@ -4,8 +4,6 @@ Every row is checked before the first one is imported, and what is wrong is told
 the names of their pictures, by their names, or by their ids, whichever knows most of them; in doubt in this order.
 """
 
-import csv
-import io
 import json
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -13,12 +11,11 @@ from datetime import datetime
 from pathlib import PurePath
 from typing import Any, NamedTuple
 
-from erkle.datasets.studies import has_triples, triples_of
-from erkle.datasets.tables import Table, read_table, text_of
 from erkle.service.exchange.exporting import PARAMETER, PARAMETERS, plain
 from erkle.service.studies.spec import StudySettings
 from erkle.store import Imported, Kind, Store, Study, Transaction, limits
 from erkle.triplets import ReadError
+from erkle.triplets.tables import Table, decoded, first_row, has_triples, read_table, triples_of
 
 __all__ = ["Given", "add_answers", "read_answers", "study_of"]
 
@@ -142,12 +139,11 @@ def read_answers(data: bytes, name: str) -> Given:
     """
     if len(data) > _MOST_BYTES:
         raise ReadError(f"{name}: is larger than {_MOST_BYTES >> 20} MB; split it, or import a bundle.")
-    text = text_of(data, name)
-    first = next((line for line in io.StringIO(text) if line.strip()), "")
-    if PurePath(name).suffix.lower() in _JSON or first.lstrip().startswith("{"):
+    text = decoded(data, name)
+    if PurePath(name).suffix.lower() in _JSON or text.lstrip().startswith("{"):
         table, headers = _json_table(text, name)
     else:
-        table, headers = _table(data, first, name)
+        table, headers = _table(data, name)
     if not has_triples(table.columns):
         raise ReadError(
             f"{name}: has the columns {' '.join(', '.join(table.columns)[:100].split())}; "
@@ -178,13 +174,8 @@ def study_of(store: Store, given: Given, title: str, owner: str | None = None) -
     return store.transact(create)
 
 
-def _table(data: bytes, first: str, name: str) -> tuple[Table, dict[str, str]]:
-    separator = next((mark for mark in ",;\t" if mark in first), None)
-    try:
-        words = next(csv.reader([first], delimiter=separator, skipinitialspace=True)) if separator else first.split()
-    except csv.Error as error:
-        raise ReadError(f"{name}, line 1: is no header of a table ({error}).") from None
-    words = [word.strip() for word in words]
+def _table(data: bytes, name: str) -> tuple[Table, dict[str, str]]:
+    separator, words = first_row(data, name)
     if not has_triples([word.lower() for word in words]) and len(words) == 3:
         return read_table(data, name, ("anchor", "near", "far"), separator=separator), {}
     table = read_table(data, name, separator=separator)

@@ -1,5 +1,6 @@
 """The log as columns in memory: what tables and curves of a study are counted from."""
 
+import threading
 from collections.abc import Iterable
 from typing import Any
 
@@ -16,9 +17,13 @@ _FIELDS = ("number", "participant", "head", "near", "far", "kind", "response_ms"
 
 
 class Columns:
-    """Answers of everybody, excluded or not, in the order of the log; room for twice as many when it is used up."""
+    """Answers of everybody, excluded or not, in the order of the log; room for twice as many when it is used up.
+
+    The learner's thread adds answers; it and everybody who reads columns holds ``lock`` meanwhile.
+    """
 
     def __init__(self) -> None:
+        self.lock = threading.Lock()
         self.sequence = 0
         self.participants: list[str] = []
         self._numbers: dict[str, int] = {}

@@ -8,8 +8,9 @@ from numpy.typing import NDArray
 
 from erkle.online import saving
 from erkle.service.learning.fold import Fold
-from erkle.service.learning.learning import PAGE, Learning
+from erkle.service.learning.learning import Learning
 from erkle.service.learning.snapshots import Snapshots
+from erkle.service.learning.states import PAGE
 from erkle.store import NotAllowed, Store, Study
 
 __all__ = ["embedding", "folded", "kernel_npz"]

@@ -1,4 +1,4 @@
-"""Objects of a study: read from a list, from a table or from files, with names that differ and media to show.
+"""Objects of a study: read from a list, from a table or from files, and shown on pages.
 
 A table is a CSV file, or a text file with one name per line.
 """
@@ -9,6 +9,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
+from pydantic import BaseModel
+
 from erkle.files import FileError
 from erkle.service.studies import media
 from erkle.service.studies.complaints import nearest, printable, shown
@@ -16,7 +18,7 @@ from erkle.service.studies.media import Prepared
 from erkle.service.studies.uploads import Files, from_disk
 from erkle.store import Medium, Object
 
-__all__ = ["MEDIA", "Entry", "ObjectReader"]
+__all__ = ["MEDIA", "Entry", "ObjectReader", "ShownObject"]
 
 MEDIA = ("image", "audio", "video")
 _COLUMNS = ("name", "text", *MEDIA)
@@ -31,6 +33,33 @@ class Entry(NamedTuple):
     where: str
     name: str
     parts: dict[str, str]
+
+
+class ShownObject(BaseModel):
+    """An object as a page shows it; what is not text is the address of a file."""
+
+    id: int
+    name: str
+    text: str | None = None
+    image: str | None = None
+    thumb: str | None = None
+    audio: str | None = None
+    video: str | None = None
+
+    @classmethod
+    def of(cls, study: str, number: int, given: Object) -> "ShownObject":
+        """The object with this number.
+
+        >>> ShownObject.of("s", 3, Object("Oslo", {"image": "0a.webp"})).image
+        '/media/s/0a.webp'
+        """
+        files = {
+            kind: f"/media/{study}/{name}"
+            for kind in ("image", "thumb", "audio", "video")
+            if isinstance(name := given.payload.get(kind), str)
+        }
+        text = given.payload.get("text")
+        return cls(id=number, name=given.name, text=text if isinstance(text, str) else None, **files)
 
 
 class ObjectReader:

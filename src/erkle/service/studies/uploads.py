@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import IO, BinaryIO, NamedTuple
 
-from erkle.files import FileError
+from erkle.files import FileError, read_bytes
 
 __all__ = ["CAPS", "Caps", "Files", "clean_name", "from_disk"]
 
@@ -151,17 +151,7 @@ class Files:
 
 def from_disk(path: Path) -> bytes:
     """The bytes of a file, or a sentence that says why not."""
-    try:
-        if path.stat().st_size > _LARGEST:
-            raise FileError(f"{path.name}: is larger than {_LARGEST >> 20} MB; make it smaller.")
-        return path.read_bytes()
-    except FileNotFoundError:
-        raise FileError(f"{path.name}: there is no such file in {path.absolute().parent}; check the path.") from None
-    except IsADirectoryError:
-        raise FileError(f"{path.name}: is a folder, not a file; give the path of a file in it.") from None
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise FileError(f"{path.name}: cannot be read ({reason}); check the path and its permissions.") from None
+    return read_bytes(path, _LARGEST)
 
 
 def clean_name(name: str, where: str = "") -> str:

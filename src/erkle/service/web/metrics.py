@@ -8,16 +8,13 @@ import os
 import threading
 import time
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
 from prometheus_client import CollectorRegistry, Counter, Histogram, disable_created_metrics, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.multiprocess import MultiProcessCollector
 
+from erkle.service.runtime import Runtimes
 from erkle.store import State, Store
-
-if TYPE_CHECKING:
-    from erkle.service.learning import Engine
 
 __all__ = ["REFUSED", "REQUESTS", "Exposition"]
 
@@ -37,8 +34,8 @@ REFUSED = Counter("erkle_refused", "What was not done, by reason.", ["route", "r
 class Exposition:
     """What ``/metrics`` says; the database is asked at most once in some seconds."""
 
-    def __init__(self, store: Store, engine: "Engine", seconds: float = 5.0) -> None:
-        self._store, self._engine, self._seconds = store, engine, seconds
+    def __init__(self, store: Store, runtimes: Runtimes, seconds: float = 5.0) -> None:
+        self._store, self._runtimes, self._seconds = store, runtimes, seconds
         self._lock = threading.Lock()
         self._counted: tuple[float, list[Metric]] = (-seconds, [])
 
@@ -53,7 +50,7 @@ class Exposition:
         return generate_latest(registry)
 
     def _lag(self) -> Metric:
-        lag = sum(learning.lag for learning in self._engine.learnings())
+        lag = sum(runtime.learning.lag for runtime in self._runtimes.all())
         return GaugeMetricFamily("erkle_learner_lag_answers", "Answers that have not been learned yet.", value=lag)
 
     def _from_database(self) -> list[Metric]:

@@ -2,12 +2,12 @@
 
 from typing import Any, NamedTuple
 
-__all__ = ["Acknowledged", "Finished", "Question", "Thing", "Turn", "thing_of", "turn_of"]
+__all__ = ["Acknowledged", "Finished", "Question", "Reply", "ShownObject", "object_of", "reply_of"]
 
 Json = dict[str, Any]
 
 
-class Thing(NamedTuple):
+class ShownObject(NamedTuple):
     """An object of a study, and the addresses of what is shown of it."""
 
     id: int
@@ -24,9 +24,9 @@ class Question(NamedTuple):
 
     token: str
     practice: bool
-    head: Thing
-    left: Thing
-    right: Thing
+    head: ShownObject
+    left: ShownObject
+    right: ShownObject
     expires_at: int
 
 
@@ -46,7 +46,7 @@ class Finished(NamedTuple):
     thanks_html: str
 
 
-class Turn(NamedTuple):
+class Reply(NamedTuple):
     """Where a participant stands: what became of the last answer, and the questions that are open, oldest first."""
 
     participant: str | None
@@ -59,10 +59,10 @@ class Turn(NamedTuple):
     finished: Finished | None
 
 
-def turn_of(found: Json) -> Turn:
-    """The turn that JSON tells of."""
+def reply_of(found: Json) -> Reply:
+    """The reply that JSON tells of."""
     acknowledged, finished, progress = found.get("acknowledged"), found.get("finished"), found.get("progress") or {}
-    return Turn(
+    return Reply(
         found.get("participant"),
         acknowledged and Acknowledged(acknowledged["sequence"], acknowledged["repeated"]),
         bool(found.get("skipped")),
@@ -75,10 +75,10 @@ def turn_of(found: Json) -> Turn:
 
 
 def _question(found: Json) -> Question:
-    head, left, right = (thing_of(found[name]) for name in ("head", "left", "right"))
+    head, left, right = (object_of(found[name]) for name in ("head", "left", "right"))
     return Question(found["token"], found["practice"], head, left, right, found["expires_at"])
 
 
-def thing_of(found: Json) -> Thing:
+def object_of(found: Json) -> ShownObject:
     """The thing that JSON tells of."""
-    return Thing(*(found.get(name) for name in Thing._fields))  # type: ignore[arg-type]
+    return ShownObject(*(found.get(name) for name in ShownObject._fields))  # type: ignore[arg-type]
