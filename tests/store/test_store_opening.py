@@ -13,6 +13,7 @@ from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
 from sqlalchemy import inspect, text
 from sqlalchemy.exc import DBAPIError
+from written_out import DIALECTS, path, written_out
 
 from erkle.store import Store, StoreError, Unavailable
 from erkle.store.database.engine import Database
@@ -20,15 +21,20 @@ from erkle.store.database.schema import metadata
 from erkle.store.database.versioning import VERSION_TABLE
 
 
-def test_migrations_make_the_tables_of_the_schema_and_run_once(place):
+def test_the_first_version_makes_the_tables_of_the_schema_and_runs_once(place):
     for _ in range(2):
         database = Database(place)
         with database.reading() as connection:
             context = MigrationContext.configure(connection, opts={"version_table": VERSION_TABLE})
             assert compare_metadata(context, metadata) == []
-            assert context.get_current_revision() == "0002"
+            assert context.get_current_revision() == "1"
             assert set(inspect(connection).get_table_names()) == {*metadata.tables, VERSION_TABLE}
         database.close()
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_the_first_version_is_what_the_schema_says_with_its_checks_and_triggers(dialect):
+    assert path(dialect).read_text() == written_out(dialect)
 
 
 def test_many_may_open_a_new_database_at_once(place):
@@ -50,12 +56,13 @@ def test_what_was_written_is_there_when_the_database_is_opened_again(opened, pla
         assert list(store.answers.log(opened.study)) == before
 
 
-def test_a_database_of_a_newer_version_is_refused(place):
+@pytest.mark.parametrize("version", ["0002", "999"])
+def test_a_database_of_another_version_is_refused_and_left_alone(place, version):
     database = Database(place)
     with database.writing() as connection:
-        connection.execute(text(f"UPDATE {VERSION_TABLE} SET version_num = '0999'"))
+        connection.execute(text(f"UPDATE {VERSION_TABLE} SET version_num = '{version}'"))
     database.close()
-    with pytest.raises(StoreError, match=r"comes from a newer erkle \(version 0999 .* 0002 is .*; update erkle\."):
+    with pytest.raises(StoreError, match=f"has tables of version {version}, but this erkle uses version 1; open it"):
         Store(place)
 
 

@@ -1,6 +1,7 @@
-"""Which version a database is of, and the steps that bring it to this one: all of them, or none.
+"""The version of a database's tables.
 
-An empty database gets everything. One that holds other tables, or comes from a newer erkle, is left as it is.
+An empty database gets the tables of this erkle. One that holds other tables, or tables of another version that cannot
+be brought to this one, is left as it is.
 """
 
 from pathlib import Path
@@ -22,24 +23,23 @@ _LOCK = 0x65726B6C65
 
 
 def is_current(connection: Connection, name: str) -> bool:
-    """Whether nothing is to be done; an error where nothing can be."""
-    script = _script()
-    current = _context(connection).get_current_revision()
-    known = [revision.revision for revision in script.walk_revisions()]
-    if current is not None and current not in known:
+    """Whether the tables are those of this erkle; an error if they cannot become so."""
+    found = _context(connection).get_current_revision()
+    wanted, *older = [revision.revision for revision in _script().walk_revisions()]
+    if found not in (None, wanted, *older):
         raise StoreError(
-            f"{name}: comes from a newer erkle (version {current} of the tables, {known[0]} is the newest known); "
-            "update erkle."
+            f"{name}: has tables of version {found}, but this erkle uses version {wanted}; open it with the erkle that "
+            "made it, export its studies there, and import them into a new database."
         )
-    if current is None and (others := inspect(connection).get_table_names()):
+    if found is None and (others := inspect(connection).get_table_names()):
         raise StoreError(
             f"{name}: holds tables of something else ({', '.join(sorted(others)[:3])}); give a database of its own."
         )
-    return current == known[0]
+    return found == wanted
 
 
 def migrate(connection: Connection, name: str) -> None:
-    """Take every step that is missing, inside the transaction that the connection is in."""
+    """Create what is missing, all of it or nothing, inside the transaction of the connection."""
     if connection.dialect.name == "postgresql":
         # On SQLite the transaction itself keeps other processes out.
         connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _LOCK})

@@ -1,1 +1,1 @@
-"""How a database of an older erkle becomes one of this erkle; a step that was released is never edited."""
+"""The versions of the tables; a version that was released is never edited."""
