@@ -22,12 +22,12 @@ import scipy.stats
 from numpy.typing import NDArray
 
 from benchmarks.people.demands import Demand, Table, summary
-from benchmarks.people.keeping import ONLINE, stamp
 from erkle import ERKLE, LowRank, files, triplets
 from erkle.active import Adaptive, InformationGain, Strategy
 from erkle.datasets import answered
+from erkle.runner import sources_stamp
 from erkle.simulation.comparing import Curve, answers_to, compare, interval
-from erkle.simulation.courses import Plan, Task, open_folder, read_course, run_courses
+from erkle.simulation.courses import Plan, Task, open_courses, read_course
 from erkle.simulation.running import run
 from erkle.simulation.worlds import People, Points, World
 
@@ -83,14 +83,15 @@ def curves(name: str, n_seeds: int, jobs: int, in_flight: int) -> dict[str, Curv
     world = WORLDS[name]
     record = {**world.record(), "n_objects": world.scene(0).n_objects}
     plan = Plan(world, record, 40, in_flight, rate=100.0 if in_flight > 1 else 10.0)
-    kept = stamp(("active", "simulation", *ONLINE), ())
-    folder = open_folder(_ROOT / ".cache" / "active" / f"{name.replace(' ', '')}-{in_flight}-{kept}", plan)
+    folder = f"{name.replace(' ', '')}-{in_flight}-{sources_stamp()}"
+    runner = open_courses(_ROOT / ".cache" / "active" / folder, plan)
     names = ["adaptive", "random"] if in_flight == 1 else ["adaptive"]
     seeds = range(_FIRST_SEED, _FIRST_SEED + n_seeds)
     tasks = [Task(strategy, seed) for seed in seeds for strategy in names]
-    run_courses(tasks, plan, folder, jobs, lambda task: print(name, in_flight, *task, file=sys.stderr, flush=True))
+    for task in runner.run(tasks, jobs):
+        print(name, in_flight, *task, file=sys.stderr, flush=True)
     return {
-        strategy: Curve.of([read_course(Task(strategy, seed), folder) for seed in seeds], plan.n_objects)
+        strategy: Curve.of([read_course(Task(strategy, seed), runner) for seed in seeds], plan.n_objects)
         for strategy in names
     }
 

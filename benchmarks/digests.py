@@ -126,11 +126,11 @@ def service() -> str:
     n, T = simulated()
     kinds = [Kind.CHOSEN, Kind.HELD_OUT, Kind.REPEATED, Kind.CATCH, Kind.PRACTICE]
     with tempfile.TemporaryDirectory() as folder, Store(Path(folder) / "erkle.db") as store:
-        study = store.create_study("Points", [f"p{i}" for i in range(n)], {}).id
-        store.import_answers(
+        study = store.studies.create("Points", [f"p{i}" for i in range(n)], {}).id
+        store.imports.answers(
             study, [Imported(f"person {i % 7}", *map(int, row), kind=kinds[i % 5]) for i, row in enumerate(T[:1500])]
         )
-        answers = list(store.log(study))
+        answers = list(store.answers.log(study))
     fold = Fold(n)
     fold.learn(answers[:701])
     fold, _ = Fold.from_bytes(fold.to_bytes())

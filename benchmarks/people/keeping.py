@@ -17,8 +17,8 @@ from erkle import files
 
 _ROOT = Path(__file__).parents[2]
 _FOLDER = _ROOT / ".cache" / "people"
-_BATCH = ("batch", "losses.py", "_kernels/sums.py", "datasets", "triplets")
-ONLINE = (*_BATCH, "online", "kernels", "_kernels", "steps.py")
+_BATCH = ("batch", "losses.py", "_compiled/sums.py", "datasets", "triplets")
+ONLINE = (*_BATCH, "online", "kernels", "_compiled", "steps.py")
 
 
 class Unit(NamedTuple):

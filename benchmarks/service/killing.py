@@ -15,7 +15,7 @@ import numpy as np
 
 from benchmarks.service.serving import PASSWORD, Serving
 from erkle import ERKLE
-from erkle.client import Client, Refused, Turn, Unreachable
+from erkle.client import Client, Refused, Reply, Unreachable
 from erkle.service.learning import Fold
 from erkle.store import Store
 
@@ -69,14 +69,14 @@ class _Crowd:
             self.troubles.append(trouble)
 
     def _take_part(self, client: Client) -> None:
-        turn = self._joined(client)
-        while turn is not None and turn.questions and not self._over.is_set():
-            question = turn.questions[0]
+        reply = self._joined(client)
+        while reply is not None and reply.questions and not self._over.is_set():
+            question = reply.questions[0]
             choice = self.serving.nearer(question.head.id, question.left.id, question.right.id)
-            assert turn.participant is not None
-            turn = self._sent(client, turn.participant, question.token, choice)
+            assert reply.participant is not None
+            reply = self._sent(client, reply.participant, question.token, choice)
 
-    def _joined(self, client: Client) -> Turn | None:
+    def _joined(self, client: Client) -> Reply | None:
         try:
             return client.join(self.serving.study)
         except Unreachable:
@@ -84,16 +84,16 @@ class _Crowd:
             time.sleep(0.05)
             return None
 
-    def _sent(self, client: Client, participant: str, token: str, choice: int) -> Turn:
+    def _sent(self, client: Client, participant: str, token: str, choice: int) -> Reply:
         try:
-            turn = client.answer(self.serving.study, participant, token, choice)
+            reply = client.answer(self.serving.study, participant, token, choice)
         except Refused as refused:
             raise AssertionError(f"An honest answer was refused: {refused}") from refused
-        assert turn.acknowledged is not None
+        assert reply.acknowledged is not None
         with self._lock:
-            assert turn.acknowledged.sequence not in self.heard, "Two answers have the same number."
-            self.heard[turn.acknowledged.sequence] = participant, token, choice
-        return turn
+            assert reply.acknowledged.sequence not in self.heard, "Two answers have the same number."
+            self.heard[reply.acknowledged.sequence] = participant, token, choice
+        return reply
 
 
 def kill_and_check(
@@ -126,7 +126,7 @@ def _same_kernel(serving: Serving, folder: Path) -> bool:
         client.export(serving.study, "kernel.npz", folder / "kernel.npz")
     fold = Fold(len(serving.places))
     with Store(serving.database) as store:
-        fold.learn(list(store.log(serving.study)))
+        fold.learn(list(store.answers.log(serving.study)))
     given = ERKLE.load(folder / "kernel.npz")
     return bool(np.array_equal(given.kernel_, fold.learner.kernel_))
 
@@ -135,7 +135,10 @@ def _compared(
     serving: Serving, heard: dict[int, tuple[str, str, int]], n_kills: int, n_clients: int, same: bool, seconds: float
 ) -> Survived:
     with Store(serving.database) as store:
-        log = {answer.sequence: (answer.participant, answer.token, answer.near) for answer in store.log(serving.study)}
+        log = {
+            answer.sequence: (answer.participant, answer.token, answer.near)
+            for answer in store.answers.log(serving.study)
+        }
     assert sorted(log) == list(range(1, len(log) + 1)), "The log has gaps."
     tokens = Counter(token for _, token, _ in log.values())
     return Survived(

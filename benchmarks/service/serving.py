@@ -40,9 +40,9 @@ class Serving:
         settings = StudySettings(limits=Limits(per_participant=per_participant)).model_dump(mode="json")
         folder.mkdir(parents=True, exist_ok=True)
         with Store(self.database) as store:
-            store.create_account("ann", hashed(PASSWORD), admin=True)
-            self.study = store.create_study("Points", [f"point {i}" for i in range(n_objects)], settings).id
-            store.change_state(self.study, State.OPEN)
+            store.accounts.create("ann", hashed(PASSWORD), admin=True)
+            self.study = store.studies.create("Points", [f"point {i}" for i in range(n_objects)], settings).id
+            store.studies.change_state(self.study, State.OPEN)
         self.port = _free_port()
         self.url = f"http://127.0.0.1:{self.port}"
         self.process: subprocess.Popen[bytes] | None = None

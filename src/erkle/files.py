@@ -99,6 +99,70 @@ def write_atomically(path: Pathlike) -> Iterator[BinaryIO]:
     _flush_folder(target.parent)
 
 
+def file_name(path: Pathlike) -> str:
+    """What errors call a file: its name without folders; one that cannot be printed is shown escaped."""
+    name = Path(path).name
+    return name if name.isprintable() else ascii(name)
+
+
+def open_binary(path: Pathlike) -> BinaryIO:
+    """Open a file for reading, or say in one sentence why not.
+
+    Parameters
+    ----------
+    path : path
+
+    Raises
+    ------
+    FileError
+
+    Examples
+    --------
+    >>> open_binary("nowhere.csv")
+    Traceback (most recent call last):
+    erkle.files.FileError: nowhere.csv: there is no such file in ...; check the path.
+    """
+    place, name = Path(path), file_name(path)
+    try:
+        return place.open("rb")
+    except FileNotFoundError:
+        folder = place.absolute().parent
+        raise FileError(f"{name}: there is no such file in {folder}; check the path.") from None
+    except IsADirectoryError:
+        raise FileError(f"{name}: is a folder, not a file; give the path of a file in it.") from None
+    except (OSError, ValueError) as error:
+        raise unreadable(name, error) from error
+
+
+def unreadable(name: str, error: Exception) -> FileError:
+    """The error about a file that the system does not let us read."""
+    reason = getattr(error, "strerror", None) or error
+    return FileError(f"{name}: cannot be read ({reason}); check the path, its permissions and the disk.")
+
+
+def read_bytes(path: Pathlike, most: int | None = None) -> bytes:
+    """The contents of a file, or one sentence that says why not.
+
+    Parameters
+    ----------
+    path : path
+    most : int, optional
+        Bytes; a larger file is refused.
+
+    Raises
+    ------
+    FileError
+    """
+    with open_binary(path) as file:
+        try:
+            data = file.read(-1 if most is None else most + 1)
+        except OSError as error:
+            raise unreadable(file_name(path), error) from error
+    if most is not None and len(data) > most:
+        raise FileError(f"{file_name(path)}: is larger than {most >> 20} MB; make it smaller.")
+    return data
+
+
 def write_text(path: Pathlike, text: str) -> None:
     """Write a text file atomically, in UTF-8 with its line ends as they are.
 
@@ -235,19 +299,8 @@ def load_npz(
     Traceback (most recent call last):
     erkle.files.FileError: nowhere.npz: there is no such file in ...; check the path.
     """
-    name = Path(path).name
-    try:
-        with Path(path).open("rb") as file:
-            return _loaded(file, name, format, version)
-    except FileNotFoundError:
-        folder = Path(path).absolute().parent
-        raise FileError(f"{name}: there is no such file in {folder}; check the path.") from None
-    except IsADirectoryError:
-        raise FileError(f"{name}: is a folder, not a file; give the path of a file in it.") from None
-    except PermissionError as error:
-        raise OSError(error.errno, f"{name}: may not be read by you; change its permissions.") from error
-    except OSError as error:
-        raise FileError(f"{name}: is cut short or damaged; restore it from a copy.") from error
+    with open_binary(path) as file:
+        return _loaded(file, file_name(path), format, version)
 
 
 def npz_from_bytes(

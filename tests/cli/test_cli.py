@@ -307,8 +307,11 @@ def test_a_pipe_given_by_its_path_is_refused_at_once(erkle, tmp_path):
     assert "learn - <" in run.stderr
 
 
-def test_a_name_of_a_thousand_letters_is_enough(erkle, tmp_path):
+def test_a_name_of_a_thousand_letters_is_learned_and_a_longer_one_is_refused(erkle, tmp_path):
     path = tmp_path / "answers.csv"
+    path.write_text("a,b,c\nx,y,z\n" + "n" * 1000 + ",b,c\n")
+    assert erkle("learn", path, "--exact", "--out", tmp_path / "out").returncode == 0
+    assert "n" * 1000 in [row["object"] for row in table(tmp_path / "out" / "embedding.csv")]
     path.write_text("a,b,c\nx,y,z\n" + "n" * 1001 + ",b,c\n")
     run = erkle("learn", path, "--out", tmp_path / "out")
     assert run.returncode == 2

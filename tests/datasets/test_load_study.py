@@ -130,7 +130,7 @@ def test_a_study_that_cannot_be_understood_gets_one_sentence(content, said, tmp_
 
 
 def test_a_study_that_is_not_there_is_missed(tmp_path):
-    with pytest.raises(FileError, match=r"none\.csv: cannot be read"):
+    with pytest.raises(FileError, match=r"none\.csv: there is no such file"):
         load_study(tmp_path / "none.csv")
 
 

@@ -4,10 +4,6 @@ import csv
 import itertools
 import os
 import shutil
-import signal
-import subprocess
-import sys
-import time
 from pathlib import Path
 
 import numpy as np
@@ -24,10 +20,10 @@ from erkle.experiments.figures import FIGURES, chosen_figures, units_for
 from erkle.experiments.methods import Row
 from erkle.experiments.protocol import TINY
 from erkle.experiments.report import Verdict, write_page
-from erkle.experiments.running import open_folder, run_units
 from erkle.experiments.trials import WORLDS
-from erkle.experiments.units import read_rows, run_unit, units_of
+from erkle.experiments.units import open_units, read_rows, units_of
 from erkle.losses import GNMDS, STE
+from erkle.runner import Runner
 
 SYNTHETIC = ["1a", "1b", "1c", "2a", "2b"]
 
@@ -42,6 +38,10 @@ def data_is_here():
 def table(path):
     with path.open(newline="") as file:
         return list(csv.DictReader(file))
+
+
+def times(folder):
+    return {path.name: path.stat().st_mtime_ns for path in folder.iterdir()}
 
 
 @pytest.fixture(scope="module")
@@ -79,24 +79,21 @@ def table_of_verdicts(run):
 
 
 def test_trials_differ(run):
-    folder = run / "units"
+    runner = open_units(run, TINY)
     for unit in units_for(chosen_figures(["1a", "2b"], TINY), TINY, 1):
-        again = unit._replace(trial=1)
-        assert (
-            read_rows(unit, folder)[-1].test_error != read_rows(again, folder)[-1].test_error
-            or unit.method == "popularity"
-        )
+        ends = [read_rows(each, runner)[-1].test_error for each in (unit, unit._replace(trial=1))]
+        assert ends[0] != ends[1] or unit.method == "popularity"
 
 
 def test_a_unit_gives_the_same_rows_again_but_for_the_seconds(run, tmp_path):
-    for unit in units_for(chosen_figures(["1b"], TINY), TINY, 1):
-        run_unit(unit, TINY, tmp_path)
-        before, after = read_rows(unit, run / "units"), read_rows(unit, tmp_path)
+    first, again = open_units(run, TINY), open_units(tmp_path, TINY)
+    for unit in again.run(units_for(chosen_figures(["1b"], TINY), TINY, 1), 1):
+        before, after = read_rows(unit, first), read_rows(unit, again)
         assert [row._replace(seconds=0.0) for row in before] == [row._replace(seconds=0.0) for row in after]
 
 
 def test_the_setting_with_the_least_validation_error_is_shown(run):
-    curves = Curves(run / "units", TINY, 2)
+    curves = Curves(open_units(run, TINY), TINY, 2)
     chosen = curves.of("small", "STE-Batch", "test_error")
     for trial, setting in enumerate(chosen.chosen):
         units = [
@@ -104,7 +101,7 @@ def test_the_setting_with_the_least_validation_error_is_shown(run):
             for unit in units_for(chosen_figures(["1b"], TINY), TINY, 2)
             if unit[:3] == ("small", "STE-Batch", trial)
         ]
-        errors = {unit.setting: read_rows(unit, run / "units")[-1].validation_error for unit in units}
+        errors = {unit.setting: read_rows(unit, open_units(run, TINY))[-1].validation_error for unit in units}
         assert errors[tuple(setting.items())] == min(errors.values())
 
 
@@ -126,16 +123,18 @@ def test_more_plain_steps_come_nearer_to_the_optimum(loss):
 
 def test_bounds_of_the_settings_that_were_chosen_are_named(tmp_path):
     protocol, best = TINY._replace(n_traces=3), [0.03, 0.9487, 30.0, 30.0]
-    for trial, trace in enumerate(best):
-        for unit in units_of("small", "CKL-Batch", trial, protocol):
-            error = 0.1 if dict(unit.setting) == {"trace": trace} else 0.2
-            cells = Row(100, 1, error, error, error, 2, 0.0, 1, 1)
-            (tmp_path / unit.file).write_text(f"{','.join(Row._fields)}\n{','.join(map(str, cells))}\n")
-    assert Curves(tmp_path, protocol, 4).bounds_chosen("small", "CKL-Batch") == [
+
+    def rows(unit):
+        error = 0.1 if dict(unit.setting) == {"trace": best[unit.trial]} else 0.2
+        return [Row(100, 1, error, error, error, 2, 0.0, 1, 1)]
+
+    runner = Runner(tmp_path, rows, {})
+    assert len(list(runner.run((u for i in range(4) for u in units_of("small", "CKL-Batch", i, protocol)), 1))) == 12
+    assert Curves(runner, protocol, 4).bounds_chosen("small", "CKL-Batch") == [
         "CKL-Batch chose the smallest trace tried (0.03) in 1 of 4 trials.",
         "CKL-Batch chose the largest trace tried (30) in 2 of 4 trials.",
     ]
-    assert Curves(tmp_path, protocol, 1).bounds_chosen("small", "CKL-Batch") == [
+    assert Curves(runner, protocol, 1).bounds_chosen("small", "CKL-Batch") == [
         "CKL-Batch chose the smallest trace tried (0.03) in 1 of 1 trial."
     ]
 
@@ -150,23 +149,31 @@ def test_the_page_names_the_bounds_below_the_figure(run, tmp_path):
 
 
 def test_intervals_are_those_of_students_t(run):
-    curves = Curves(run / "units", TINY, 2)
+    curves = Curves(open_units(run, TINY), TINY, 2)
     curve = curves.of("small", "PA-ERKLE", "test_error")
     units = [unit for unit in units_for(chosen_figures(["1a"], TINY), TINY, 2) if unit.method == "PA-ERKLE"]
-    ends = [read_rows(unit, run / "units")[-1].test_error for unit in units]
+    ends = [read_rows(unit, open_units(run, TINY))[-1].test_error for unit in units]
     assert curve.last == pytest.approx(np.mean(ends))
     assert curve.half_width[-1] == pytest.approx(12.706 * np.std(ends, ddof=1) / np.sqrt(2), rel=1e-3)
 
 
 def test_what_is_done_is_not_done_again(run):
-    before = {path.name: path.stat().st_mtime_ns for path in (run / "units").iterdir()}
+    before = times(run / "units")
     reproduce_figures(SYNTHETIC, TINY, 2, 1, None, "erkle reproduce", run)
-    assert {path.name: path.stat().st_mtime_ns for path in (run / "units").iterdir()} == before
+    assert times(run / "units") == before
 
 
 def test_results_of_other_sizes_are_not_mixed(run):
-    with pytest.raises(ValueError, match="other sizes"):
-        open_folder(run, TINY._replace(every=50))
+    with pytest.raises(ValueError, match="units holds results of another every; choose another --out"):
+        open_units(run, TINY._replace(every=50))
+
+
+def test_results_of_another_erkle_are_not_used(run, monkeypatch):
+    monkeypatch.setattr("erkle.runner.sources_stamp", lambda: "of another erkle")
+    before = times(run / "units")
+    with pytest.raises(ValueError, match="units holds results of another erkle sources"):
+        reproduce_figures(["1a"], TINY, 2, 1, None, "erkle reproduce", run)
+    assert times(run / "units") == before
 
 
 def test_a_figure_that_is_none_is_refused():
@@ -174,47 +181,14 @@ def test_a_figure_that_is_none_is_refused():
         chosen_figures(["5a"], TINY)
 
 
-KILLED = """
-import sys
-from pathlib import Path
-from erkle.experiments.figures import chosen_figures, units_for
-from erkle.experiments.methods import Row
-from erkle.experiments.protocol import TINY
-from erkle.experiments.running import open_folder, run_units
-out = Path(sys.argv[1])
-units = units_for(chosen_figures(["1b", "2b"], TINY), TINY, 4)
-run_units(units, TINY, open_folder(out, TINY), 2, None, lambda unit: None)
-"""
-
-
-def test_a_killed_run_redoes_only_what_was_in_flight(tmp_path):
-    process = subprocess.Popen([sys.executable, "-c", KILLED, str(tmp_path)], start_new_session=True)
-    units = units_for(chosen_figures(["1b", "2b"], TINY), TINY, 4)
-    deadline = time.monotonic() + 120
-    while len(list(tmp_path.glob("units/*.csv"))) < 5:
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
-    os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
-    time.sleep(0.2)
-    before = {path.name: path.stat().st_mtime_ns for path in tmp_path.glob("units/*.csv")}
-    assert 5 <= len(before) < len(units)
-    assert all(read_rows(unit, tmp_path / "units") for unit in units if unit.file in before)
-    run_units(units, TINY, open_folder(tmp_path, TINY), 1, None, lambda unit: None)
-    after = {path.name: path.stat().st_mtime_ns for path in tmp_path.glob("units/*.csv")}
-    assert set(after) >= {unit.file for unit in units}
-    assert all(after[name] == stamp for name, stamp in before.items())
-
-
 def test_the_same_units_run_on_a_dask_cluster(tmp_path):
     distributed = pytest.importorskip("dask.distributed")
     units = units_for(chosen_figures(["1a"], TINY), TINY, 1)
-    done = []
     with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster:
-        folder = open_folder(tmp_path, TINY)
-        run_units(units, TINY, folder, 2, cluster.scheduler_address, done.append)
+        runner = open_units(tmp_path, TINY)
+        done = list(runner.run(units, 2, cluster.scheduler_address))
     assert sorted(done) == sorted(units)
-    assert all(read_rows(unit, folder) for unit in units)
+    assert all(read_rows(unit, runner) for unit in units)
 
 
 def own_scenes(path, n_answers):
@@ -234,8 +208,8 @@ def test_figures_of_the_users_own_scenes_do_not_speak_of_the_stand_in(tmp_path, 
     assert page.count("Answers of osr.csv") == 2
     assert "zappos85" not in page
     assert "stand-in" not in page
-    with pytest.raises(ValueError, match="other sizes or scenes"):
-        open_folder(tmp_path / "out", TINY)
+    with pytest.raises(ValueError, match="another scenes"):
+        open_units(tmp_path / "out", TINY)
 
 
 def test_own_scenes_are_split_into_all_their_answers_anew_each_trial(tmp_path):

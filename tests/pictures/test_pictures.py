@@ -14,7 +14,7 @@ from scipy.spatial.distance import pdist
 from erkle.datasets import load_cities
 from erkle.pictures import errors_figure, labels, map_figure, maps_figure, reliability_figure, save
 from erkle.pictures.colours import TO_CONES, TO_LINEAR, place_colours
-from erkle.pictures.look import COLOURS, look
+from erkle.pictures.look import COLOURS, look, plain
 
 ODD_NAMES = [
     "$x^2$",
@@ -38,6 +38,10 @@ ODD_NAMES = [
 
 def texts(figure, axes=0):
     return [text.get_text() for text in figure.axes[axes].texts]
+
+
+def dots(figure):
+    return figure.axes[0].collections[-1].get_offsets()
 
 
 def boxes(figure, artists):
@@ -100,7 +104,11 @@ def test_any_name_can_be_drawn(name, tmp_path):
 @settings(max_examples=25, deadline=None)
 @given(name=st.text(max_size=20))
 def test_any_text_can_be_drawn(name):
-    map_figure([[0, 0], [1, 1]], [name, "b"], title=name).canvas.draw()
+    figure = map_figure([[0, 0], [1, 1]], [name, "b"], title=name)
+    figure.canvas.draw()
+    np.testing.assert_allclose(dots(figure), [[0, 0], [1, 1]])
+    # A name of nothing that can be seen is no name.
+    assert texts(figure) == [shown for shown in (plain(name), "b") if shown.strip()]
 
 
 def test_names_are_not_read_as_mathematics():
@@ -117,7 +125,13 @@ def test_long_names_end_in_an_ellipsis_and_line_breaks_are_spaces():
     ids=["coincident", "far", "near", "wide"],
 )
 def test_any_places_can_be_drawn(X, tmp_path):
-    save(map_figure(X, [str(i) for i in range(len(X))]), tmp_path / "map.png")
+    figure = map_figure(X, [str(i) for i in range(len(X))])
+    assert save(figure, tmp_path / "map.png").read_bytes().startswith(b"\x89PNG")
+    np.testing.assert_allclose(dots(figure), X)
+    left, bottom, right, top = figure.axes[0].get_window_extent().extents
+    x, y = figure.axes[0].transData.transform(dots(figure)).T
+    assert ((left <= x) & (x <= right) & (bottom <= y) & (y <= top)).all()
+    assert not collide(figure, figure.axes[0].texts)
 
 
 def test_thousands_of_objects_show_the_names_that_fit():
@@ -222,8 +236,12 @@ def test_every_bin_with_answers_has_a_dot_and_a_bar():
     assert [bar.get_height() for bar in lower.patches] == [5.0, 20.0]
 
 
-def test_nothing_predicted_yet_can_be_drawn(tmp_path):
-    save(reliability_figure(np.zeros(10, int), np.full(10, np.nan), np.full(10, np.nan)), tmp_path / "empty.png")
+def test_where_nothing_was_predicted_yet_there_are_neither_dots_nor_bars(tmp_path):
+    figure = reliability_figure(np.zeros(10, int), np.full(10, np.nan), np.full(10, np.nan))
+    assert save(figure, tmp_path / "empty.png").read_bytes().startswith(b"\x89PNG")
+    upper, lower = figure.axes
+    assert all(len(each.get_offsets()) == 0 for each in upper.collections)
+    assert len(lower.patches) == 0
 
 
 def test_the_line_of_guessing_is_drawn_where_it_is_in_sight():

@@ -72,9 +72,9 @@ def sign_in(client, kept_password):
 
     def sign_in(name, admin=False):
         store = client.app.state.store
-        account = store.create_account(name, kept_password, admin=admin)
+        account = store.accounts.create(name, kept_password, admin=admin)
         # Not by the password, which takes a tenth of a second to check.
-        session = store.open_session(account.id, 3600.0)
+        session = store.sessions.open(account.id, 3600.0)
         # Not entered as a context: the application runs already.
         other = TestClient(client.app)
         # The name that the jar gives a host without a dot.
@@ -107,8 +107,8 @@ def admin(sign_in):
 def study(store, researcher):
     """The id of an open study of six objects that the researcher owns."""
     owner = researcher.get("/api/me").json()["account"]["id"]
-    study = store.create_study("Cities", THINGS, settings(), owner=owner).id
-    store.change_state(study, State.OPEN)
+    study = store.studies.create("Cities", THINGS, settings(), owner=owner).id
+    store.studies.change_state(study, State.OPEN)
     return study
 
 
@@ -123,8 +123,8 @@ def make(store):
     """An open study of letters with other settings: ``make(holdout=0.2)``."""
 
     def make(things=("a", "b", "c", "d", "e", "f"), **changes):
-        study = store.create_study("Letters", list(things), settings(**changes)).id
-        store.change_state(study, State.OPEN)
+        study = store.studies.create("Letters", list(things), settings(**changes)).id
+        store.studies.change_state(study, State.OPEN)
         return study
 
     return make

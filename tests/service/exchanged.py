@@ -27,26 +27,28 @@ def filled(store, owner=None, people=3, each=12, seed=0, names=NAMES):
     shown = prepared("red.png", picture("red"))
     objects = [Object(names[0], {**shown.payload, "text": "more"}), *names[1:]]
     settings = StudySettings(holdout=0.2).model_dump(mode="json")
-    study = store.create_study("Odd = names", objects, settings, owner=owner, media=shown.media).id
-    store.change_state(study, State.OPEN)
+    study = store.studies.create("Odd = names", objects, settings, owner=owner, media=shown.media).id
+    store.studies.change_state(study, State.OPEN)
     places = rng.standard_normal((len(names), 2))
 
     def take_part(transaction):
         for person in range(people):
             link = {"PROLIFIC_PID": f"p{person}", "note": "=HYPERLINK(1)", "CamelCase": "1"}
-            who = transaction.join(study, link, identity=f"PROLIFIC_PID=p{person}").id
+            who = transaction.participants.join(study, link, identity=f"PROLIFIC_PID=p{person}").id
             kinds = [Kind.PRACTICE, Kind.CATCH, *rng.choice([Kind.CHOSEN, Kind.HELD_OUT, Kind.REPEATED], each - 2)]
-            for asked in transaction.issue(study, who, [_query(rng, len(names), Kind(kind)) for kind in kinds]):
+            for asked in transaction.questions.issue(
+                study, who, [_query(rng, len(names), Kind(kind)) for kind in kinds]
+            ):
                 a, b, c = places[[asked.head, asked.o1, asked.o2]]
                 near = asked.o1 if np.linalg.norm(a - b) < np.linalg.norm(a - c) else asked.o2
-                transaction.answer(asked.token, study, who, near, int(rng.integers(200, 9000)), {"width": 1280})
-            [given_up] = transaction.issue(study, who, [Query(0, 1, 2)])
-            transaction.skip(given_up.token, study, who, "=I cannot decide")
+                transaction.answers.submit(study, who, asked.token, near, int(rng.integers(200, 9000)), {"width": 1280})
+            [given_up] = transaction.questions.issue(study, who, [Query(0, 1, 2)])
+            transaction.answers.skip(study, who, given_up.token, "=I cannot decide")
         return who
 
-    who = store.together(take_part)
-    store.exclude(study, who)
-    return store.study(study)
+    who = store.transact(take_part)
+    store.participants.exclude(study, who)
+    return store.studies.get(study)
 
 
 def _query(rng, n, kind):
@@ -59,12 +61,12 @@ def log(store, study):
     order = {}
     return [
         answer._replace(participant=order.setdefault(answer.participant, len(order)), token="")
-        for answer in store.log(study, include_excluded=True)
+        for answer in store.answers.log(study, include_excluded=True)
     ]
 
 
 def kernel(store, study):
     """The bytes of what is learned of a study's log."""
-    fold = Fold(store.study(study).n_objects)
-    fold.learn(list(store.log(study, include_excluded=True)))
+    fold = Fold(store.studies.get(study).n_objects)
+    fold.learn(list(store.answers.log(study, include_excluded=True)))
     return fold.to_bytes()

@@ -26,8 +26,8 @@ class Site(NamedTuple):
     def study(self, objects=THINGS, title="Cities", media=None, owner=None, **changes):
         """A new open study without practice, with the settings that are given."""
         changes = {"checks": {"practice": 0}, **changes}
-        study = self.store.create_study(title, objects, settings(**changes), owner=owner, media=media or {}).id
-        self.store.change_state(study, State.OPEN)
+        study = self.store.studies.create(title, objects, settings(**changes), owner=owner, media=media or {}).id
+        self.store.studies.change_state(study, State.OPEN)
         return study
 
     def answers(self, page, study, n_answers):
@@ -35,10 +35,10 @@ class Site(NamedTuple):
         deadline = time.monotonic() + 15
         while time.monotonic() < deadline and self.count(study) < n_answers:
             page.wait_for_timeout(50)
-        return list(self.store.log(study))
+        return list(self.store.answers.log(study))
 
     def count(self, study):
-        return self.store.counts(study).answers
+        return self.store.studies.counts(study).answers
 
 
 @contextmanager
@@ -56,7 +56,7 @@ def listening(data):
         yield Site(f"http://127.0.0.1:{port}", app)
     finally:
         # What a signal does in a process of its own.
-        app.state.ending.asked.set()
+        app.state.shutdown.asked.set()
         server.should_exit = True
         thread.join(30)
         assert not thread.is_alive(), "The server did not end."

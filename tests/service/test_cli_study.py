@@ -61,16 +61,16 @@ def test_a_study_from_its_yaml_file_to_its_end(run, data, tmp_path):
     for command, state in (("open", "open"), ("pause", "paused"), ("close", "closed")):
         assert f"Towns is {state}." in run("study", command, study).stderr
     with Store(data / "erkle.db") as store:
-        assert store.study(study).settings["holdout"] == 0.2
+        assert store.studies.get(study).settings["holdout"] == 0.2
     run("study", "delete", study, "--yes")
     assert study not in run("study", "list").stdout
 
 
 def test_a_study_that_is_not_ready_is_not_opened(refused, store):
     catch = {"head": "Paris", "near": "Lyon", "far": "Atlantis"}
-    study = store.create_study("Towns", ["Paris", "Lyon", "Madrid"], settings(checks={"catch": [catch]})).id
+    study = store.studies.create("Towns", ["Paris", "Lyon", "Madrid"], settings(checks={"catch": [catch]})).id
     assert "'Atlantis'" in refused("study", "open", study)
-    assert store.study(study).state == State.DRAFT
+    assert store.studies.get(study).state == State.DRAFT
 
 
 def test_a_bundle_goes_through_a_file_to_the_same_kernel(run, store, tmp_path):
@@ -87,25 +87,25 @@ def test_answers_go_through_a_file_to_the_same_kernel(run, store, tmp_path, form
     study = filled(store)
     out = tmp_path / f"answers.{form}"
     run("study", "export", study.id, "--out", out, "--format", form)
-    empty = store.create_study("Empty", store.objects(study.id), study.settings).id
+    empty = store.studies.create("Empty", store.studies.objects(study.id), study.settings).id
     assert "36 answers added to Empty" in run("study", "import", out, "--into", empty).stderr
     assert kernel(store, empty) == kernel(store, study.id)
     new = run("study", "import", out, "--title", "New").stdout.strip()
-    assert store.study(new).title == "New"
+    assert store.studies.get(new).title == "New"
 
 
 def test_a_csv_file_has_a_row_for_each_answer(run, store, tmp_path):
     study = filled(store)
     run("study", "export", study.id, "--out", tmp_path / "a.csv")
     with (tmp_path / "a.csv").open(newline="", encoding="utf-8") as file:
-        assert len(list(csv.DictReader(file))) == store.last(study.id)
+        assert len(list(csv.DictReader(file))) == store.answers.last(study.id)
 
 
 def test_the_name_of_a_file_says_what_is_written_to_it(run, store, tmp_path):
     study = filled(store)
     for name in ("answers.jsonl", "my-kernel.npz", "embedding.csv", "study.zip"):
         run("study", "export", study.id, "--out", tmp_path / name)
-    assert len((tmp_path / "answers.jsonl").read_text().splitlines()) == store.last(study.id)
+    assert len((tmp_path / "answers.jsonl").read_text().splitlines()) == store.answers.last(study.id)
     assert ERKLE.load(tmp_path / "my-kernel.npz").n_objects_ == study.n_objects
     with (tmp_path / "embedding.csv").open(newline="", encoding="utf-8") as file:
         header, *places = csv.reader(file)
@@ -123,7 +123,7 @@ def test_a_backup_is_the_data_at_one_moment(run, store, tmp_path):
     study = filled(store)
     (tmp_path / "elsewhere").mkdir()
     run("backup", tmp_path / "elsewhere" / "erkle.db")
-    store.delete_study(study.id)
+    store.studies.delete(study.id)
     with Store(tmp_path / "elsewhere" / "erkle.db") as copy:
         assert len(log(copy, study.id)) == 36
     with sqlite3.connect(tmp_path / "elsewhere" / "erkle.db") as copy:
@@ -134,13 +134,13 @@ def test_accounts_are_made_and_entered_by_links_that_work_once(run, refused, dat
     first = run("account", "add", "ann", "--public-url", "https://study.example.org/").stdout.strip()
     assert first.startswith("https://study.example.org/setup#")
     with Store(data / "erkle.db") as store:
-        ann = store.use_link_for_account(first.partition("#")[2], Purpose.SETUP, "ann", "hash")
+        ann = store.links.use_for_account(first.partition("#")[2], Purpose.SETUP, "ann", "hash")
         second = run("account", "add", "bob").stdout.strip()
         assert second.startswith("http://127.0.0.1:8000/invited#")
-        assert not store.use_link_for_account(second.partition("#")[2], Purpose.INVITE, "bob", "hash").admin
+        assert not store.links.use_for_account(second.partition("#")[2], Purpose.INVITE, "bob", "hash").admin
         token = run("account", "link", "ann").stdout.strip().partition("/enter#")[2]
-        assert store.use_link(token, Purpose.ENTER).account == ann.id
-        assert store.use_link(token, Purpose.ENTER) is None
+        assert store.links.use(token, Purpose.ENTER).account == ann.id
+        assert store.links.use(token, Purpose.ENTER) is None
     shown = run("account", "list").stdout
     assert all(word in shown for word in ("ann", "administrator", "bob", "researcher"))
     assert refused("account", "add", "ANN").startswith("There is an account")
@@ -148,11 +148,11 @@ def test_accounts_are_made_and_entered_by_links_that_work_once(run, refused, dat
 
 
 def test_a_study_belongs_to_the_account_that_is_named(run, refused, store, tmp_path):
-    first, second = (store.create_account(name, "hash") for name in ("ann", "bob"))
+    first, second = (store.accounts.create(name, "hash") for name in ("ann", "bob"))
     (tmp_path / "study.yaml").write_text(YAML)
-    assert store.study(run("study", "create", tmp_path / "study.yaml").stdout.strip()).owner == first.id
+    assert store.studies.get(run("study", "create", tmp_path / "study.yaml").stdout.strip()).owner == first.id
     named = run("study", "create", tmp_path / "study.yaml", "--owner", "bob").stdout.strip()
-    assert store.study(named).owner == second.id
+    assert store.studies.get(named).owner == second.id
     assert "no account 'carl'" in refused("study", "create", tmp_path / "study.yaml", "--owner", "carl")
 
 
@@ -173,7 +173,7 @@ def test_foreseen_troubles_are_one_sentence(refused, store, tmp_path):
     assert "nofile.yaml" in refused("study", "create", tmp_path / "nofile.yaml")
     assert "nofile.zip" in refused("study", "import", tmp_path / "nofile.zip")
     study = filled(store)
-    store.change_state(study.id, State.CLOSED)
+    store.studies.change_state(study.id, State.CLOSED)
     assert "cannot become open" in refused("study", "open", study.id)
     assert "create the folder first" in refused("study", "export", study.id, "--out", tmp_path / "no" / "a.zip")
     (tmp_path / "answers.csv").write_text("head,winner,loser\n0,1,2\n")
@@ -184,19 +184,19 @@ def test_nothing_is_deleted_unless_that_is_meant(refused, store, monkeypatch):
     study = filled(store)
     monkeypatch.setattr("typer.confirm", lambda question: False)
     assert refused("study", "delete", study.id) == "Nothing was deleted."
-    assert store.last(study.id) == 36
+    assert store.answers.last(study.id) == 36
 
 
 def test_a_forgotten_password_is_set_anew_and_ends_all_sessions(store, run, refused, monkeypatch):
     from erkle.service.accounts.passwords import is_right
 
-    ann = store.create_account("ann", "hash")
-    session = store.open_session(ann.id, 3600.0)
+    ann = store.accounts.create("ann", "hash")
+    session = store.sessions.open(ann.id, 3600.0)
     monkeypatch.setattr("typer.prompt", lambda *_, **__: "short")
     assert "has 5 characters" in refused("account", "password", "Ann")
-    assert store.session(session.token)
+    assert store.sessions.get(session.token)
     monkeypatch.setattr("typer.prompt", lambda *_, **__: "several odd words")
     run("account", "password", "Ann")
-    assert is_right("several odd words", store.account_named("ann")[1])
-    assert store.session(session.token) is None
+    assert is_right("several odd words", store.accounts.named("ann")[1])
+    assert store.sessions.get(session.token) is None
     assert refused("account", "password", "carl") == "There is no account 'carl'; there are ann."

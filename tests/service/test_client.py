@@ -18,7 +18,7 @@ SETTINGS = {"limits": {"per_participant": 4}, "checks": {"practice": 1}, "ending
 
 @pytest.fixture
 def researcher(server):
-    server.store.create_account("ann", hashed(PASSWORD))
+    server.store.accounts.create("ann", hashed(PASSWORD))
     with Client(server.url) as client:
         client.login("ann", PASSWORD)
         yield client
@@ -26,25 +26,25 @@ def researcher(server):
 
 def test_a_whole_study_by_program(researcher, server, tmp_path):
     study = researcher.create_study("Cities", THINGS, SETTINGS)["id"]
-    researcher.open(study)
+    researcher.open_study(study)
     with Client(server.url) as people:
         assert people.about(study)["title"] == "Cities"
-        turn = people.join(study, {"PROLIFIC_PID": "p1"})
-        assert people.join(study, {"PROLIFIC_PID": "p1"}).participant == turn.participant
-        while turn.finished is None:
-            asked = turn.questions[0]
-            turn = people.answer(study, turn.participant, asked.token, asked.left.id, 700, {"from": "a test"})
-            assert turn.acknowledged is not None
-            again = people.answer(study, turn.participant, asked.token, asked.left.id)
-            assert again.acknowledged == (turn.acknowledged.sequence, True)
-        assert (turn.finished.outcome, turn.finished.code) == ("completed", "C1")
+        reply = people.join(study, {"PROLIFIC_PID": "p1"})
+        assert people.join(study, {"PROLIFIC_PID": "p1"}).participant == reply.participant
+        while reply.finished is None:
+            asked = reply.questions[0]
+            reply = people.answer(study, reply.participant, asked.token, asked.left.id, 700, {"from": "a test"})
+            assert reply.acknowledged is not None
+            again = people.answer(study, reply.participant, asked.token, asked.left.id)
+            assert again.acknowledged == (reply.acknowledged.sequence, True)
+        assert (reply.finished.outcome, reply.finished.code) == ("completed", "C1")
         other = people.join(study)
         asked = other.questions[0]
         assert people.skip(study, other.participant, asked.token, "I cannot decide").skipped
         assert people.resume(study, other.participant).participant == other.participant
         with pytest.raises(Refused) as trouble:
             people.answer(study, other.participant, asked.token, asked.left.id)
-        assert (trouble.value.status, trouble.value.turn.participant) == (409, other.participant)
+        assert (trouble.value.status, trouble.value.reply.participant) == (409, other.participant)
     [listed] = researcher.studies()
     answers = listed["answers"]
     assert answers >= 4
@@ -64,8 +64,8 @@ def test_a_whole_study_by_program(researcher, server, tmp_path):
     assert researcher.import_answers(copy["id"], table) == answers
     assert researcher.import_triplets(table, "New")["title"] == "New"
     assert researcher.edit(study, title="Towns")["title"] == "Towns"
-    assert researcher.pause(study)["state"] == "paused"
-    assert researcher.close(study)["state"] == "closed"
+    assert researcher.pause_study(study)["state"] == "paused"
+    assert researcher.close_study(study)["state"] == "closed"
     researcher.delete(study)
     assert study not in [each["id"] for each in researcher.studies()]
     researcher.logout()
@@ -83,9 +83,9 @@ def test_files_become_a_study(researcher, tmp_path):
 def test_links_let_somebody_in(server):
     store = server.store
     with Client(server.url) as client:
-        assert client.set_up(store.create_link(Purpose.SETUP), "root", PASSWORD)["admin"]
-        [account] = store.accounts()
-        assert client.enter(store.create_link(Purpose.ENTER, account.id))["name"] == "root"
+        assert client.set_up(store.links.create(Purpose.SETUP), "root", PASSWORD)["admin"]
+        [account] = store.accounts.all()
+        assert client.enter(store.links.create(Purpose.ENTER, account.id))["name"] == "root"
 
 
 class Trouble(BaseHTTPRequestHandler):

@@ -42,10 +42,10 @@ def test_the_study_in_the_documentation_can_be_created_and_has_every_setting(tmp
 
 
 def test_the_documentation_has_every_column_of_the_answers(store, study):
-    person = store.join(study, {"PROLIFIC_PID": "x"}).id
-    [asked] = store.issue(study, person, [Query(0, 1, 2)])
-    store.answer(asked.token, study, person, 1)
-    header = "".join(answers_csv(store, store.study(study))).splitlines()[0].split(",")
+    person = store.participants.join(study, {"PROLIFIC_PID": "x"}).id
+    [asked] = store.questions.issue(study, person, [Query(0, 1, 2)])
+    store.answers.submit(study, person, asked.token, 1)
+    header = "".join(answers_csv(store, store.studies.get(study))).splitlines()[0].split(",")
     table = page("service.md").partition("| Column |")[2].partition("\n\n")[0]
     told = [name for row in re.findall(r"^\| (`.*?) \|", table, flags=re.MULTILINE) for name in row.split("`")[1::2]]
     assert told == [*header[:-1], "parameter.NAME"]
@@ -93,6 +93,8 @@ def test_the_page_in_javascript_takes_part_and_survives_a_reload(server, visitin
         if press == 2:
             tab.reload()
     tab.get_by_text("Thank you. Your code: DONE").wait_for()
+    # After the reload it is still the same person.
+    assert len(server.store.participants.all(study)) == 1
 
 
 def placed(example, server, study):
@@ -104,6 +106,6 @@ def placed(example, server, study):
 
 def prepared(server):
     """The id of an open study of five questions and one for practice."""
-    owner = server.store.create_account("ann", hashed(PASSWORD)).id
+    owner = server.store.accounts.create("ann", hashed(PASSWORD)).id
     changes = {"limits": {"per_participant": 5}, "endings": {"completed": {"code": "DONE"}}}
     return server.study(owner=owner, checks={"practice": 1}, **changes)

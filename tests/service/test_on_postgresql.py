@@ -28,12 +28,12 @@ def test_people_answer_and_the_kernel_is_a_fold_of_the_log(client, researcher, s
     kernel = researcher.get(f"/api/studies/{study}/export/kernel.npz")
     assert kernel.status_code == 200, kernel.text
     fold = Fold(6)
-    fold.learn(list(store.log(study)))
+    fold.learn(list(store.answers.log(study)))
     np.testing.assert_array_equal(np.load(io.BytesIO(kernel.content))["kernel"], fold.learner.kernel_)
     live = researcher.get(f"/api/studies/{study}/live").json()
-    assert live["answers"] == store.last(study) == 102
+    assert live["answers"] == store.answers.last(study) == 102
     [first, _] = researcher.get(f"/api/studies/{study}/participants").json()
     place = f"/api/studies/{study}/participants/{first['id']}"
     assert researcher.post(place, json={"excluded": True}).json()["standing"] == "excluded"
     assert researcher.delete(f"/api/studies/{study}").status_code < 300
-    assert store.studies() == []
+    assert store.studies.all() == []

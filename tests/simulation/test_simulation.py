@@ -18,7 +18,7 @@ from erkle.cli.simulate import run_simulation
 from erkle.files import FileError
 from erkle.simulation import courses
 from erkle.simulation.comparing import Curve, Ratio, answers_to, compare
-from erkle.simulation.courses import Plan, Task, marks, open_folder, read_course, run_courses
+from erkle.simulation.courses import Plan, Task, marks, open_courses, read_course
 from erkle.simulation.drawing import curves_figure
 from erkle.simulation.running import Course, run
 from erkle.simulation.worlds import People, Points
@@ -312,7 +312,7 @@ def test_the_table_has_the_means_of_the_courses(finished, plan):
         (name, n) for name in ("adaptive", "random") for n in plan.moments
     ]
     for row in rows:
-        courses = [read_course(Task(row["strategy"], seed), finished / "courses") for seed in (0, 1)]
+        courses = [read_course(Task(row["strategy"], seed), open_courses(finished, plan)) for seed in (0, 1)]
         place = plan.moments.index(int(row["n_answers"]))
         assert float(row["error"]) == pytest.approx(np.mean([course.errors[place] for course in courses]), rel=1e-4)
         assert float(row["low"]) <= float(row["error"]) <= float(row["high"])
@@ -336,7 +336,7 @@ def test_the_summary_says_what_was_done_and_found(finished, plan):
 
 
 def test_a_course_in_a_file_is_the_course_that_was_run(finished, plan):
-    kept = read_course(Task("random", 1), finished / "courses")
+    kept = read_course(Task("random", 1), open_courses(finished, plan))
     course = run(plan.world, Random(), plan.moments, seed=1)
     assert kept.errors == course.errors
     assert kept.estimates == pytest.approx(course.estimates, nan_ok=True)
@@ -346,15 +346,14 @@ def test_a_course_in_a_file_is_the_course_that_was_run(finished, plan):
 def test_processes_run_the_same_courses_and_only_those_that_are_missing(out, finished, plan):
     (out / "courses" / "adaptive-1.json").unlink()
     (out / "courses" / "random-0.json").unlink()
-    before, done = times(out / "courses"), []
+    before = times(out / "courses")
     tasks = [Task(name, seed) for seed in (0, 1) for name in ("adaptive", "random")]
-    run_courses(tasks, plan, open_folder(out, plan), 2, done.append)
-    assert sorted(done) == [("adaptive", 1), ("random", 0)]
+    assert sorted(open_courses(out, plan).run(tasks, 2)) == [("adaptive", 1), ("random", 0)]
     after = times(out / "courses")
     assert len(after) == 4
     assert before.items() <= after.items()
     for task in tasks:
-        kept, first = (read_course(task, folder / "courses") for folder in (out, finished))
+        kept, first = (read_course(task, open_courses(folder, plan)) for folder in (out, finished))
         assert kept.errors == first.errors
 
 
@@ -412,43 +411,17 @@ def test_courses_of_other_settings_are_not_mixed(erkle, out, options, other):
     before = times(out / "courses")
     result = erkle("simulate", *TINY, *options, "--out", out)
     assert result.returncode == 2
-    assert f"courses of another {other}; choose another --out" in result.stderr
+    assert f"courses holds results of another {other}; choose another --out" in result.stderr
     assert times(out / "courses") == before
 
 
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        {"settings": []},
-        {"settings": {"world": 3}},
-        {"n_answers": None},
-        {"errors": "abc"},
-        {"errors": [0.5]},
-        {"estimates": [float("inf")] * 3},
-        {"waits": []},
-        {"estimates": [[]]},
-        {"waits": ["1"]},
-    ],
-    ids=str,
-)
-def test_a_file_that_is_no_whole_course_is_named(out, plan, wrong):
-    path = out / "courses" / "random-1.json"
-    path.write_text(json.dumps(json.loads(path.read_text()) | wrong))
-    with pytest.raises(ValueError, match=r"random-1\.json is no course .* delete it"):
-        open_folder(out, plan)
-
-
-def test_a_course_counts_once_whatever_its_file_is_called(out, plan):
-    shutil.copy(out / "courses" / "random-0.json", out / "courses" / "random-1.json")
-    with pytest.raises(ValueError, match="courses of another seed"):
-        open_folder(out, plan)
-
-
-@pytest.mark.parametrize("text", ['{"settings": {}}', "[" * 100_000], ids=["empty", "deep"])
-def test_a_file_that_is_no_course_is_named(out, plan, text):
-    (out / "courses" / "random-1.json").write_text(text)
-    with pytest.raises(ValueError, match=r"random-1\.json is no course .* delete it"):
-        open_folder(out, plan)
+def test_courses_of_another_erkle_are_not_used(erkle, out, monkeypatch):
+    before = times(out / "courses")
+    monkeypatch.setattr("erkle.runner.sources_stamp", lambda: "of another erkle")
+    result = erkle("simulate", *TINY, "--out", out)
+    assert result.returncode == 2
+    assert "courses holds results of another erkle sources; choose another --out" in result.stderr
+    assert times(out / "courses") == before
 
 
 @incomplete

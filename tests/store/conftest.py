@@ -15,10 +15,10 @@ class Opened(NamedTuple):
     ann: str
 
     def ask(self, n=1, participant=None, **options):
-        return self.store.issue(self.study, participant or self.ann, [Query(0, 1, 2)] * n, **options)
+        return self.store.questions.issue(self.study, participant or self.ann, [Query(0, 1, 2)] * n, **options)
 
     def answer(self, asked, choice=1, **options):
-        return self.store.answer(asked.token, self.study, asked.participant, choice, **options)
+        return self.store.answers.submit(self.study, asked.participant, asked.token, choice, **options)
 
 
 class Clock:
@@ -53,6 +53,6 @@ def store(place, clock):
 
 @pytest.fixture
 def opened(store):
-    study = store.create_study("Letters", list("ABCDE")).id
-    store.change_state(study, State.OPEN)
-    return Opened(store, study, store.join(study, {"PROLIFIC_PID": "ann"}).id)
+    study = store.studies.create("Letters", list("ABCDE")).id
+    store.studies.change_state(study, State.OPEN)
+    return Opened(store, study, store.participants.join(study, {"PROLIFIC_PID": "ann"}).id)

@@ -12,67 +12,67 @@ NAUGHTY = ["", "x", "\0", "\ud800", "' OR 1=1 --", "A" * 100_000, -1, 10**40, No
 
 @pytest.fixture
 def ann(store):
-    return store.create_account("Ann", "hash of ann", admin=True)
+    return store.accounts.create("Ann", "hash of ann", admin=True)
 
 
 def test_an_account_is_what_was_created(store, ann, clock):
-    bob = store.create_account("Bob", "hash of bob")
+    bob = store.accounts.create("Bob", "hash of bob")
     assert ann == Account(ann.id, "Ann", True, clock.time)
-    assert store.account(bob.id) == bob
+    assert store.accounts.get(bob.id) == bob
     assert not bob.admin
-    assert {*store.accounts()} == {ann, bob}
-    assert store.account_named("Ann") == (ann, "hash of ann")
-    assert store.account_named("Eve") is None
+    assert {*store.accounts.all()} == {ann, bob}
+    assert store.accounts.named("Ann") == (ann, "hash of ann")
+    assert store.accounts.named("Eve") is None
 
 
 def test_names_that_look_alike_are_one_account(store, ann):
     for name in ("Ann", "ANN", " ann ", "Ａnn"):
-        assert store.account_named(name) == (ann, "hash of ann")
+        assert store.accounts.named(name) == (ann, "hash of ann")
         with pytest.raises(NotAllowed, match="already; choose another name"):
-            store.create_account(name, "hash")
-    assert store.accounts() == [ann]
+            store.accounts.create(name, "hash")
+    assert store.accounts.all() == [ann]
 
 
 def test_whatever_is_passed_for_a_name_a_token_or_an_account_lets_nobody_in(store, ann):
     for value in NAUGHTY:
-        assert store.account_named(value) is None
-        assert store.session(value) is None
-        store.close_session(value)
-        assert all(store.use_link(value, purpose) is None for purpose in Purpose)
-        for call in (store.account, store.delete_account, lambda v: store.open_session(v, 60)):
+        assert store.accounts.named(value) is None
+        assert store.sessions.get(value) is None
+        store.sessions.close(value)
+        assert all(store.links.use(value, purpose) is None for purpose in Purpose)
+        for call in (store.accounts.get, store.accounts.delete, lambda v: store.sessions.open(v, 60)):
             with pytest.raises(Unknown, match="There is no account"):
                 call(value)
 
 
 def test_a_session_is_its_account_until_it_ends(store, ann, clock):
-    session = store.open_session(ann.id, 60)
+    session = store.sessions.open(ann.id, 60)
     assert session.account == ann
-    assert len({session.token, session.csrf, store.open_session(ann.id, 60).csrf}) == 3
+    assert len({session.token, session.csrf, store.sessions.open(ann.id, 60).csrf}) == 3
     clock.advance(59)
-    assert store.session(session.token) == session
+    assert store.sessions.get(session.token) == session
     clock.advance(1)
-    assert store.session(session.token) is None
+    assert store.sessions.get(session.token) is None
 
 
 def test_a_closed_session_is_over_and_others_go_on(store, ann):
-    one, two = (store.open_session(ann.id, 60) for _ in range(2))
-    store.close_session(one.token)
-    assert store.session(one.token) is None
-    assert store.session(two.token) == two
+    one, two = (store.sessions.open(ann.id, 60) for _ in range(2))
+    store.sessions.close(one.token)
+    assert store.sessions.get(one.token) is None
+    assert store.sessions.get(two.token) == two
 
 
 def test_another_password_ends_all_sessions_and_links_of_the_account(store, ann):
-    bob = store.create_account("Bob", "hash")
-    sessions = [store.open_session(account.id, 60) for account in (ann, ann, bob)]
-    link = store.create_link(Purpose.ENTER, ann.id)
-    store.set_password(ann.id, "another hash")
-    assert [store.session(session.token) for session in sessions] == [None, None, sessions[2]]
-    assert store.use_link(link, Purpose.ENTER) is None
-    assert store.account_named("Ann") == (ann, "another hash")
+    bob = store.accounts.create("Bob", "hash")
+    sessions = [store.sessions.open(account.id, 60) for account in (ann, ann, bob)]
+    link = store.links.create(Purpose.ENTER, ann.id)
+    store.accounts.set_password(ann.id, "another hash")
+    assert [store.sessions.get(session.token) for session in sessions] == [None, None, sessions[2]]
+    assert store.links.use(link, Purpose.ENTER) is None
+    assert store.accounts.named("Ann") == (ann, "another hash")
 
 
 def test_the_database_holds_no_token(store, ann):
-    secrets = [store.open_session(ann.id, 60).token, store.create_link(Purpose.INVITE)]
+    secrets = [store.sessions.open(ann.id, 60).token, store.links.create(Purpose.INVITE)]
     with store._database.reading() as connection:
         for table in ("sessions", "links"):
             kept = str(connection.execute(text(f"SELECT * FROM {table}")).all())
@@ -80,74 +80,74 @@ def test_the_database_holds_no_token(store, ann):
 
 
 def test_a_link_is_good_once_for_its_purpose_and_for_a_time(store, ann, clock):
-    link = store.create_link(Purpose.ENTER, ann.id, lifetime=60)
-    assert store.use_link(link, Purpose.INVITE) is None
-    assert store.use_link(link, Purpose.ENTER) == Link(Purpose.ENTER, ann.id)
-    assert store.use_link(link, Purpose.ENTER) is None
-    late = store.create_link(Purpose.INVITE, lifetime=60)
+    link = store.links.create(Purpose.ENTER, ann.id, lifetime=60)
+    assert store.links.use(link, Purpose.INVITE) is None
+    assert store.links.use(link, Purpose.ENTER) == Link(Purpose.ENTER, ann.id)
+    assert store.links.use(link, Purpose.ENTER) is None
+    late = store.links.create(Purpose.INVITE, lifetime=60)
     clock.advance(60)
-    assert store.use_link(late, Purpose.INVITE) is None
+    assert store.links.use(late, Purpose.INVITE) is None
 
 
 def test_of_many_who_use_a_link_one_gets_in(store, ann):
-    link = store.create_link(Purpose.INVITE)
+    link = store.links.create(Purpose.INVITE)
     with ThreadPoolExecutor(4) as pool:
-        used = list(pool.map(lambda _: store.use_link(link, Purpose.INVITE), range(4)))
+        used = list(pool.map(lambda _: store.links.use(link, Purpose.INVITE), range(4)))
     assert sum(each is not None for each in used) == 1
 
 
 def test_only_a_link_to_enter_has_an_account(store, ann):
     for purpose, account in ((Purpose.ENTER, None), (Purpose.INVITE, ann.id), (Purpose.SETUP, ann.id)):
-        with pytest.raises(StoreError, match="pass an account to enter as it, only"):
-            store.create_link(purpose, account)
+        with pytest.raises(StoreError, match="pass one only for a link to enter"):
+            store.links.create(purpose, account)
     with pytest.raises(StoreError, match="The purpose is 'rob'; pass one of setup, invite, enter"):
-        store.create_link("rob")
+        store.links.create("rob")
 
 
 def test_the_first_account_is_made_by_a_link_and_is_an_admin(store):
-    one, two = (store.create_link(Purpose.SETUP) for _ in range(2))
-    ann = store.use_link_for_account(one, Purpose.SETUP, "Ann", "hash")
+    one, two = (store.links.create(Purpose.SETUP) for _ in range(2))
+    ann = store.links.use_for_account(one, Purpose.SETUP, "Ann", "hash")
     assert ann.admin
     with pytest.raises(NotAllowed, match="There are accounts already"):
-        store.use_link_for_account(two, Purpose.SETUP, "Eve", "hash")
-    assert store.accounts() == [ann]
+        store.links.use_for_account(two, Purpose.SETUP, "Eve", "hash")
+    assert store.accounts.all() == [ann]
 
 
 def test_a_link_that_made_no_account_can_be_used_again(store, ann):
-    link = store.create_link(Purpose.INVITE)
+    link = store.links.create(Purpose.INVITE)
     with pytest.raises(NotAllowed, match="choose another name"):
-        store.use_link_for_account(link, Purpose.INVITE, "Ann", "hash")
-    bob = store.use_link_for_account(link, Purpose.INVITE, "Bob", "hash")
+        store.links.use_for_account(link, Purpose.INVITE, "Ann", "hash")
+    bob = store.links.use_for_account(link, Purpose.INVITE, "Bob", "hash")
     assert not bob.admin
     with pytest.raises(NotAllowed, match="used already or its time is over"):
-        store.use_link_for_account(link, Purpose.INVITE, "Carl", "hash")
+        store.links.use_for_account(link, Purpose.INVITE, "Carl", "hash")
 
 
 def test_of_many_who_set_up_at_once_one_does(store):
-    links = [store.create_link(Purpose.SETUP) for _ in range(4)]
+    links = [store.links.create(Purpose.SETUP) for _ in range(4)]
 
     def set_up(number):
         try:
-            return store.use_link_for_account(links[number], Purpose.SETUP, f"Admin {number}", "hash")
+            return store.links.use_for_account(links[number], Purpose.SETUP, f"Admin {number}", "hash")
         except NotAllowed:
             return None
 
     with ThreadPoolExecutor(4) as pool:
         made = [account for account in pool.map(set_up, range(4)) if account]
-    assert store.accounts() == made
+    assert store.accounts.all() == made
     assert len(made) == 1
 
 
 def test_studies_outlive_their_owner(store, ann):
-    bob = store.create_account("Bob", "hash")
-    study = store.create_study("Letters", list("ABC"), owner=bob.id)
+    bob = store.accounts.create("Bob", "hash")
+    study = store.studies.create("Letters", list("ABC"), owner=bob.id)
     assert study.owner == bob.id
-    session, link = store.open_session(bob.id, 60), store.create_link(Purpose.ENTER, bob.id)
-    store.delete_account(bob.id)
-    assert store.session(session.token) is None
-    assert store.use_link(link, Purpose.ENTER) is None
-    assert store.study(study.id).owner is None
+    session, link = store.sessions.open(bob.id, 60), store.links.create(Purpose.ENTER, bob.id)
+    store.accounts.delete(bob.id)
+    assert store.sessions.get(session.token) is None
+    assert store.links.use(link, Purpose.ENTER) is None
+    assert store.studies.get(study.id).owner is None
     with pytest.raises(Unknown, match="There is no account"):
-        store.create_study("Letters", list("ABC"), owner=bob.id)
+        store.studies.create("Letters", list("ABC"), owner=bob.id)
     with pytest.raises(NotAllowed, match="'Ann' is the only admin"):
-        store.delete_account(ann.id)
+        store.accounts.delete(ann.id)

@@ -3,8 +3,8 @@
 import pytest
 
 from erkle.store import (
-    ASKED,
     Acknowledged,
+    Kind,
     NotAllowed,
     Query,
     Reason,
@@ -14,6 +14,7 @@ from erkle.store import (
     State,
     StoreError,
 )
+from refusals import refusals
 
 
 def test_an_answer_counts_once_and_its_repetition_gets_the_same_acknowledgement(opened):
@@ -21,16 +22,19 @@ def test_an_answer_counts_once_and_its_repetition_gets_the_same_acknowledgement(
     assert opened.answer(first) == Acknowledged(1, repeated=False)
     assert opened.answer(second, choice=2) == Acknowledged(2, repeated=False)
     assert opened.answer(first) == Acknowledged(1, repeated=True)
-    assert [(a.sequence, a.head, a.near, a.far) for a in opened.store.log(opened.study)] == [(1, 0, 1, 2), (2, 0, 2, 1)]
+    assert [(a.sequence, a.head, a.near, a.far) for a in opened.store.answers.log(opened.study)] == [
+        (1, 0, 1, 2),
+        (2, 0, 2, 1),
+    ]
 
 
 def test_a_second_different_answer_is_refused_and_kept(opened):
     [asked] = opened.ask()
     opened.answer(asked)
     assert opened.answer(asked, choice=2) == Refused(Reason.ANSWERED)
-    [refusal] = opened.store.refusals(opened.study)
+    [refusal] = refusals(opened.store, opened.study)
     assert (refusal.reason, refusal.token, refusal.payload["choice"]) == (Reason.ANSWERED, asked.token, "2")
-    assert [a.near for a in opened.store.log(opened.study)] == [1]
+    assert [a.near for a in opened.store.answers.log(opened.study)] == [1]
 
 
 def test_a_choice_that_is_neither_object_is_refused(opened):
@@ -43,34 +47,34 @@ def test_a_choice_that_is_neither_object_is_refused(opened):
 def test_a_question_of_somebody_else_is_refused(opened):
     [asked] = opened.ask()
     store, study, ann = opened
-    bob = store.join(study).id
-    other = store.create_study("Other", list("ABC")).id
-    assert store.answer("never-asked", study, ann, 1) == Refused(Reason.UNKNOWN_TOKEN)
-    assert store.answer(asked.token, other, ann, 1) == Refused(Reason.OTHER_STUDY)
-    assert store.answer(asked.token, study, bob, 1) == Refused(Reason.OTHER_PARTICIPANT)
-    assert [r.reason for r in store.refusals(study)] == [Reason.OTHER_PARTICIPANT, Reason.UNKNOWN_TOKEN]
-    assert [r.reason for r in store.refusals(other)] == [Reason.OTHER_STUDY]
-    assert store.counts(study).answers == 0
+    bob = store.participants.join(study).id
+    other = store.studies.create("Other", list("ABC")).id
+    assert store.answers.submit(study, ann, "never-asked", 1) == Refused(Reason.UNKNOWN_TOKEN)
+    assert store.answers.submit(other, ann, asked.token, 1) == Refused(Reason.OTHER_STUDY)
+    assert store.answers.submit(study, bob, asked.token, 1) == Refused(Reason.OTHER_PARTICIPANT)
+    assert [r.reason for r in refusals(store, study)] == [Reason.OTHER_PARTICIPANT, Reason.UNKNOWN_TOKEN]
+    assert [r.reason for r in refusals(store, other)] == [Reason.OTHER_STUDY]
+    assert store.studies.counts(study).answers == 0
 
 
 @pytest.mark.parametrize("state", [State.PAUSED, State.CLOSED])
 def test_a_study_that_is_not_open_takes_no_answers_but_still_acknowledges_old_ones(opened, state):
     old, new = opened.ask(2)
     opened.answer(old)
-    opened.store.change_state(opened.study, state)
+    opened.store.studies.change_state(opened.study, state)
     assert opened.answer(new) == Refused(Reason.NOT_OPEN)
     assert opened.answer(old) == Acknowledged(1, repeated=True)
     with pytest.raises(NotAllowed, match=f"The study is {state}; questions"):
         opened.ask()
     with pytest.raises(NotAllowed, match=f"The study is {state}; people"):
-        opened.store.join(opened.study)
+        opened.store.participants.join(opened.study)
 
 
 def test_a_paused_study_takes_the_answer_when_it_is_open_again(opened):
     [asked] = opened.ask()
-    opened.store.change_state(opened.study, State.PAUSED)
+    opened.store.studies.change_state(opened.study, State.PAUSED)
     opened.answer(asked)
-    opened.store.change_state(opened.study, State.OPEN)
+    opened.store.studies.change_state(opened.study, State.OPEN)
     assert opened.answer(asked) == Acknowledged(1, repeated=False)
 
 
@@ -85,10 +89,10 @@ def test_an_expired_question_takes_no_answer_but_an_old_one_is_acknowledged(open
 def test_participants_who_ended_or_are_excluded_give_no_answers(opened):
     store, study, ann = opened
     [asked] = opened.ask()
-    store.exclude(study, ann)
+    store.participants.exclude(study, ann)
     assert opened.answer(asked) == Refused(Reason.EXCLUDED)
-    store.include(study, ann)
-    store.finish(study, ann, Standing.COMPLETED)
+    store.participants.include(study, ann)
+    store.participants.finish(study, ann, Standing.COMPLETED)
     assert opened.answer(asked) == Refused(Reason.ENDED)
     with pytest.raises(NotAllowed, match="participant is completed"):
         opened.ask()
@@ -97,70 +101,70 @@ def test_participants_who_ended_or_are_excluded_give_no_answers(opened):
 def test_a_skipped_question_stays_skipped_and_an_answered_one_answered(opened):
     skipped, answered = opened.ask(2)
     store, study, ann = opened
-    assert store.skip(skipped.token, study, ann, "cannot tell") == Skipped(repeated=False)
-    assert store.skip(skipped.token, study, ann, "cannot tell") == Skipped(repeated=True)
+    assert store.answers.skip(study, ann, skipped.token, "cannot tell") == Skipped(repeated=False)
+    assert store.answers.skip(study, ann, skipped.token, "cannot tell") == Skipped(repeated=True)
     assert opened.answer(skipped) == Refused(Reason.SKIPPED)
     opened.answer(answered)
-    assert store.skip(answered.token, study, ann) == Refused(Reason.ANSWERED)
-    assert store.skip("never-asked", study, ann) == Refused(Reason.UNKNOWN_TOKEN)
-    assert store.counts(study) == (1, 2, 1, 0, 1, 3)
+    assert store.answers.skip(study, ann, answered.token) == Refused(Reason.ANSWERED)
+    assert store.answers.skip(study, ann, "never-asked") == Refused(Reason.UNKNOWN_TOKEN)
+    assert store.studies.counts(study) == (1, 2, 1, 0, 1, 3)
 
 
 def test_the_log_tells_everything_and_can_be_read_in_pieces(opened, monkeypatch):
-    monkeypatch.setattr("erkle.store.store._PAGE", 2)
+    monkeypatch.setattr("erkle.store.answers._PAGE", 2)
     store, study, ann = opened
-    queries = [Query(0, 1, 2, left=2, kind=kind, strategy="information gain") for kind in ASKED]
-    for asked in store.issue(study, ann, queries):
+    queries = [Query(0, 1, 2, left=2, kind=kind, strategy="information gain") for kind in Kind]
+    for asked in store.questions.issue(study, ann, queries):
         opened.answer(asked, response_ms=700, client={"keys": True})
-    log = list(store.log(study))
+    log = list(store.answers.log(study))
     assert [a.sequence for a in log] == [1, 2, 3, 4, 5]
-    assert [a.kind for a in log] == list(ASKED)
+    assert [a.kind for a in log] == list(Kind)
     assert {(a.participant, a.left, a.strategy, a.response_ms) for a in log} == {(ann, 2, "information gain", 700)}
     assert all(a.client == {"keys": True} and not a.excluded for a in log)
     for after in range(6):
         for limit in (0, 1, 2, 3, 9):
-            assert list(store.log(study, after, limit)) == log[after : after + limit]
+            assert list(store.answers.log(study, after, limit)) == log[after : after + limit]
 
 
 def test_the_log_leaves_out_who_is_excluded_until_they_are_included(opened):
     store, study, ann = opened
-    bob = store.join(study).id
+    bob = store.participants.join(study).id
     for who in (ann, bob, ann):
         opened.answer(opened.ask(participant=who)[0])
-    assert store.exclude(study, ann).standing == Standing.EXCLUDED
-    assert [a.sequence for a in store.log(study)] == [2]
-    assert [a.excluded for a in store.log(study, include_excluded=True)] == [True, False, True]
-    assert store.counts(study).excluded_answers == 2
+    assert store.participants.exclude(study, ann).standing == Standing.EXCLUDED
+    assert [a.sequence for a in store.answers.log(study)] == [2]
+    assert [a.excluded for a in store.answers.log(study, include_excluded=True)] == [True, False, True]
+    assert store.studies.counts(study).excluded_answers == 2
     opened.answer(opened.ask(participant=bob)[0])
-    assert store.include(study, ann).standing == Standing.ACTIVE
-    assert [a.sequence for a in store.log(study)] == [1, 2, 3, 4]
-    assert store.study(study).roster == 2
+    assert store.participants.include(study, ann).standing == Standing.ACTIVE
+    assert [a.sequence for a in store.answers.log(study)] == [1, 2, 3, 4]
+    assert store.studies.get(study).roster == 2
 
 
 def test_pending_are_questions_that_can_still_be_answered(opened, clock):
     store, study, ann = opened
-    bob = store.join(study).id
+    bob = store.participants.join(study).id
     answered, skipped, out = opened.ask(3)
     opened.ask(lifetime=1)
     [of_bob] = opened.ask(participant=bob)
     opened.answer(answered)
-    store.skip(skipped.token, study, ann)
+    store.answers.skip(study, ann, skipped.token)
     clock.advance(1)
-    assert store.pending(study) == [out, of_bob]
-    assert store.pending(study, bob) == [of_bob]
-    store.exclude(study, ann)
-    assert store.pending(study) == [of_bob]
+    assert store.questions.pending(study) == [out, of_bob]
+    assert store.questions.pending(study, bob) == [of_bob]
+    store.participants.exclude(study, ann)
+    assert store.questions.pending(study) == [of_bob]
 
 
 def test_studies_do_not_share_their_numbers(opened):
     store = opened.store
-    other = store.create_study("Other", list("ABC")).id
-    store.change_state(other, State.OPEN)
-    eve = store.join(other).id
+    other = store.studies.create("Other", list("ABC")).id
+    store.studies.change_state(other, State.OPEN)
+    eve = store.participants.join(other).id
     opened.answer(opened.ask()[0])
-    [asked] = store.issue(other, eve, [Query(2, 1, 0)])
-    assert store.answer(asked.token, other, eve, 0) == Acknowledged(1, repeated=False)
-    assert [(a.head, a.near, a.far) for a in store.log(other)] == [(2, 0, 1)]
+    [asked] = store.questions.issue(other, eve, [Query(2, 1, 0)])
+    assert store.answers.submit(other, eve, asked.token, 0) == Acknowledged(1, repeated=False)
+    assert [(a.head, a.near, a.far) for a in store.answers.log(other)] == [(2, 0, 1)]
 
 
 def test_a_question_that_cannot_be_is_not_asked(opened):
@@ -168,12 +172,12 @@ def test_a_question_that_cannot_be_is_not_asked(opened):
         (Query(0, 1, 5), "object 5"),
         (Query(0, 1, 1), "twice"),
         (Query(-1, 1, 2), "-1"),
-        (Query(0, 1, 2, left=0), "Object 0 stands left"),
+        (Query(0, 1, 2, left=0), "Object 0 is on the left"),
         (Query(0, 1, 2, kind="odd"), "The kind is 'odd'"),
     ):
         with pytest.raises(ValueError, match=wanted):
-            opened.store.issue(opened.study, opened.ann, [Query(0, 1, 2), query])
-    assert opened.store.counts(opened.study).questions == 0
+            opened.store.questions.issue(opened.study, opened.ann, [Query(0, 1, 2), query])
+    assert opened.store.studies.counts(opened.study).questions == 0
 
 
 def test_a_lifetime_is_a_number_of_seconds(opened):

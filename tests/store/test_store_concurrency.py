@@ -19,7 +19,7 @@ place, study, ann, choice = sys.argv[1:]
 with Store(place) as store:
     print("ready", flush=True)
     for token in sys.stdin.read().split():
-        result = store.answer(token, study, ann, int(choice))
+        result = store.answers.submit(study, ann, token, int(choice))
         if isinstance(result, Acknowledged):
             print(token, result.sequence, flush=True)
 """
@@ -56,7 +56,7 @@ def ended(process):
 
 
 def counted(lasting):
-    log = list(lasting.store.log(lasting.study))
+    log = list(lasting.store.answers.log(lasting.study))
     assert [answer.sequence for answer in log] == list(range(1, len(log) + 1))
     assert len({answer.token for answer in log}) == len(log)
     return {answer.token: answer for answer in log}
@@ -77,7 +77,7 @@ def test_of_eight_threads_one_wins_each_question_and_all_hear_the_same(opened):
     assert all(log[token].sequence == r.sequence for token, r in results if isinstance(r, Acknowledged))
     # Four threads give the answer that counts, four the other one.
     assert sum(isinstance(result, Acknowledged) for _, result in results) == 80
-    assert opened.store.counts(opened.study).refusals == 80
+    assert opened.store.studies.counts(opened.study).refusals == 80
 
 
 def test_a_reader_of_the_log_misses_nothing_while_others_answer(opened):
@@ -86,7 +86,7 @@ def test_a_reader_of_the_log_misses_nothing_while_others_answer(opened):
     def read():
         while True:
             finished = done.is_set()
-            seen.extend(opened.store.log(opened.study, after=seen[-1].sequence if seen else 0))
+            seen.extend(opened.store.answers.log(opened.study, after=seen[-1].sequence if seen else 0))
             if finished:
                 return
 
@@ -131,11 +131,13 @@ def test_an_acknowledged_answer_survives_a_kill(lasting, place):
         assert told == {token: log[token].sequence for token in told}
         # Each process may have committed one answer of which it could not tell any more.
         assert n_kills < len(told) <= len(log) <= len(told) + n_kills
-        [asked] = store.issue(lasting.study, lasting.ann, [Query(0, 1, 2)])
-        assert store.answer(asked.token, lasting.study, lasting.ann, 1) == Acknowledged(len(log) + 1, repeated=False)
+        [asked] = store.questions.issue(lasting.study, lasting.ann, [Query(0, 1, 2)])
+        assert store.answers.submit(lasting.study, lasting.ann, asked.token, 1) == Acknowledged(
+            len(log) + 1, repeated=False
+        )
 
 
 def test_of_many_who_want_a_lease_one_gets_it(opened):
     with ThreadPoolExecutor(8) as pool:
-        got = list(pool.map(lambda owner: opened.store.acquire(opened.study, f"owner {owner}", 60), range(8)))
+        got = list(pool.map(lambda owner: opened.store.leases.acquire(opened.study, f"owner {owner}", 60), range(8)))
     assert sum(fence is not None for fence in got) == 1

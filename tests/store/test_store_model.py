@@ -4,6 +4,7 @@ import random
 
 from erkle.store import Acknowledged, Query, Reason, Refused, Skipped, Standing, State, Store
 from erkle.store.studies import TRANSITIONS
+from refusals import refusals
 
 # How often each is done, in a hundred. Drawn by a seed: hypothesis spends its few examples on the first rules.
 DEEDS = {
@@ -25,7 +26,7 @@ class Model:
     def __init__(self, place, clock, seed):
         self.place, self.clock, self.rng = place, clock, random.Random(seed)
         self.store = Store(place, clock)
-        self.study = self.store.create_study("Letters", list("ABC")).id
+        self.study = self.store.studies.create("Letters", list("ABC")).id
         self.state = State.DRAFT
         self.standing, self.excluded = {}, set()
         self.questions, self.answers, self.skipped, self.reasons = {}, {}, set(), []
@@ -33,25 +34,25 @@ class Model:
     def pause(self):
         state = self.rng.choice([State.OPEN, State.OPEN, State.PAUSED])
         if state in TRANSITIONS[self.state]:
-            assert self.store.change_state(self.study, state).state == state
+            assert self.store.studies.change_state(self.study, state).state == state
             self.state = state
 
     def join(self):
         if self.state == State.OPEN:
-            self.standing[self.store.join(self.study).id] = Standing.ACTIVE
+            self.standing[self.store.participants.join(self.study).id] = Standing.ACTIVE
 
     def ask(self):
         active = [person for person in self.standing if self.standing_of(person) == Standing.ACTIVE]
         if self.state == State.OPEN and active:
             person, lifetime = self.rng.choice(active), self.rng.choice([10, 3600])
-            for issued in self.store.issue(self.study, person, [Query(0, 1, 2)] * 2, lifetime):
+            for issued in self.store.questions.issue(self.study, person, [Query(0, 1, 2)] * 2, lifetime):
                 self.questions[issued.token] = (person, self.clock() + lifetime * 1_000_000)
 
     def answer(self):
         if self.questions:
             token, choice = self.rng.choice(list(self.questions)[-12:]), self.rng.choice([1, 1, 2, 2, 7])
             wanted = self.expected(token, choice)
-            assert self.store.answer(token, self.study, self.questions[token][0], choice) == wanted
+            assert self.store.answers.submit(self.study, self.questions[token][0], token, choice) == wanted
             if isinstance(wanted, Refused):
                 self.reasons.append(wanted.reason)
             elif not wanted.repeated:
@@ -71,7 +72,7 @@ class Model:
             token = self.rng.choice(list(self.questions))
             reason = Reason.ANSWERED if token in self.answers else self.closed(token)
             wanted = Skipped(True) if token in self.skipped else Refused(reason) if reason else Skipped(False)
-            assert self.store.skip(token, self.study, self.questions[token][0]) == wanted
+            assert self.store.answers.skip(self.study, self.questions[token][0], token) == wanted
             if isinstance(wanted, Refused):
                 self.reasons.append(wanted.reason)
             else:
@@ -81,14 +82,16 @@ class Model:
         if self.standing:
             person = self.rng.choice(list(self.standing))
             self.excluded ^= {person}
-            change = self.store.exclude if person in self.excluded else self.store.include
+            change = self.store.participants.exclude if person in self.excluded else self.store.participants.include
             assert change(self.study, person).standing == self.standing_of(person)
 
     def finish(self):
         if self.standing:
             person = self.rng.choice(list(self.standing))
             self.standing[person] = Standing.COMPLETED
-            assert self.store.finish(self.study, person, Standing.COMPLETED).standing == self.standing_of(person)
+            assert self.store.participants.finish(self.study, person, Standing.COMPLETED).standing == self.standing_of(
+                person
+            )
 
     def wait(self):
         self.clock.advance(5)
@@ -110,17 +113,17 @@ class Model:
         return Reason.EXPIRED if self.clock() >= until else None
 
     def compare(self):
-        log = [(a.token, (a.sequence, a.near)) for a in self.store.log(self.study)]
+        log = [(a.token, (a.sequence, a.near)) for a in self.store.answers.log(self.study)]
         assert log == [pair for pair in self.answers.items() if self.questions[pair[0]][0] not in self.excluded]
         left = self.questions.keys() - self.answers.keys() - self.skipped
         # A pause takes no answers, but the questions stay out.
-        assert {out.token for out in self.store.pending(self.study)} == {
+        assert {out.token for out in self.store.questions.pending(self.study)} == {
             token for token in left if not self.over(token)
         }
         n_excluded = sum(self.questions[token][0] in self.excluded for token in self.answers)
         counts = (len(self.standing), len(self.questions), len(self.answers), n_excluded, len(self.skipped))
-        assert self.store.counts(self.study) == (*counts, len(self.reasons))
-        assert [refusal.reason for refusal in self.store.refusals(self.study)] == self.reasons[::-1]
+        assert self.store.studies.counts(self.study) == (*counts, len(self.reasons))
+        assert [refusal.reason for refusal in refusals(self.store, self.study)] == self.reasons[::-1]
 
 
 def test_the_store_is_what_dictionaries_are(place, clock):

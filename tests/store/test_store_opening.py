@@ -13,49 +13,56 @@ from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
 from sqlalchemy import inspect, text
 from sqlalchemy.exc import DBAPIError
+from written_out import DIALECTS, path, written_out
 
 from erkle.store import Store, StoreError, Unavailable
-from erkle.store.database import Database
-from erkle.store.migrating import VERSION_TABLE
-from erkle.store.schema import metadata
+from erkle.store.database.engine import Database
+from erkle.store.database.schema import metadata
+from erkle.store.database.versioning import VERSION_TABLE
 
 
-def test_migrations_make_the_tables_of_the_schema_and_run_once(place):
+def test_the_first_version_makes_the_tables_of_the_schema_and_runs_once(place):
     for _ in range(2):
         database = Database(place)
         with database.reading() as connection:
             context = MigrationContext.configure(connection, opts={"version_table": VERSION_TABLE})
             assert compare_metadata(context, metadata) == []
-            assert context.get_current_revision() == "0002"
+            assert context.get_current_revision() == "1"
             assert set(inspect(connection).get_table_names()) == {*metadata.tables, VERSION_TABLE}
         database.close()
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_the_first_version_is_what_the_schema_says_with_its_checks_and_triggers(dialect):
+    assert path(dialect).read_text() == written_out(dialect)
 
 
 def test_many_may_open_a_new_database_at_once(place):
     def create(number):
         with Store(place) as store:
-            return store.create_study(f"Study {number}", list("ABC")).id
+            return store.studies.create(f"Study {number}", list("ABC")).id
 
     with ThreadPoolExecutor(4) as pool:
         ids = set(pool.map(create, range(4)))
     with Store(place) as store:
-        assert {study.id for study in store.studies()} == ids
+        assert {study.id for study in store.studies.all()} == ids
 
 
 def test_what_was_written_is_there_when_the_database_is_opened_again(opened, place):
     opened.answer(opened.ask()[0])
-    before = list(opened.store.log(opened.study))
+    before = list(opened.store.answers.log(opened.study))
     opened.store.close()
     with Store(place) as store:
-        assert list(store.log(opened.study)) == before
+        assert list(store.answers.log(opened.study)) == before
 
 
-def test_a_database_of_a_newer_version_is_refused(place):
+@pytest.mark.parametrize("version", ["0002", "999"])
+def test_a_database_of_another_version_is_refused_and_left_alone(place, version):
     database = Database(place)
     with database.writing() as connection:
-        connection.execute(text(f"UPDATE {VERSION_TABLE} SET version_num = '0999'"))
+        connection.execute(text(f"UPDATE {VERSION_TABLE} SET version_num = '{version}'"))
     database.close()
-    with pytest.raises(StoreError, match=r"comes from a newer erkle \(version 0999 .* 0002 is .*; update erkle\."):
+    with pytest.raises(StoreError, match=f"has tables of version {version}, but this erkle uses version 1; open it"):
         Store(place)
 
 
@@ -64,7 +71,7 @@ def test_no_row_of_the_log_is_changed_or_deleted(opened, table):
     first, second = opened.ask(2)
     opened.answer(first)
     opened.answer(first, choice=2)
-    opened.store.skip(second.token, opened.study, opened.ann)
+    opened.store.answers.skip(opened.study, opened.ann, second.token)
     database = opened.store._database
     column = {"answers": "choice", "questions": "head"}.get(table, "reason")
     statements = [f"UPDATE {table} SET {column} = {column}", f"DELETE FROM {table}"]
@@ -78,7 +85,7 @@ def test_no_row_of_the_log_is_changed_or_deleted(opened, table):
     for statement in statements:
         with pytest.raises(DBAPIError, match="never changed or deleted"), database.writing() as connection:
             connection.execute(text(statement))
-    assert [answer.near for answer in opened.store.log(opened.study)] == [1]
+    assert [answer.near for answer in opened.store.answers.log(opened.study)] == [1]
 
 
 def test_sqlite_flushes_every_commit_and_checks_references(tmp_path):
@@ -147,7 +154,7 @@ def test_a_file_that_may_not_be_written_gets_a_sentence():
             os.seteuid(pwd.getpwnam("nobody").pw_uid)
         try:
             with pytest.raises(StoreError, match=r"answers\.db: may not be written to; change its permissions"):
-                Store(place).create_study("A", list("ABC"))
+                Store(place).studies.create("A", list("ABC"))
         finally:
             os.seteuid(me)
             folder.chmod(0o755)
@@ -155,19 +162,19 @@ def test_a_file_that_may_not_be_written_gets_a_sentence():
 
 def test_a_full_disk_gets_a_sentence_and_what_was_acknowledged_stays(tmp_path):
     with Store(tmp_path / "answers.db") as store:
-        study = store.create_study("A", list("ABC"))
+        study = store.studies.create("A", list("ABC"))
         with store._database.writing() as connection:
             connection.exec_driver_sql("PRAGMA max_page_count=1")
         with pytest.raises(StoreError, match="the disk is full; free some space"):
-            store.create_study("B", [str(number) for number in range(10_000)])
-        assert store.studies() == [study]
+            store.studies.create("B", [str(number) for number in range(10_000)])
+        assert store.studies.all() == [study]
 
 
 @pytest.mark.parametrize("deed", ["removed", "replaced", "renamed"])
 def test_nothing_is_acknowledged_that_would_go_to_a_file_that_was_removed_or_replaced(tmp_path, deed):
     path = tmp_path / "answers.db"
     with Store(path) as store:
-        study = store.create_study("A", ["a", "b", "c"]).id
+        study = store.studies.create("A", ["a", "b", "c"]).id
         store.check()
         if deed == "replaced":
             shutil.copy(path, tmp_path / "copy.db")
@@ -176,18 +183,18 @@ def test_nothing_is_acknowledged_that_would_go_to_a_file_that_was_removed_or_rep
             path.rename(tmp_path / "elsewhere.db")
         else:
             path.unlink()
-        for deed_of_the_store in (store.check, lambda: store.create_study("B", ["a", "b", "c"])):
+        for deed_of_the_store in (store.check, lambda: store.studies.create("B", ["a", "b", "c"])):
             with pytest.raises(Unavailable, match="was removed or replaced while it was in use"):
                 deed_of_the_store()
         # What there was can still be read, and exported.
-        assert [each.id for each in store.studies()] == [study]
+        assert [each.id for each in store.studies.all()] == [study]
         with ThreadPoolExecutor(4) as pool:
-            for read in [pool.submit(store.studies) for _ in range(20)]:
+            for read in [pool.submit(store.studies.all) for _ in range(20)]:
                 assert read.exception() is None or isinstance(read.exception(), Unavailable)
         assert path.exists() == (deed == "replaced")
         if deed == "renamed":
             (tmp_path / "elsewhere.db").rename(path)
-            assert store.create_study("B", ["a", "b", "c"]).title == "B"
+            assert store.studies.create("B", ["a", "b", "c"]).title == "B"
 
 
 def test_a_damaged_file_gets_a_sentence(tmp_path):
@@ -196,24 +203,24 @@ def test_a_damaged_file_gets_a_sentence(tmp_path):
         file.seek(100)
         file.write(b"\xff" * 20_000)
     with pytest.raises(StoreError, match="is damaged; restore it from a backup"):
-        Store(tmp_path / "answers.db").studies()
+        Store(tmp_path / "answers.db").studies.all()
 
 
 def test_a_backup_is_the_database_at_one_moment(tmp_path):
     copy = tmp_path / "copies" / "backup.db"
     copy.parent.mkdir()
     with Store(tmp_path / "answers.db") as store:
-        before = [store.create_study(f"Study {number}", list("ABC")) for number in range(3)]
+        before = [store.studies.create(f"Study {number}", list("ABC")) for number in range(3)]
         for _ in range(2):
             store.back_up(copy)
-        store.create_study("Later", list("ABC"))
+        store.studies.create("Later", list("ABC"))
         with pytest.raises(StoreError, match="cannot be its own backup"):
             store.back_up(tmp_path / "answers.db")
         with pytest.raises(OSError, match="create the folder first"):
             store.back_up(tmp_path / "nowhere" / "backup.db")
     assert [file.name for file in copy.parent.iterdir()] == ["backup.db"]
     with Store(copy) as store:
-        assert store.studies() == before
+        assert store.studies.all() == before
     shutil.rmtree(copy.parent)
 
 

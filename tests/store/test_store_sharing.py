@@ -8,7 +8,7 @@ import pytest
 from sqlalchemy import text
 from sqlalchemy.exc import DBAPIError
 
-from erkle.store.database import Database
+from erkle.store.database.engine import Database
 
 
 @pytest.fixture
@@ -39,7 +39,7 @@ def notes(database):
 def together(database, works):
     """Let all but the first queue while that one has the database; what came of each, and of how many transactions."""
     begun, release, n_transactions, outcomes = threading.Event(), threading.Event(), [], []
-    transaction = database._sharing._transaction
+    transaction = database._group_commit._transaction
 
     @contextmanager
     def counting():
@@ -52,12 +52,12 @@ def together(database, works):
         release.wait()
         return works[0](connection)
 
-    database._sharing._transaction = counting
+    database._group_commit._transaction = counting
     with ThreadPoolExecutor(len(works)) as pool:
         futures = [pool.submit(database.write, slow)]
         begun.wait()
         futures += [pool.submit(database.write, work) for work in works[1:]]
-        while len(database._sharing._waiting) < len(works) - 1:
+        while len(database._group_commit._waiting) < len(works) - 1:
             pass
         release.set()
         outcomes = [future.exception() or future.result() for future in futures]

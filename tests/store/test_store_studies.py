@@ -5,32 +5,34 @@ import itertools
 import pytest
 
 from erkle.store import NotAllowed, Object, Standing, State, StoreError, Unknown
+from erkle.store.database import rows
 from erkle.store.studies import TRANSITIONS
+from refusals import refusals
 
 NPZ = b"PK\x03\x04"
 
 
 def test_a_study_is_what_was_created(store, clock):
     objects = [Object("Paris", {"image": "paris.png"}), "Lyon", "Zoë's 'Tab\"le'; DROP TABLE answers; --"]
-    study = store.create_study("Cities", objects, {"strategy": "adaptive", "share": 0.1})
+    study = store.studies.create("Cities", objects, {"strategy": "adaptive", "share": 0.1})
     assert study[1:] == ("Cities", {"strategy": "adaptive", "share": 0.1}, State.DRAFT, 3, 0, clock.time, None)
-    assert store.studies() == [study] == [store.study(study.id)]
-    assert store.objects(study.id) == [objects[0], Object(objects[1]), Object(objects[2])]
+    assert store.studies.all() == [study] == [store.studies.get(study.id)]
+    assert store.studies.objects(study.id) == [objects[0], Object(objects[1]), Object(objects[2])]
     assert len(study.id) >= 16
 
 
 def test_only_legal_transitions_happen(store):
     ways = {State.DRAFT: [], State.OPEN: [State.OPEN], State.PAUSED: [State.OPEN, State.PAUSED]}
     for start, end in itertools.product(State, State):
-        study = store.create_study("A", list("ABC")).id
+        study = store.studies.create("A", list("ABC")).id
         for state in ways.get(start, [State.CLOSED]):
-            store.change_state(study, state)
+            store.studies.change_state(study, state)
         if end == start or end in TRANSITIONS[start]:
-            assert store.change_state(study, end).state == end
+            assert store.studies.change_state(study, end).state == end
         else:
             with pytest.raises(NotAllowed, match=f"The study is {start} and cannot become {end}"):
-                store.change_state(study, end)
-            assert store.study(study).state == start
+                store.studies.change_state(study, end)
+            assert store.studies.get(study).state == start
 
 
 IMPOSSIBLE = [
@@ -50,73 +52,73 @@ IMPOSSIBLE = [
 def test_a_study_that_cannot_be_kept_as_it_is_is_refused(store):
     for title, objects, settings, wanted in IMPOSSIBLE:
         with pytest.raises(ValueError, match=wanted):
-            store.create_study(title, objects, settings)
-    assert store.studies() == []
+            store.studies.create(title, objects, settings)
+    assert store.studies.all() == []
 
 
 def test_an_unknown_state_is_refused(opened):
     with pytest.raises(StoreError, match="The state is 'ajar'; pass one of draft, open, paused, closed"):
-        opened.store.change_state(opened.study, "ajar")
+        opened.store.studies.change_state(opened.study, "ajar")
 
 
 def test_participants_end_once(opened):
     store, study, ann = opened
-    assert store.participant(study, ann).parameters == {"PROLIFIC_PID": "ann"}
-    assert store.finish(study, ann, Standing.FAILED).standing == Standing.FAILED
-    assert store.finish(study, ann, Standing.FAILED).standing == Standing.FAILED
+    assert store.participants.get(study, ann).parameters == {"PROLIFIC_PID": "ann"}
+    assert store.participants.finish(study, ann, Standing.FAILED).standing == Standing.FAILED
+    assert store.participants.finish(study, ann, Standing.FAILED).standing == Standing.FAILED
     with pytest.raises(NotAllowed, match="is failed already"):
-        store.finish(study, ann, Standing.COMPLETED)
+        store.participants.finish(study, ann, Standing.COMPLETED)
     with pytest.raises(StoreError, match="The ending is 'excluded'"):
-        store.finish(study, ann, Standing.EXCLUDED)
+        store.participants.finish(study, ann, Standing.EXCLUDED)
 
 
 def test_who_is_included_again_is_as_before(opened):
     store, study, ann = opened
-    store.finish(study, ann, Standing.SCREENED)
-    store.exclude(study, ann)
-    store.exclude(study, ann)
-    assert [p.standing for p in store.participants(study)] == [Standing.EXCLUDED]
-    assert store.include(study, ann).standing == Standing.SCREENED
-    assert store.study(study).roster == 2
+    store.participants.finish(study, ann, Standing.SCREENED)
+    store.participants.exclude(study, ann)
+    store.participants.exclude(study, ann)
+    assert [p.standing for p in store.participants.all(study)] == [Standing.EXCLUDED]
+    assert store.participants.include(study, ann).standing == Standing.SCREENED
+    assert store.studies.get(study).roster == 2
 
 
 def test_the_last_two_snapshots_of_the_roster_are_kept(opened):
     store, study, ann = opened
     for asked in opened.ask(3):
         opened.answer(asked)
-    assert store.snapshots(study) == []
+    assert store.snapshots.latest(study) == []
     for sequence in range(4):
-        assert store.save_snapshot(study, sequence, 0, NPZ + bytes([sequence]))
-    assert [(s.sequence, s.data) for s in store.snapshots(study)] == [(3, NPZ + b"\3"), (2, NPZ + b"\2")]
-    store.exclude(study, ann)
-    assert store.snapshots(study) == []
-    assert not store.save_snapshot(study, 3, 0, NPZ)
-    assert store.save_snapshot(study, 3, 1, NPZ)
-    assert [s.roster for s in store.snapshots(study)] == [1]
+        assert store.snapshots.save(study, sequence, 0, NPZ + bytes([sequence]))
+    assert [(s.sequence, s.data) for s in store.snapshots.latest(study)] == [(3, NPZ + b"\3"), (2, NPZ + b"\2")]
+    store.participants.exclude(study, ann)
+    assert store.snapshots.latest(study) == []
+    assert not store.snapshots.save(study, 3, 0, NPZ)
+    assert store.snapshots.save(study, 3, 1, NPZ)
+    assert [s.roster for s in store.snapshots.latest(study)] == [1]
 
 
 def test_a_snapshot_is_an_npz_file_of_answers_that_there_are(opened):
     with pytest.raises(StoreError, match="pass the bytes of an npz file"):
-        opened.store.save_snapshot(opened.study, 0, 0, b"\x80\x04pickle")
-    with pytest.raises(StoreError, match="is of answer 1, which there is not"):
-        opened.store.save_snapshot(opened.study, 1, 0, NPZ)
+        opened.store.snapshots.save(opened.study, 0, 0, b"\x80\x04pickle")
+    with pytest.raises(StoreError, match="is of answer 1, which does not exist"):
+        opened.store.snapshots.save(opened.study, 1, 0, NPZ)
 
 
 def test_a_lease_has_one_owner_until_it_ends(opened, clock):
     store, study, _ = opened
-    assert store.acquire(study, "one", 10)
-    assert not store.acquire(study, "two", 10)
-    assert not store.release(study, "two")
+    assert store.leases.acquire(study, "one", 10)
+    assert not store.leases.acquire(study, "two", 10)
+    assert not store.leases.release(study, "two")
     clock.advance(9)
-    assert store.renew(study, "one", 10)
+    assert store.leases.renew(study, "one", 10)
     clock.advance(9)
-    assert not store.acquire(study, "two", 10)
+    assert not store.leases.acquire(study, "two", 10)
     clock.advance(1)
-    assert not store.renew(study, "one", 10)
-    assert store.acquire(study, "two", 10)
-    assert not store.renew(study, "one", 10)
-    assert store.release(study, "two")
-    assert store.acquire(study, "one", 10)
+    assert not store.leases.renew(study, "one", 10)
+    assert store.leases.acquire(study, "two", 10)
+    assert not store.leases.renew(study, "one", 10)
+    assert store.leases.release(study, "two")
+    assert store.leases.acquire(study, "one", 10)
 
 
 NAUGHTY = ["", "x", "\0", "\ud800", "' OR 1=1 --", "A" * 100_000, -1, 10**40, None, b"x", 1.5, ["x"]]
@@ -126,17 +128,24 @@ def test_whatever_is_passed_for_an_id_is_only_unknown(opened):
     store, study, ann = opened
     [asked] = opened.ask()
     for value in NAUGHTY:
-        for call in (store.study, store.objects, store.join, store.counts, store.snapshots, store.participants):
+        for call in (
+            store.studies.get,
+            store.studies.objects,
+            store.participants.join,
+            store.studies.counts,
+            store.snapshots.latest,
+            store.participants.all,
+        ):
             with pytest.raises(Unknown, match="There is no study"):
                 call(value)
         with pytest.raises(Unknown, match="There is no participant"):
-            store.participant(study, value)
+            store.participants.get(study, value)
         with pytest.raises(Unknown, match="There is no study"):
-            list(store.log(value))
-        for arguments in ((value, study, ann), (asked.token, value, ann), (asked.token, study, value)):
-            assert store.answer(*arguments, 1).sentence
-            assert store.skip(*arguments).sentence
-    assert store.counts(study).answers == 0
+            list(store.answers.log(value))
+        for arguments in ((study, ann, value), (value, ann, asked.token), (study, value, asked.token)):
+            assert store.answers.submit(*arguments, 1).sentence
+            assert store.answers.skip(*arguments).sentence
+    assert store.studies.counts(study).answers == 0
 
 
 def test_whatever_a_browser_sends_along_costs_no_answer_and_stays_small(opened):
@@ -144,10 +153,26 @@ def test_whatever_a_browser_sends_along_costs_no_answer_and_stays_small(opened):
     for sequence, (asked, value) in enumerate(zip(opened.ask(len(values)), values, strict=True), 1):
         assert opened.answer(asked, client=value, response_ms=value).sequence == sequence
         assert opened.answer(asked, choice=value, client=value).sentence
-        assert opened.store.skip(asked.token, opened.study, opened.ann, value).sentence
-        opened.store.join(opened.study, value)
-    log = list(opened.store.log(opened.study))
+        assert opened.store.answers.skip(opened.study, opened.ann, asked.token, value).sentence
+        opened.store.participants.join(opened.study, value)
+    log = list(opened.store.answers.log(opened.study))
     assert {answer.response_ms for answer in log} == {None}
     assert all(len(str(answer.client)) < 3000 for answer in log)
-    assert all(len(str(refusal)) < 2000 for refusal in opened.store.refusals(opened.study))
-    assert all(len(str(one)) < 5000 for one in opened.store.participants(opened.study))
+    assert all(len(str(refusal)) < 2000 for refusal in refusals(opened.store, opened.study))
+    assert all(len(str(one)) < 5000 for one in opened.store.participants.all(opened.study))
+
+
+class Blind:
+    """A connection that finds no participant of a study, as if somebody had joined between two statements."""
+
+    def __init__(self, connection):
+        self.connection = connection
+
+    def execute(self, query, values):
+        hidden = {**values, "participant": "nobody"} if "JOIN" in str(query) else values
+        return self.connection.execute(query, hidden)
+
+
+def test_a_participant_who_is_not_found_is_unknown_and_not_looked_for_without_end(opened):
+    with opened.store._database.reading() as connection, pytest.raises(Unknown, match="There is no participant"):
+        rows.participant_and_study(Blind(connection), opened.study, opened.ann)

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from erkle.files import FileError
 from erkle.triplets import Labels, Reader, ReadError, read
 from erkle.triplets.formats import Delimited
 from erkle.triplets.lines import BadLine
@@ -180,11 +181,11 @@ def test_an_unknown_object_is_refused_by_frozen_labels_with_a_suggestion():
 
 
 def test_missing_files_and_folders_are_named(tmp_path):
-    with pytest.raises(ReadError, match=r"^answers.csv: there is no such file in .*; check the path\.$"):
+    with pytest.raises(FileError, match=r"^answers.csv: there is no such file in .*; check the path\.$"):
         read(tmp_path / "answers.csv")
-    with pytest.raises(ReadError, match="is a folder, not a file"):
+    with pytest.raises(FileError, match="is a folder, not a file"):
         read(tmp_path)
-    with pytest.raises(ReadError, match="cannot be read"):
+    with pytest.raises(FileError, match="cannot be read"):
         read("answers\0.csv")
     with pytest.raises(ReadError, match="is open as text"):
         read(io.StringIO("1,2,3\n"))

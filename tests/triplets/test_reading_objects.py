@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from erkle.files import FileError
 from erkle.triplets import Labels, ReadError, read_objects
 
 seeded = settings(deadline=None, derandomize=True)
@@ -62,9 +63,9 @@ def test_everything_wrong_gets_a_sentence_with_file_and_line(text, line, words, 
 
 
 def test_missing_files_and_folders_are_named(tmp_path):
-    with pytest.raises(ReadError, match=r"^objects.csv: there is no such file"):
+    with pytest.raises(FileError, match=r"^objects.csv: there is no such file"):
         read_objects(tmp_path / "objects.csv")
-    with pytest.raises(ReadError, match="is a folder, not a file"):
+    with pytest.raises(FileError, match="is a folder, not a file"):
         read_objects(tmp_path)
 
 

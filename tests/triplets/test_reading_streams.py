@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from erkle.files import FileError
 from erkle.triplets import Reader, ReadError, read, sample
 from erkle.triplets.lines import BLOCK
 
@@ -233,6 +234,6 @@ class Broken:
         raise OSError(5, "Input/output error")
 
 
-def test_a_failing_disk_is_a_read_error():
-    with pytest.raises(ReadError, match=r"cannot be read \(Input/output error\); check"):
+def test_a_failing_disk_is_an_error_with_its_reason():
+    with pytest.raises(FileError, match=r"cannot be read \(Input/output error\); check"):
         list(Reader(Broken(), name="answers.csv"))

@@ -26,10 +26,10 @@ def add(name: Name, public_url: Url = LOCAL, data: Data = HERE, database: Databa
     from erkle.store import Purpose
 
     with opened(data, database, new=True) as store:
-        if store.account_named(name):
+        if store.accounts.named(name):
             raise ValueError(f"There is an account {name!r} already; let them in with erkle account link.")
-        purpose, page = (Purpose.INVITE, "invited") if store.accounts() else (Purpose.SETUP, "setup")
-        token = store.create_link(purpose)
+        purpose, page = (Purpose.INVITE, "invited") if store.accounts.all() else (Purpose.SETUP, "setup")
+        token = store.links.create(purpose)
     console.print(f"Give {name} this link. It works once, within a day, and asks for a name and a password:")
     typer.echo(f"{public_url.rstrip('/')}/{page}#{token}")
 
@@ -41,7 +41,7 @@ def link(name: Name, public_url: Url = LOCAL, data: Data = HERE, database: Datab
 
     with opened(data, database) as store:
         found = account_named(store, name)
-        token = store.create_link(Purpose.ENTER, found.id)
+        token = store.links.create(Purpose.ENTER, found.id)
     console.print(f"This link signs in as {found.name}. It works once, within a day:")
     typer.echo(f"{public_url.rstrip('/')}/enter#{token}")
 
@@ -55,7 +55,7 @@ def password(name: Name, data: Data = HERE, database: Database = None) -> None:
         found = account_named(store, name)
         wanted = typer.prompt("New password", hide_input=True, confirmation_prompt=True)
         passwords.check_new(wanted, found.name)
-        store.set_password(found.id, passwords.hashed(wanted))
+        store.accounts.set_password(found.id, passwords.hashed(wanted))
     console.print(f"{found.name} has a new password, and must sign in again.")
 
 
@@ -66,7 +66,7 @@ def list_(data: Data = HERE, database: Database = None) -> None:
     for heading in ("name", "role", "since"):
         table.add_column(heading)
     with opened(data, database) as store:
-        for account in store.accounts():
+        for account in store.accounts.all():
             since = time.strftime("%Y-%m-%d", time.gmtime(account.created_at / 1e6))
             table.add_row(account.name, "administrator" if account.admin else "researcher", since)
     print_table(table)

@@ -60,18 +60,18 @@ def reproduce_figures(
     from erkle.experiments.curves import Curves
     from erkle.experiments.figures import chosen_figures, units_for
     from erkle.experiments.report import write_figure, write_page
-    from erkle.experiments.running import open_folder, run_units
     from erkle.experiments.trials import check_data
+    from erkle.experiments.units import open_units
 
     figures = chosen_figures(names, protocol)
     for world in dict.fromkeys(figure.world for figure in figures):
         check_data(world, protocol)
     units = units_for(figures, protocol, n_trials)
-    # Workers of a cluster have other working folders than we.
-    folder = open_folder(out.resolve(), protocol)
-    with units_bar("Running", len(units)) as advance:
-        run_units(units, protocol, folder, jobs, scheduler, lambda unit: advance(unit.method))
-    curves = Curves(folder, protocol, n_trials)
+    runner = open_units(out, protocol)
+    with units_bar("Running", len(units), len(runner.missing(units))) as advance:
+        for unit in runner.run(units, jobs, scheduler):
+            advance(unit.method)
+    curves = Curves(runner, protocol, n_trials)
     verdicts = [write_figure(figure, curves, out) for figure in figures]
     write_page(verdicts, protocol, n_trials, command, out)
     for verdict in verdicts:

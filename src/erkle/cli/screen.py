@@ -137,12 +137,12 @@ def warnings_as_sentences() -> Iterator[None]:
 
 
 @contextmanager
-def units_bar(verb: str, n_units: int, n_done: int = 0) -> Iterator[Callable[[str], None]]:
+def units_bar(verb: str, n_units: int, n_missing: int) -> Iterator[Callable[[str], None]]:
     """A bar over units of work; call what it yields with a word about each unit that is done."""
     columns = TextColumn(verb), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
     last = TextColumn("{task.fields[at]}")
     with Progress(*columns, last, console=console, speed_estimate_period=_LOOKS_BACK) as bar:
-        task = bar.add_task("", total=n_units, completed=n_done, at="")
+        task = bar.add_task("", total=n_units, completed=n_units - n_missing, at="")
 
         def advance(word: str) -> None:
             bar.update(task, advance=1, at=word)

@@ -40,8 +40,8 @@ def opened(data: Path, database: str | None, new: bool = False) -> Iterator[Stor
 
 def account_named(store: Store, name: str) -> Account:
     """The account with this name, or a sentence that lists those that exist."""
-    found = store.account_named(name)
+    found = store.accounts.named(name)
     if found is None:
-        known = ", ".join(each.name for each in store.accounts()) or "none at all"
+        known = ", ".join(each.name for each in store.accounts.all()) or "none at all"
         raise ValueError(f"There is no account {name!r}; there are {known}.")
     return found[0]

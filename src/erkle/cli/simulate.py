@@ -14,7 +14,7 @@ from erkle.cli.options import Jobs, Out, check_jobs, given_options, results_fold
 from erkle.cli.screen import compile_first, console, counted, per_cent, print_table, units_bar, warnings_as_sentences
 
 if TYPE_CHECKING:
-    from erkle.simulation.courses import Plan, Task
+    from erkle.simulation.courses import Plan
     from erkle.simulation.report import Comparison
     from erkle.simulation.worlds import World
 
@@ -124,32 +124,29 @@ def run_simulation(plan: Plan, names: list[str], n_seeds: int, jobs: int, out: P
     """Run what is missing, then write curves, pictures and a summary, and show them; False if it was interrupted."""
     from erkle.kernels.low_rank import LowRank
     from erkle.online import ERKLE
-    from erkle.simulation.courses import Task, open_folder, read_course, run_courses
+    from erkle.simulation.courses import Task, open_courses, read_course
     from erkle.simulation.report import Comparison, write_comparison
 
     # Seeds in turn, so that a run that is stopped has as many of each strategy.
     tasks = [Task(name, seed) for seed in range(n_seeds) for name in names]
-    folder = open_folder(out, plan)
+    runner = open_courses(out, plan)
     compile_first(ERKLE(3, kernel=LowRank()))
     each = f"{counted(plan.moments[-1], 'answer')} ({plan.per_object} an object)"
     console.print(f"{plan.world.words}: {counted(n_seeds, 'course')} for each strategy, each of up to {each}.")
     try:
-        with units_bar("Asking", len(tasks), _n_kept(tasks, folder)) as advance:
-            run_courses(tasks, plan, folder, jobs, lambda task: advance(task.strategy))
+        with units_bar("Asking", len(tasks), len(runner.missing(tasks))) as advance:
+            for task in runner.run(tasks, jobs):
+                advance(task.strategy)
     except KeyboardInterrupt:
-        after = f"Stopped after {_n_kept(tasks, folder)} of {counted(len(tasks), 'course')}"
+        after = f"Stopped after {len(tasks) - len(runner.missing(tasks))} of {counted(len(tasks), 'course')}"
         console.print(f"{after}; the same command goes on there.")
         return False
-    courses = {name: [read_course(task, folder) for task in tasks if task.strategy == name] for name in names}
+    courses = {name: [read_course(task, runner) for task in tasks if task.strategy == name] for name in names}
     comparison = Comparison.of(courses, plan)
     write_comparison(comparison, out)
     _show(comparison)
     console.print(f"Look at {out / 'curves.png'}; the numbers are in {out / 'curves.csv'}.", style="bold")
     return True
-
-
-def _n_kept(tasks: list[Task], folder: Path) -> int:
-    return sum((folder / task.file).exists() for task in tasks)
 
 
 def _show(comparison: Comparison) -> None:

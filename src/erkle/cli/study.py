@@ -59,7 +59,7 @@ def create(
         draft = read_study(file)
         settings = draft.settings.model_dump(mode="json")
         owner = _owner(store, owner)
-        _report(store.create_study(draft.title, draft.objects, settings, owner=owner, media=draft.media))
+        _report(store.studies.create(draft.title, draft.objects, settings, owner=owner, media=draft.media))
 
 
 @app.command("list")
@@ -72,8 +72,8 @@ def list_(data: Data = HERE, database: Database = None) -> None:
         table.add_column(heading, justify="right")
     table.add_column("title", overflow="fold")
     with opened(data, database) as store:
-        for study in store.studies():
-            counts = store.counts(study.id)
+        for study in store.studies.all():
+            counts = store.studies.counts(study.id)
             numbers = (f"{number:,}" for number in (study.n_objects, counts.answers, counts.participants))
             table.add_row(study.id, str(study.state), *numbers, study.title)
     print_table(table)
@@ -96,7 +96,7 @@ def export(
 
     wanted = format or next((each for end, each in _NAMED.items() if out.name.endswith(end)), Format.BUNDLE)
     with opened(data, database) as store:
-        found = store.study(study)
+        found = store.studies.get(study)
         with write_atomically(out) as file:
             if wanted is Format.BUNDLE:
                 write_bundle(store, found, file)
@@ -105,7 +105,7 @@ def export(
             else:
                 for piece in (answers_csv if wanted is Format.CSV else answers_jsonl)(store, found):
                     file.write(piece.encode("utf-8", "replace"))
-        n_answers = store.last(study)
+        n_answers = store.answers.last(study)
     console.print(f"{counted(n_answers, 'answer')} of {found.title} written to {out}.", soft_wrap=True)
 
 
@@ -115,8 +115,8 @@ def _learned(store: Store, study: Study, wanted: Format) -> bytes:
     from erkle.service.exchange.exporting import embedding_csv
     from erkle.service.learning.whole import folded
 
-    learner = folded(store, study, store.last(study.id)).learner
-    names = [each.name for each in store.objects(study.id)]
+    learner = folded(store, study, store.answers.last(study.id)).learner
+    names = [each.name for each in store.studies.objects(study.id)]
     if wanted is Format.KERNEL:
         return saving.to_bytes(learner, names)
     return embedding_csv(names, learner.embedding(2)).encode("utf-8", "replace")
@@ -132,9 +132,9 @@ def import_(
     database: Database = None,
 ) -> None:
     """Make a study of a bundle or of a file of answers, or add answers to one."""
+    from erkle.files import open_binary
     from erkle.service.exchange.importing import add_answers, read_answers, study_of
     from erkle.service.exchange.unbundling import import_bundle
-    from erkle.triplets.lines import open_binary
 
     with opened(data, database, new=True) as store, open_binary(file) as stream:
         if stream.read(2) == _ZIP:
@@ -149,7 +149,7 @@ def import_(
         if into is None:
             _report(study_of(store, given, title or file.stem, owner=_owner(store, owner)))
             return
-        found = store.study(into)
+        found = store.studies.get(into)
         added = counted(add_answers(store, found, given), "answer")
     console.print(f"{added} added to {found.title}.", soft_wrap=True)
 
@@ -163,10 +163,10 @@ def delete(
 ) -> None:
     """Delete a study with all its answers, for ever."""
     with opened(data, database) as store:
-        found, answers = store.study(study), counted(store.last(study), "answer")
+        found, answers = store.studies.get(study), counted(store.answers.last(study), "answer")
         if not yes and not typer.confirm(f"Delete {found.title!r} with {answers}, for ever?"):
             raise ValueError("Nothing was deleted.")
-        store.delete_study(study)
+        store.studies.delete(study)
     console.print(f"Deleted {found.title} with {answers}.", soft_wrap=True)
 
 
@@ -202,7 +202,7 @@ def _change_state(store: Store, study: str, state: str) -> None:
 def _owner(store: Store, name: str | None) -> str | None:
     """The id of the account with this name, or of the first one."""
     if name is None:
-        return next((account.id for account in store.accounts()), None)
+        return next((account.id for account in store.accounts.all()), None)
     return account_named(store, name).id
 
 

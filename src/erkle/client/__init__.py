@@ -10,7 +10,7 @@ if not find_spec("httpx2"):
     raise ImportError("erkle.client needs httpx2; pip install 'erkle[service]'.")
 
 from erkle.client.client import Client
+from erkle.client.replies import Acknowledged, Finished, Question, Reply, ShownObject
 from erkle.client.sending import Refused, Unreachable
-from erkle.client.turns import Acknowledged, Finished, Question, Thing, Turn
 
-__all__ = ["Acknowledged", "Client", "Finished", "Question", "Refused", "Thing", "Turn", "Unreachable"]
+__all__ = ["Acknowledged", "Client", "Finished", "Question", "Refused", "Reply", "ShownObject", "Unreachable"]

@@ -7,8 +7,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from erkle.client.replies import Json, Reply, ShownObject, object_of, reply_of
 from erkle.client.sending import Server, part
-from erkle.client.turns import Json, Thing, Turn, thing_of, turn_of
 
 __all__ = ["Client"]
 
@@ -43,11 +43,11 @@ class Client:
         with Client("http://127.0.0.1:8000") as client:
             client.login("ann", "a long password")
             study = client.create_study("Cities", ["Paris", "Lyon", "Madrid"])["id"]
-            client.open(study)
-            turn = client.join(study, {"PROLIFIC_PID": "p1"})
-            while turn.finished is None:
-                question = turn.questions[0]
-                turn = client.answer(study, turn.participant, question.token, choice=question.left.id)
+            client.open_study(study)
+            reply = client.join(study, {"PROLIFIC_PID": "p1"})
+            while reply.finished is None:
+                question = reply.questions[0]
+                reply = client.answer(study, reply.participant, question.token, choice=question.left.id)
             client.export(study, "answers.csv", "answers.csv")
 
     >>> Client("127.0.0.1:8000")
@@ -62,15 +62,15 @@ class Client:
 
     def about(self, study: str) -> Json:
         """Title, texts and length of a study, as a participant sees them before they join."""
-        return _dict(self._server.call("GET", f"/api/take/{part(study)}"))
+        return self._json("GET", f"/api/take/{part(study)}")
 
-    def join(self, study: str, parameters: Mapping[str, str] | None = None, consent: bool = True) -> Turn:
+    def join(self, study: str, parameters: Mapping[str, str] | None = None, consent: bool = True) -> Reply:
         """Take part, with the parameters of the link that was followed."""
-        return self._turn(study, "join", {"parameters": dict(parameters or {}), "consent": consent}, again=False)
+        return self._reply(study, "join", {"parameters": dict(parameters or {}), "consent": consent}, again=False)
 
-    def resume(self, study: str, participant: str) -> Turn:
+    def resume(self, study: str, participant: str) -> Reply:
         """Where the participant stands, as after a reload of the page."""
-        return self._turn(study, "resume", {"participant": participant})
+        return self._reply(study, "resume", {"participant": participant})
 
     def answer(
         self,
@@ -80,14 +80,14 @@ class Client:
         choice: int,
         response_ms: int | None = None,
         client: Json | None = None,
-    ) -> Turn:
+    ) -> Reply:
         """Answer a question with the id of the left or of the right thing; when this returns, the answer is safe."""
         sent = {"participant": participant, "token": token, "choice": choice, "response_ms": response_ms}
-        return self._turn(study, "answer", {**sent, "client": client or {}})
+        return self._reply(study, "answer", {**sent, "client": client or {}})
 
-    def skip(self, study: str, participant: str | None, token: str, reason: str = "") -> Turn:
+    def skip(self, study: str, participant: str | None, token: str, reason: str = "") -> Reply:
         """Give a question up, with a reason."""
-        return self._turn(study, "skip", {"participant": participant, "token": token, "reason": reason})
+        return self._reply(study, "skip", {"participant": participant, "token": token, "reason": reason})
 
     # Researchers
 
@@ -114,39 +114,37 @@ class Client:
 
     def study(self, study: str) -> Json:
         """One study with its settings."""
-        return _dict(self._server.call("GET", f"/api/studies/{part(study)}"))
+        return self._json("GET", f"/api/studies/{part(study)}")
 
-    def objects(self, study: str) -> list[Thing]:
+    def objects(self, study: str) -> list[ShownObject]:
         """What the study asks about; the place in the list is the id."""
-        return [thing_of(each) for each in self._server.call("GET", f"/api/studies/{part(study)}/objects")]
+        return [object_of(each) for each in self._server.call("GET", f"/api/studies/{part(study)}/objects")]
 
     def create_study(self, title: str, objects: Sequence[str | Json], settings: Json | None = None) -> Json:
         """A new study, as a draft."""
         sent = {"title": title, "objects": list(objects), "settings": settings or {}}
-        return _dict(self._server.call("POST", "/api/studies", sent, again=False))
+        return self._json("POST", "/api/studies", sent, again=False)
 
     def upload(self, paths: Sequence[Pathlike], spec: str = "") -> Json:
         """A new study of files: pictures, sounds, films, a ZIP of them or a CSV of names; ``spec`` is YAML or JSON."""
         with _opened("files", paths) as files:
-            return _dict(
-                self._server.call("POST", "/api/studies/upload", files=files, form={"spec": spec}, again=False)
-            )
+            return self._json("POST", "/api/studies/upload", files=files, form={"spec": spec}, again=False)
 
     def edit(self, study: str, **changes: Any) -> Json:
         """Change ``title`` or ``settings``."""
-        return _dict(self._server.call("PATCH", f"/api/studies/{part(study)}", changes))
+        return self._json("PATCH", f"/api/studies/{part(study)}", changes)
 
-    def open(self, study: str) -> Json:
+    def open_study(self, study: str) -> Json:
         """Ask people from now on."""
-        return self._state(study, "open")
+        return self._json("POST", f"/api/studies/{part(study)}/state", {"state": "open"})
 
-    def pause(self, study: str) -> Json:
+    def pause_study(self, study: str) -> Json:
         """Ask nobody until the study is opened again."""
-        return self._state(study, "paused")
+        return self._json("POST", f"/api/studies/{part(study)}/state", {"state": "paused"})
 
-    def close(self, study: str) -> Json:
+    def close_study(self, study: str) -> Json:
         """Ask nobody any more."""
-        return self._state(study, "closed")
+        return self._json("POST", f"/api/studies/{part(study)}/state", {"state": "closed"})
 
     def delete(self, study: str) -> None:
         """Remove a study with everything in it."""
@@ -154,7 +152,7 @@ class Client:
 
     def live(self, study: str) -> Json:
         """What the dashboard shows: counts, map, curves, how much is still to ask."""
-        return _dict(self._server.call("GET", f"/api/studies/{part(study)}/live"))
+        return self._json("GET", f"/api/studies/{part(study)}/live")
 
     def participants(self, study: str) -> list[Json]:
         """The table of participants."""
@@ -182,7 +180,7 @@ class Client:
     def import_bundle(self, path: Pathlike) -> Json:
         """A study that another server has exported, as a new one here."""
         with _opened("file", [path]) as files:
-            return _dict(self._server.call("POST", "/api/import", files=files, again=False))
+            return self._json("POST", "/api/import", files=files, again=False)
 
     def import_answers(self, study: str, path: Pathlike) -> int:
         """Add answers from a CSV or JSONL file to a study; how many."""
@@ -194,15 +192,13 @@ class Client:
     def import_triplets(self, path: Pathlike, title: str) -> Json:
         """A new study of the names and answers in a CSV or JSONL file."""
         with _opened("file", [path]) as files:
-            return _dict(
-                self._server.call("POST", "/api/import/triplets", files=files, form={"title": title}, again=False)
-            )
+            return self._json("POST", "/api/import/triplets", files=files, form={"title": title}, again=False)
 
     def health(self) -> Json:
         """Whether the server works."""
-        return _dict(self._server.call("GET", "/health"))
+        return self._json("GET", "/health")
 
-    def shut(self) -> None:
+    def close(self) -> None:
         """Close the connections."""
         self._server.close()
 
@@ -212,22 +208,18 @@ class Client:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.shut()
+        self.close()
 
-    def _turn(self, study: str, verb: str, sent: Json, again: bool = True) -> Turn:
-        return turn_of(self._server.call("POST", f"/api/take/{part(study)}/{verb}", sent, again=again))
+    def _json(self, method: str, path: str, sent: Json | None = None, **how: Any) -> Json:
+        return dict(self._server.call(method, path, sent, **how))
 
-    def _state(self, study: str, state: str) -> Json:
-        return _dict(self._server.call("POST", f"/api/studies/{part(study)}/state", {"state": state}))
+    def _reply(self, study: str, verb: str, sent: Json, again: bool = True) -> Reply:
+        return reply_of(self._server.call("POST", f"/api/take/{part(study)}/{verb}", sent, again=again))
 
     def _signed_in(self, path: str, sent: Json) -> Json:
         me = self._server.call("POST", path, sent, again=False)
         self._server.csrf = me["csrf"]
-        return _dict(me["account"])
-
-
-def _dict(found: Any) -> Json:
-    return dict(found)
+        return dict(me["account"])
 
 
 @contextmanager

@@ -12,7 +12,7 @@ from urllib.parse import quote, urlsplit
 
 import httpx2
 
-from erkle.client.turns import Json, Turn, turn_of
+from erkle.client.replies import Json, Reply, reply_of
 
 __all__ = ["Refused", "Server", "Unreachable", "part"]
 
@@ -24,11 +24,11 @@ _LOCAL = ("localhost", "127.0.0.1", "::1")
 
 
 class Refused(ValueError):
-    """The server has said no: why in a word (``reason``) and in a ``sentence``, and where it stands (``turn``)."""
+    """The server has said no: why in a word (``reason``) and in a ``sentence``, and where it stands (``reply``)."""
 
-    def __init__(self, status: int, reason: str, sentence: str, turn: Turn | None = None) -> None:
+    def __init__(self, status: int, reason: str, sentence: str, reply: Reply | None = None) -> None:
         super().__init__(sentence)
-        self.status, self.reason, self.sentence, self.turn = status, reason, sentence, turn
+        self.status, self.reason, self.sentence, self.reply = status, reason, sentence, reply
 
 
 class Unreachable(ConnectionError):
@@ -118,8 +118,8 @@ def _refused(response: httpx2.Response) -> Refused:
     try:
         found = response.json()
         error = found["error"]
-        turn = turn_of(found) if "questions" in found else None
-        return Refused(response.status_code, str(error["reason"]), str(error["sentence"]), turn)
+        reply = reply_of(found) if "questions" in found else None
+        return Refused(response.status_code, str(error["reason"]), str(error["sentence"]), reply)
     except (ValueError, KeyError, TypeError):
         sentence = f"The server answered with status {response.status_code} ({response.text[:200]!r})."
         return Refused(response.status_code, "unexpected", sentence)

@@ -15,9 +15,9 @@ import platformdirs
 
 from erkle.datasets.archives import read_member
 from erkle.datasets.catalogue import Entry
-from erkle.files import FileError, Pathlike
+from erkle.files import FileError, Pathlike, read_bytes
 
-__all__ = ["VARIABLE", "Original", "Tables", "cache_folder", "data_folders", "find", "find_in", "read_file"]
+__all__ = ["VARIABLE", "Original", "Tables", "cache_folder", "data_folders", "find", "find_in"]
 
 VARIABLE = "ERKLE_DATA"
 
@@ -34,7 +34,7 @@ class Original(NamedTuple):
         path = self.paths[name]
         if path.suffix.lower() == ".zip":
             return read_member(path, name)
-        return read_file(path)
+        return read_bytes(path)
 
 
 class Tables(NamedTuple):
@@ -86,14 +86,6 @@ def find_in(entry: Entry, home: Path) -> Original | Tables | None:
     if (own / "triplets.csv").exists() and (own / "objects.csv").exists():
         return Tables(own)
     return None
-
-
-def read_file(path: Path) -> bytes:
-    """The contents of a file, or a sentence why not."""
-    try:
-        return path.read_bytes()
-    except OSError as error:
-        raise FileError(f"{path.name}: cannot be read in {path.parent} ({error.strerror}); check it.") from error
 
 
 def _first(folder: Path, names: tuple[str, ...]) -> Path | None:

@@ -11,12 +11,11 @@ from typing import Any
 import numpy as np
 
 from erkle.datasets.catalogue import Entry
-from erkle.datasets.copies import Original, read_file
+from erkle.datasets.copies import Original
 from erkle.datasets.dataset import Dataset, by_alphabet, column
 from erkle.datasets.loading import Recipe, load_by
-from erkle.datasets.tables import read_table, text_of
-from erkle.files import FileError, Pathlike
-from erkle.triplets import ReadError
+from erkle.files import FileError, Pathlike, read_bytes
+from erkle.triplets.tables import decoded, read_table
 
 __all__ = ["load_food100"]
 
@@ -72,12 +71,12 @@ def _parse_screens(folder: Path, entry: Entry) -> Dataset:
 
 def _screens(path: Path) -> Iterator[tuple[object, dict[str, Any]]]:
     try:
-        for task in json.loads(text_of(read_file(path), path.name)):
+        for task in json.loads(decoded(read_bytes(path), path.name)):
             for screen in task["HIT_screens"]:
                 _ = screen["is_catchtrial"], screen["near_answer"], screen["images"], screen["probe"]
                 yield task["worker_id"], screen
     except (ValueError, TypeError, KeyError, RecursionError) as error:
-        if isinstance(error, ReadError):
+        if isinstance(error, FileError):
             raise
         raise FileError(f"{path.name}: is not a list of tasks with their screens; get the file again.") from error
 

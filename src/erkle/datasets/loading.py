@@ -12,12 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from erkle.datasets.catalogue import CATALOGUE, Entry, digest
-from erkle.datasets.copies import Original, cache_folder, find, read_file
+from erkle.datasets.copies import Original, cache_folder, find
 from erkle.datasets.dataset import Dataset, column
 from erkle.datasets.fetching import fetch
-from erkle.datasets.tables import read_table
-from erkle.files import FileError, Pathlike
+from erkle.files import FileError, Pathlike, read_bytes
 from erkle.triplets import ReadError, read_objects
+from erkle.triplets.tables import read_table
 
 __all__ = ["Recipe", "load_by"]
 
@@ -80,7 +80,7 @@ def _from_tables(recipe: Recipe, entry: Entry, folder: Path, whole: bool) -> Dat
 
 
 def _ids(path: Path, places: Mapping[str, int]) -> NDArray[np.int64]:
-    table = read_table(read_file(path), path.name, wanted=("anchor", "near", "far"))
+    table = read_table(read_bytes(path), path.name, wanted=("anchor", "near", "far"))
     T = np.empty((len(table.lines), 3), dtype=np.int64)
     for i, name in enumerate(("anchor", "near", "far")):
         cells = table.columns[name]
@@ -94,7 +94,7 @@ def _ids(path: Path, places: Mapping[str, int]) -> NDArray[np.int64]:
 def _columns(path: Path, names: Mapping[str, str], n_rows: int) -> dict[str, NDArray[Any]]:
     if not path.exists():
         return {}
-    table = read_table(read_file(path), path.name, wanted=tuple(names))
+    table = read_table(read_bytes(path), path.name, wanted=tuple(names))
     if len(table.lines) != n_rows:
         raise ReadError(f"{path.name}: has {len(table.lines):,} rows for {n_rows:,} answers; get the file again.")
     return {name: column(table.columns[header]) for header, name in names.items()}

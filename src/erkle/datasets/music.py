@@ -11,8 +11,8 @@ from erkle.datasets.catalogue import Entry
 from erkle.datasets.copies import Original
 from erkle.datasets.dataset import Dataset, column, proper
 from erkle.datasets.loading import Recipe, load_by
-from erkle.datasets.tables import read_table
 from erkle.files import FileError, Pathlike
+from erkle.triplets.tables import read_table
 
 __all__ = ["load_aset400", "load_aset400_vdm"]
 

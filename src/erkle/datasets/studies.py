@@ -4,7 +4,6 @@ Whatever the columns are called, a row comes out as (anchor, near, far).
 """
 
 import math
-from collections.abc import Iterable
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -15,20 +14,17 @@ from numpy.typing import NDArray
 from erkle import triplets
 from erkle.datasets.archives import read_member
 from erkle.datasets.catalogue import Entry
-from erkle.datasets.copies import Original, read_file
+from erkle.datasets.copies import Original
 from erkle.datasets.dataset import Dataset, by_alphabet, column
 from erkle.datasets.loading import Recipe, load_by
-from erkle.datasets.tables import Table, read_table, text_of
-from erkle.files import Pathlike
+from erkle.files import Pathlike, read_bytes
 from erkle.triplets import Labels, ReadError
+from erkle.triplets.tables import Table, first_row, has_triples, read_table, triples_of
 
-__all__ = ["has_triples", "load_eggs300", "load_study", "load_zappos85", "triples_of"]
+__all__ = ["load_eggs300", "load_study", "load_zappos85"]
 
 Ids = NDArray[np.int64]
 
-# Header words of (anchor, the candidates shown, the one chosen) and of (anchor, near, far).
-_CHOICES = (("head", "left", "right", "winner"), ("center", "left", "right", "answer"))
-_TRIPLES = (("head", "winner", "loser"), ("anchor", "near", "far"), ("head", "close", "far"), ("a", "b", "c"))
 _SALMON = ("head", "winner", "loser")
 _RENAMED = {"puid": "worker", "participant.id": "worker", "worker_id": "worker", "response.time..s.": "response_time"}
 _MOST_OBJECTS = 10_000_000
@@ -98,12 +94,10 @@ def load_study(path: Pathlike) -> Dataset:
     ([[0, 1, 2], [2, 1, 0]], ['Ann', 'Bob'])
     """
     path = Path(path)
-    data = read_member(path) if path.suffix.lower() == ".zip" else read_file(path)
-    first = next((line for line in text_of(data, path.name).splitlines() if line.strip()), "")
-    separator = next((mark for mark in ",;\t" if mark in first), None)
-    words = [word.strip().strip('"').lower() for word in first.split(separator)]
+    data = read_member(path) if path.suffix.lower() == ".zip" else read_bytes(path)
+    separator, words = first_row(data, path.name)
     description = f"Answers from {path.name}."
-    if not has_triples(words):
+    if not has_triples(word.lower() for word in words):
         return _without_header(data, path.name, separator, len(words), description)
     table = read_table(data, path.name, separator=separator)
     cells, used = triples_of(table)
@@ -134,26 +128,6 @@ def _without_header(data: bytes, file: str, separator: str | None, width: int, d
     if width == 4:
         dataset = dataset._replace(triplets=triplets.orient(dataset.triplets, _responses(table)))
     return dataset
-
-
-def has_triples(columns: Iterable[str]) -> bool:
-    """Whether columns of these names, in lower case, hold answers."""
-    return any(set(scheme) <= set(columns) for scheme in (*_CHOICES, *_TRIPLES))
-
-
-def triples_of(table: Table) -> tuple[list[list[str]], set[str]]:
-    """Cells of anchor, near and far, and the columns that are spent on them."""
-    for triple in _TRIPLES:
-        if set(triple) <= set(table.columns):
-            return [table.columns[name] for name in triple], {*triple, "left", "right"}
-    choice = next(choice for choice in _CHOICES if set(choice) <= set(table.columns))
-    anchor, left, right, chosen = (table.columns[name] for name in choice)
-    far = []
-    for row, (x, y, near) in enumerate(zip(left, right, chosen, strict=True)):
-        if near not in (x, y) or x == y:
-            raise table.complaint(row, f"the answer {near[:60]!r} is not one of two different objects shown.")
-        far.append(y if near == x else x)
-    return [anchor, chosen, far], set(choice)
 
 
 def _numbers(table: Table, cells: list[list[str]]) -> Ids:
@@ -219,7 +193,9 @@ def _parse_zappos(copy: Original, entry: Entry) -> Dataset:
 
 
 def _parse_eggs(copy: Original, entry: Entry) -> Dataset:
-    table = read_table(copy.read("responses.csv"), "responses.csv", wanted=(*_CHOICES[1], *_EGGS300.columns))
+    table = read_table(
+        copy.read("responses.csv"), "responses.csv", wanted=("center", "left", "right", "answer", *_EGGS300.columns)
+    )
     cells, _ = triples_of(table)
     names, T = by_alphabet(*cells)
     columns = {name: column(table.columns[header]) for header, name in _EGGS300.columns.items()}

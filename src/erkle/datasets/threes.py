@@ -12,8 +12,8 @@ from erkle.datasets.catalogue import Entry
 from erkle.datasets.copies import Original
 from erkle.datasets.dataset import Dataset, by_alphabet, column
 from erkle.datasets.loading import Recipe, load_by
-from erkle.datasets.tables import read_table
 from erkle.files import Pathlike
+from erkle.triplets.tables import read_table
 
 __all__ = ["load_cars60", "load_nature", "load_vogue"]
 

@@ -1,6 +1,5 @@
 """From units to curves: the best setting of each trial, then the mean over trials with its 95 % interval."""
 
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -10,6 +9,7 @@ from numpy.typing import NDArray
 from erkle.experiments.methods import METHODS, Row
 from erkle.experiments.protocol import Protocol
 from erkle.experiments.units import Unit, read_rows, units_of
+from erkle.runner import Runner
 
 __all__ = ["Curves", "MeanCurve"]
 
@@ -37,8 +37,8 @@ class MeanCurve(NamedTuple):
 class Curves:
     """The finished units of a run, asked for by data set, method and quantity."""
 
-    def __init__(self, folder: Path, protocol: Protocol, n_trials: int) -> None:
-        self._folder, self._protocol, self._n_trials = folder, protocol, n_trials
+    def __init__(self, runner: Runner[Unit], protocol: Protocol, n_trials: int) -> None:
+        self._runner, self._protocol, self._n_trials = runner, protocol, n_trials
         self._chosen: dict[tuple[str, str], list[tuple[Unit, list[Row]]]] = {}
 
     def of(self, world: str, method: str, y: str, x: str = "answers") -> MeanCurve:
@@ -74,7 +74,11 @@ class Curves:
             trials = []
             for trial in range(self._n_trials):
                 units = units_of(world, method, trial, self._protocol)
-                results = [(unit, read_rows(unit, self._folder)) for unit in units]
-                trials.append(min(results, key=lambda result: result[1][-1].validation_error))
+                results = [(unit, read_rows(unit, self._runner)) for unit in units]
+                trials.append(min(results, key=_validation_error))
             self._chosen[world, method] = trials
         return self._chosen[world, method]
+
+
+def _validation_error(result: tuple[Unit, list[Row]]) -> float:
+    return result[1][-1].validation_error

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from erkle.experiments.curves import Curves, MeanCurve
-from erkle.experiments.figure import Figure
+from erkle.experiments.figures import Figure
 from erkle.pictures.look import COLOURS, FAINT, INK, SOFT, look, new_figure
 
 if TYPE_CHECKING:

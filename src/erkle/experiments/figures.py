@@ -1,17 +1,90 @@
-"""All figures of the paper."""
+"""What each figure of the paper shows: which methods, on which data, by which measure."""
 
 from pathlib import Path
+from typing import NamedTuple
 
-from erkle.experiments import fig1a, fig1b, fig1c, fig2a, fig2b, fig3a, fig3b, fig3c, fig4a, fig4b
-from erkle.experiments.fig4a import STAND_IN
-from erkle.experiments.figure import Figure
 from erkle.experiments.protocol import Protocol
 from erkle.experiments.units import Unit, units_of
 
-__all__ = ["FIGURES", "chosen_figures", "units_for"]
+__all__ = ["FIGURES", "Figure", "chosen_figures", "units_for"]
 
-_MODULES = (fig1a, fig1b, fig1c, fig2a, fig2b, fig3a, fig3b, fig3c, fig4a, fig4b)
-FIGURES: dict[str, Figure] = {module.FIGURE.name: module.FIGURE for module in _MODULES}
+_STAND_IN = "zappos85"
+_NOTE = (
+    f"A stand-in: the paper's outdoor scenes are not public, so this is {_STAND_IN} under the same protocol, "
+    "questions chosen adaptively."
+)
+_ERKLE = ("STE-ERKLE", "STE-ERKLE 10 passes", "PA-ERKLE", "PA-ERKLE 10 passes")
+_BATCH = ("STE-Batch", "GNMDS-Batch", "CKL-Batch")
+_PLAIN = ("STE-Batch, plain steps", "GNMDS-Batch, plain steps")
+_STEPS = ("GNMDS 1 step", "GNMDS 2 steps")
+_MUSIC = (*_ERKLE, *_BATCH, "popularity")
+_SCENES = ("STE-ERKLE", "PA-ERKLE", *_BATCH, "popularity")
+
+
+class Figure(NamedTuple):
+    """One figure of the paper.
+
+    Attributes
+    ----------
+    name, title : str
+    world : str
+        The data set, a key of `WORLDS`.
+    methods : tuple of str
+        Keys of `METHODS`, in the order of the legend.
+    y, x : str
+        Fields of `Row`.
+    note : str
+        What a reader must know besides.
+    """
+
+    name: str
+    title: str
+    world: str
+    methods: tuple[str, ...]
+    y: str
+    x: str = "answers"
+    note: str = ""
+
+
+_ALL = (
+    Figure(
+        "1a",
+        "Learning rates of ERKLE (small synthetic set)",
+        "small",
+        ("STE-ERKLE 1/j", "STE-ERKLE 1/sqrt j", "STE-ERKLE", "PA-ERKLE"),
+        "test_error",
+    ),
+    Figure(
+        "1b",
+        "Test error of ERKLE and of batch methods (small synthetic set)",
+        "small",
+        (*_ERKLE, *_BATCH, *_PLAIN, "popularity"),
+        "test_error",
+    ),
+    Figure(
+        "1c",
+        "Test error against passes (ERKLE) and full gradient steps (batch)",
+        "small",
+        ("PA-ERKLE by passes", "STE-ERKLE by passes", "GNMDS-Batch by steps", "STE-Batch by steps"),
+        "test_error",
+        x="passes",
+    ),
+    Figure("2a", "Cumulative run time (large synthetic set)", "large", ("PA-ERKLE", *_STEPS), "seconds"),
+    Figure("2b", "Test error (large synthetic set)", "large", ("PA-ERKLE", *_STEPS, "popularity"), "test_error"),
+    Figure("3a", "Test error on musicians (aset400)", "music", _MUSIC, "test_error"),
+    Figure("3b", "Training error on musicians (aset400)", "music", _MUSIC, "train_error"),
+    Figure(
+        "3c",
+        "Rank of the kernel on musicians (aset400)",
+        "music",
+        (*_BATCH, "PA-ERKLE"),
+        "rank",
+        note="Eigenvalues of at least a thousandth of the largest are counted.",
+    ),
+    Figure("4a", f"Test error with few answers ({_STAND_IN})", "scenes", _SCENES, "test_error", note=_NOTE),
+    Figure("4b", f"Training error with few answers ({_STAND_IN})", "scenes", _SCENES, "train_error", note=_NOTE),
+)
+FIGURES = {figure.name: figure for figure in _ALL}
 
 
 def chosen_figures(names: list[str], protocol: Protocol) -> list[Figure]:
@@ -31,7 +104,7 @@ def _of_own_scenes(figure: Figure, scenes: str) -> Figure:
         return figure
     file = Path(scenes).name
     note = f"Answers of {file}, split anew at random in each trial."
-    return figure._replace(title=figure.title.replace(STAND_IN, file), note=note)
+    return figure._replace(title=figure.title.replace(_STAND_IN, file), note=note)
 
 
 def units_for(figures: list[Figure], protocol: Protocol, n_trials: int) -> list[Unit]:

@@ -7,8 +7,10 @@ given length at every mark.
 
 import time
 import warnings
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from typing import Any, NamedTuple, Protocol
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -18,7 +20,7 @@ from erkle.batch import RCKL, Popularity
 from erkle.batch.objective import ByKernel, terms_of
 from erkle.estimators import TripletLearner
 from erkle.experiments.descent import plain_descent
-from erkle.experiments.protocol import Protocol as Sizes
+from erkle.experiments.protocol import Protocol
 from erkle.experiments.trials import Trial
 from erkle.kernels.lapack import one_thread, projected
 from erkle.losses import CKL, GNMDS, STE, Loss
@@ -42,35 +44,31 @@ class Row(NamedTuple):
     projections: int
 
 
-class Method(Protocol):
+class Method(ABC):
     """What runs a unit."""
 
-    def every(self, world: str, sizes: Sizes) -> int:
+    def every(self, world: str, sizes: Protocol) -> int:
         """Answers between two marks."""
+        return sizes.every_large if world == "large" else sizes.every
 
-    def rows(self, trial: Trial, every: int, seed: int, setting: dict[str, float], sizes: Sizes) -> Iterator[Row]:
+    def settings(self, sizes: Protocol) -> list[dict[str, float]]:
+        """The settings to try, of which the best one counts; by default there is nothing to choose."""
+        return [{}]
+
+    @abstractmethod
+    def rows(self, trial: Trial, every: int, seed: int, setting: dict[str, float], sizes: Protocol) -> Iterator[Row]:
         """A row for each mark."""
 
-    def settings(self, sizes: Sizes) -> list[dict[str, float]]:
-        """The settings to try; the best one counts."""
 
-
-class Online(NamedTuple):
+@dataclass(frozen=True)
+class Online(Method):
     """ERKLE, evaluated as it goes."""
 
     loss: Loss
     step: Step
     passes: int = 1
 
-    def every(self, world: str, sizes: Sizes) -> int:
-        """Answers between two marks."""
-        return _every(world, sizes)
-
-    def settings(self, sizes: Sizes) -> list[dict[str, float]]:
-        """Nothing to choose."""
-        return [{}]
-
-    def rows(self, trial: Trial, every: int, seed: int, setting: dict[str, float], sizes: Sizes) -> Iterator[Row]:
+    def rows(self, trial: Trial, every: int, seed: int, setting: dict[str, float], sizes: Protocol) -> Iterator[Row]:
         """A row for each mini-batch."""
         learner = ERKLE(trial.n_objects, self.loss, self.step, passes=self.passes, random_state=seed).partial_fit([])
         seconds = 0.0
@@ -81,20 +79,21 @@ class Online(NamedTuple):
             yield _row(learner, trial, seen, self.passes, seconds, learner.n_eigenpairs_, learner.n_projections_)
 
 
-class Batch(NamedTuple):
+@dataclass(frozen=True)
+class Batch(Method):
     """A trace-regularised fit of all answers so far, warm-started."""
 
     loss: Loss
 
-    def every(self, world: str, sizes: Sizes) -> int:
+    def every(self, world: str, sizes: Protocol) -> int:
         """Answers between two marks."""
         return sizes.mini_batch
 
-    def settings(self, sizes: Sizes) -> list[dict[str, float]]:
+    def settings(self, sizes: Protocol) -> list[dict[str, float]]:
         """Weights of the trace, from none to speak of to far too much."""
         return [{"trace": trace} for trace in np.geomspace(0.03, 30.0, sizes.n_traces).round(4).tolist()]
 
-    def rows(self, trial: Trial, every: int, seed: int, setting: dict[str, float], sizes: Sizes) -> Iterator[Row]:
+    def rows(self, trial: Trial, every: int, seed: int, setting: dict[str, float], sizes: Protocol) -> Iterator[Row]:
         """A row for each mini-batch."""
         learner = RCKL(trial.n_objects, self.loss, setting["trace"], max_iter=sizes.max_iter, warm_start=True)
         seconds, n_iter = 0.0, 0
@@ -109,20 +108,10 @@ class Batch(NamedTuple):
             yield _row(learner, trial, seen, learner.n_iter_, seconds, n_iter, n_iter)
 
 
-class PlainBatch(NamedTuple):
+class PlainBatch(Batch):
     """The same fit by plain gradient steps from K = I, which end where the paper's did."""
 
-    loss: Loss
-
-    def every(self, world: str, sizes: Sizes) -> int:
-        """Answers between two marks."""
-        return sizes.mini_batch
-
-    def settings(self, sizes: Sizes) -> list[dict[str, float]]:
-        """Weights of the trace."""
-        return Batch(self.loss).settings(sizes)
-
-    def rows(self, trial: Trial, every: int, seed: int, setting: dict[str, float], sizes: Sizes) -> Iterator[Row]:
+    def rows(self, trial: Trial, every: int, seed: int, setting: dict[str, float], sizes: Protocol) -> Iterator[Row]:
         """A row for each mini-batch."""
         seconds, n_iter = 0.0, 0
         for seen in _marks(trial, every):
@@ -135,21 +124,18 @@ class PlainBatch(NamedTuple):
             yield _row(_Fixed(K), trial, seen, n_steps, seconds, n_iter, n_iter)
 
 
-class Steps(NamedTuple):
+@dataclass(frozen=True)
+class Steps(Method):
     """Plain projected gradient steps K <- projection(K - rate (gradient + trace I)), so many at every mark."""
 
     loss: Loss
-    n_steps: int
+    n_steps: int = 1
 
-    def every(self, world: str, sizes: Sizes) -> int:
-        """Answers between two marks."""
-        return _every(world, sizes)
-
-    def settings(self, sizes: Sizes) -> list[dict[str, float]]:
+    def settings(self, sizes: Protocol) -> list[dict[str, float]]:
         """Lengths of the step; the weight of the trace is that of a light regularisation."""
         return [{"rate": rate, "trace": 0.1} for rate in np.geomspace(0.001, 0.1, sizes.n_traces).round(4).tolist()]
 
-    def rows(self, trial: Trial, every: int, seed: int, setting: dict[str, float], sizes: Sizes) -> Iterator[Row]:
+    def rows(self, trial: Trial, every: int, seed: int, setting: dict[str, float], sizes: Protocol) -> Iterator[Row]:
         """A row for each mini-batch; the number of steps taken in all counts as eigenpairs."""
         K, seconds, steps = np.eye(trial.n_objects), 0.0, 0
         for seen in _marks(trial, every):
@@ -163,41 +149,24 @@ class Steps(NamedTuple):
             yield _row(_Fixed(K), trial, seen, self.n_steps, seconds, steps, steps)
 
 
-class Passes(NamedTuple):
+@dataclass(frozen=True)
+class Passes(Method):
     """ERKLE over the whole trial with one, two, three ... passes."""
 
     loss: Loss
     step: Step
 
-    def every(self, world: str, sizes: Sizes) -> int:
-        """Answers between two marks."""
-        return _every(world, sizes)
-
-    def settings(self, sizes: Sizes) -> list[dict[str, float]]:
-        """Nothing to choose."""
-        return [{}]
-
-    def rows(self, trial: Trial, every: int, seed: int, setting: dict[str, float], sizes: Sizes) -> Iterator[Row]:
+    def rows(self, trial: Trial, every: int, seed: int, setting: dict[str, float], sizes: Protocol) -> Iterator[Row]:
         """A row for each number of passes."""
         for passes in range(1, sizes.most_passes + 1):
             *_, last = Online(self.loss, self.step, passes).rows(trial, len(trial.train), seed, setting, sizes)
             yield last
 
 
-class Descent(NamedTuple):
-    """Plain projected gradient over all answers, one step after the other."""
+class Descent(Steps):
+    """The same steps over all answers, one after the other."""
 
-    loss: Loss
-
-    def every(self, world: str, sizes: Sizes) -> int:
-        """Answers between two marks."""
-        return _every(world, sizes)
-
-    def settings(self, sizes: Sizes) -> list[dict[str, float]]:
-        """Lengths of the step."""
-        return Steps(self.loss, 1).settings(sizes)
-
-    def rows(self, trial: Trial, every: int, seed: int, setting: dict[str, float], sizes: Sizes) -> Iterator[Row]:
+    def rows(self, trial: Trial, every: int, seed: int, setting: dict[str, float], sizes: Protocol) -> Iterator[Row]:
         """A row for each step."""
         K, seconds, n = np.eye(trial.n_objects), 0.0, len(trial.train)
         objective = ByKernel(terms_of(trial.train, self.loss), setting["trace"])
@@ -209,18 +178,10 @@ class Descent(NamedTuple):
             yield _row(_Fixed(K), trial, n, step, seconds, step, step)
 
 
-class Counting(NamedTuple):
+class Counting(Method):
     """Popularity: how far one gets without looking at the anchor."""
 
-    def every(self, world: str, sizes: Sizes) -> int:
-        """Answers between two marks."""
-        return _every(world, sizes)
-
-    def settings(self, sizes: Sizes) -> list[dict[str, float]]:
-        """Nothing to choose."""
-        return [{}]
-
-    def rows(self, trial: Trial, every: int, seed: int, setting: dict[str, float], sizes: Sizes) -> Iterator[Row]:
+    def rows(self, trial: Trial, every: int, seed: int, setting: dict[str, float], sizes: Protocol) -> Iterator[Row]:
         """A row for each mini-batch."""
         learner, seconds = Popularity(trial.n_objects), 0.0
         for seen in _marks(trial, every):
@@ -235,10 +196,6 @@ class _Fixed(NamedTuple):
 
     def score(self, T: Any) -> float:
         return 1.0 - metrics.triplet_error(self.kernel_, T)
-
-
-def _every(world: str, sizes: Sizes) -> int:
-    return sizes.every_large if world == "large" else sizes.every
 
 
 def _marks(trial: Trial, every: int) -> range:

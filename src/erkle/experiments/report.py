@@ -1,9 +1,7 @@
 """What `erkle reproduce` leaves behind: tidy tables, pictures, and one page that shows them with the verdicts."""
 
 import base64
-import csv
 import html
-import io
 import platform
 from pathlib import Path
 from typing import NamedTuple
@@ -13,11 +11,12 @@ import numpy as np
 import scipy
 
 import erkle
+from erkle.experiments.claims import CLAIMS, Claim
 from erkle.experiments.curves import Curves
 from erkle.experiments.drawing import draw
-from erkle.experiments.figure import Claim, Figure
+from erkle.experiments.figures import Figure
 from erkle.experiments.protocol import Protocol
-from erkle.files import write_text
+from erkle.files import csv_text, write_text
 from erkle.pictures import save
 
 __all__ = ["Verdict", "write_figure", "write_page"]
@@ -41,20 +40,19 @@ class Verdict(NamedTuple):
 
 def write_figure(figure: Figure, curves: Curves, out: Path) -> Verdict:
     """Table and pictures of a figure."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(["figure", "method", figure.x, figure.y, "half_width_95", "settings_chosen"])
+    header = ["figure", "method", figure.x, figure.y, "half_width_95", "settings_chosen"]
+    rows: list[list[str]] = []
     for method in figure.methods:
         curve = curves.of(figure.world, method, figure.y, figure.x)
         chosen = "; ".join(" ".join(f"{name}={value:g}" for name, value in each.items()) for each in curve.chosen)
         for x, mean, half in zip(curve.x, curve.mean, curve.half_width, strict=True):
-            writer.writerow([figure.name, method, f"{x:g}", f"{mean:.6g}", f"{half:.3g}", chosen.strip("; ")])
-    write_text(out / f"figure-{figure.name}.csv", text.getvalue())
+            rows.append([figure.name, method, f"{x:g}", f"{mean:.6g}", f"{half:.3g}", chosen.strip("; ")])
+    write_text(out / f"figure-{figure.name}.csv", csv_text(header, rows))
     picture = draw(figure, curves)
     for suffix in ("png", "svg"):
         save(picture, out / f"figure-{figure.name}.{suffix}")
     bounds = [text for method in figure.methods for text in curves.bounds_chosen(figure.world, method)]
-    return Verdict(figure, figure.claims(curves), bounds)
+    return Verdict(figure, CLAIMS[figure.name](curves), bounds)
 
 
 def write_page(verdicts: list[Verdict], protocol: Protocol, n_trials: int, command: str, out: Path) -> None:

@@ -1,19 +1,16 @@
-"""Units of work and the file each leaves behind."""
+"""Units of work: a method with one setting on one trial of one data set."""
 
-import csv
-import io
-import json
 import re
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import NamedTuple
 
 from erkle.experiments.methods import METHODS, Row
 from erkle.experiments.protocol import Protocol
 from erkle.experiments.trials import WORLDS, Trial
-from erkle.files import write_text
+from erkle.runner import Runner
 
-__all__ = ["Unit", "read_rows", "run_unit", "units_of"]
+__all__ = ["Unit", "open_units", "read_rows", "units_of"]
 
 
 class Unit(NamedTuple):
@@ -25,10 +22,10 @@ class Unit(NamedTuple):
     setting: tuple[tuple[str, float], ...] = ()
 
     @property
-    def file(self) -> str:
+    def name(self) -> str:
         """The name of its file."""
         words = [self.world, self.method, f"trial {self.trial}", *(f"{name} {value:g}" for name, value in self.setting)]
-        return re.sub(r"[^a-z0-9.]+", "-", " ".join(words).lower()) + ".csv"
+        return re.sub(r"[^a-z0-9.]+", "-", " ".join(words).lower())
 
 
 def units_of(world: str, method: str, trial: int, protocol: Protocol) -> list[Unit]:
@@ -37,16 +34,17 @@ def units_of(world: str, method: str, trial: int, protocol: Protocol) -> list[Un
     return [Unit(world, method, trial, tuple(setting.items())) for setting in settings]
 
 
-def run_unit(unit: Unit, protocol: Protocol, folder: Path) -> Unit:
-    """Do the work and write its file, whole or not at all."""
+def open_units(out: Path, protocol: Protocol) -> Runner[Unit]:
+    """The units in a folder of results; refuses one that holds units of another protocol, or of another erkle."""
+    # Workers of a cluster have other working folders than we.
+    return Runner(out.resolve() / "units", partial(_rows, protocol), protocol._asdict())
+
+
+def _rows(protocol: Protocol, unit: Unit) -> list[Row]:
     trial = _trial(unit.world, unit.trial, protocol)
-    every = METHODS[unit.method].every(unit.world, protocol)
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(Row._fields)
-    writer.writerows(METHODS[unit.method].rows(trial, every, unit.trial, dict(unit.setting), protocol))
-    write_text(folder / unit.file, text.getvalue())
-    return unit
+    method = METHODS[unit.method]
+    every = method.every(unit.world, protocol)
+    return list(method.rows(trial, every, unit.trial, dict(unit.setting), protocol))
 
 
 @lru_cache(maxsize=4)
@@ -55,7 +53,6 @@ def _trial(world: str, number: int, protocol: Protocol) -> Trial:
     return WORLDS[world](number, protocol)
 
 
-def read_rows(unit: Unit, folder: Path) -> list[Row]:
+def read_rows(unit: Unit, runner: Runner[Unit]) -> list[Row]:
     """What the unit has left behind."""
-    with (folder / unit.file).open(newline="") as file:
-        return [Row(*map(json.loads, row)) for row in list(csv.reader(file))[1:]]
+    return [Row(*row) for row in runner.result(unit)]

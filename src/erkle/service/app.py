@@ -14,18 +14,20 @@ from erkle.service.configuration import Configuration
 from erkle.service.dashboard import routes as dashboard
 from erkle.service.exchange import routes as exchange
 from erkle.service.participation import routes as participation
+from erkle.service.participation.participation import Participation
+from erkle.service.runtime import Runtimes
 from erkle.service.studies import routes as studies
 from erkle.service.web import errors, openapi, operations, pages
-from erkle.service.web.limits import Limits
+from erkle.service.web.limits import buckets_of
 from erkle.service.web.logs import log_as_json
 from erkle.service.web.metrics import Exposition
 from erkle.service.web.middleware.addressing import Addressing
 from erkle.service.web.middleware.bodies import BodyLimit
-from erkle.service.web.middleware.cors import Origins
+from erkle.service.web.middleware.cors import Cors
 from erkle.service.web.middleware.headers import Headers
 from erkle.service.web.middleware.observing import Observing
 from erkle.service.web.pages import STATIC, Files
-from erkle.service.web.shutdown import Ending
+from erkle.service.web.shutdown import Shutdown
 from erkle.store import Store
 
 __all__ = ["ROUTERS", "SERVER", "create_app", "from_environment"]
@@ -65,7 +67,7 @@ def create_app(configuration: Configuration) -> FastAPI:
         telemetry={"tracing": False, "metrics": False, "logs": False, "operation_spans": False},
     )
     app.state.configuration = configuration
-    app.state.limits = Limits(configuration)
+    app.state.buckets = buckets_of(configuration)
     errors.install(app)
     for router in ROUTERS:
         app.include_router(router)
@@ -83,7 +85,7 @@ def from_environment() -> FastAPI:
 
 def _guard(app: FastAPI, configuration: Configuration) -> None:
     """Put in place what every request passes; the one that is added last is passed first."""
-    app.add_middleware(Origins, configuration=configuration)
+    app.add_middleware(Cors, configuration=configuration)
     app.add_middleware(BodyLimit, configuration=configuration)
     app.add_middleware(Addressing, configuration=configuration)
     app.add_middleware(Observing)
@@ -95,20 +97,16 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     configuration: Configuration = app.state.configuration
     # Whoever else has an account on the machine does not need to read who took part.
     configuration.data.mkdir(mode=0o700, parents=True, exist_ok=True)
-    app.state.ending = Ending()
+    app.state.shutdown = Shutdown()
     app.state.hashing = CapacityLimiter(_HASHING_AT_ONCE)
     store = app.state.store = await run_sync(Store, configuration.place)
     try:
-        # Not at the top: these load the compiled learners.
-        from erkle.service.learning import Engine
-        from erkle.service.participation.participation import Reception
-
-        engine = app.state.engine = await run_sync(Engine, store)
+        runtimes = app.state.runtimes = await run_sync(Runtimes, store)
         try:
-            app.state.reception = Reception(store, engine)
-            app.state.exposition = Exposition(store, engine)
+            app.state.participation = Participation(store, runtimes)
+            app.state.exposition = Exposition(store, runtimes)
             yield
         finally:
-            await run_sync(engine.close)
+            await run_sync(runtimes.close)
     finally:
         await run_sync(store.close)

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from erkle.client import Client, Refused, Turn, Unreachable
+from erkle.client import Client, Refused, Reply, Unreachable
 from erkle.datasets import load_cities
 from erkle.service.accounts.passwords import hashed
 from erkle.service.studies.spec import StudySettings
@@ -40,13 +40,13 @@ class Prepared(NamedTuple):
 
 def prepare(store: Store) -> Prepared:
     """An open study of the cities, made unless there is one, for an account that nobody knows the password of."""
-    known = store.account_named(_ACCOUNT)
-    account = known[0] if known else store.create_account(_ACCOUNT, hashed(secrets.token_urlsafe()), admin=True)
-    studies = [each for each in store.studies() if each.title == TITLE and each.state != State.CLOSED]
+    known = store.accounts.named(_ACCOUNT)
+    account = known[0] if known else store.accounts.create(_ACCOUNT, hashed(secrets.token_urlsafe()), admin=True)
+    studies = [each for each in store.studies.all() if each.title == TITLE and each.state != State.CLOSED]
     settings = StudySettings.model_validate(_SETTINGS).model_dump(mode="json")
-    study = studies[0] if studies else store.create_study(TITLE, load_cities().names, settings, owner=account.id)
-    store.change_state(study.id, State.OPEN)
-    return Prepared(study.id, store.create_link(Purpose.ENTER, account.id))
+    study = studies[0] if studies else store.studies.create(TITLE, load_cities().names, settings, owner=account.id)
+    store.studies.change_state(study.id, State.OPEN)
+    return Prepared(study.id, store.links.create(Purpose.ENTER, account.id))
 
 
 class Crowd:
@@ -92,20 +92,20 @@ class Crowd:
                 self._over.wait(5.0)
 
     def _take_part(self, rng: np.random.Generator) -> None:
-        turn = self._client.join(self._study, {"source": "simulated"})
-        while turn.finished is None and turn.questions and not self._over.is_set():
+        reply = self._client.join(self._study, {"source": "simulated"})
+        while reply.finished is None and reply.questions and not self._over.is_set():
             pause = rng.exponential(self._pause)
             self._over.wait(pause)
-            turn = self._answered(turn, rng, 1000 * pause)
+            reply = self._answered(reply, rng, 1000 * pause)
         self._over.wait(rng.exponential(self._pause))
 
-    def _answered(self, turn: Turn, rng: np.random.Generator, pause: float) -> Turn:
-        question = turn.questions[0]
+    def _answered(self, reply: Reply, rng: np.random.Generator, pause: float) -> Reply:
+        question = reply.questions[0]
         near, far = sorted(
             (question.left.id, question.right.id), key=lambda each: self._distance(question.head.id, each)
         )
         choice = far if rng.random() < self._wrong else near
-        return self._client.answer(self._study, turn.participant, question.token, choice, round(pause))
+        return self._client.answer(self._study, reply.participant, question.token, choice, round(pause))
 
     def _distance(self, one: int, other: int) -> float:
         return float(np.linalg.norm(self._places[one] - self._places[other]))

@@ -1,26 +1,21 @@
-"""Courses of several strategies and seeds: run side by side, each kept in a file as soon as it is done.
+"""Courses of several strategies and seeds, as units of work.
 
-A file says by what settings it was made. A folder holds courses of one plan, whatever the strategies and seeds; so a
-run that was interrupted goes on, and another plan is refused.
+A folder holds courses of one plan, whatever the strategies and seeds: a run that was interrupted goes on, and another
+plan is refused.
 """
 
-import json
 import math
-from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import joblib
-
-from erkle import __version__
 from erkle.active.strategies import STRATEGIES, Adaptive
-from erkle.files import write_text
 from erkle.kernels.lapack import one_thread
+from erkle.runner import Runner
 from erkle.simulation.running import Course, run
 from erkle.simulation.worlds import Points, World
 
-__all__ = ["Plan", "Task", "marks", "open_folder", "read_course", "run_courses"]
+__all__ = ["Plan", "Task", "marks", "open_courses", "read_course"]
 
 
 class Plan(NamedTuple):
@@ -56,9 +51,8 @@ class Plan(NamedTuple):
 
     @property
     def settings(self) -> dict[str, Any]:
-        """All that decides a course but for its strategy and seed."""
-        shared = {name: getattr(self, name) for name in ("per_object", "in_flight", "rate", "holdout")}
-        return {"erkle": __version__, "world": self.record, **shared}
+        """All that decides a course but for its world, strategy and seed."""
+        return {name: getattr(self, name) for name in ("per_object", "in_flight", "rate", "holdout")}
 
 
 class Task(NamedTuple):
@@ -68,9 +62,9 @@ class Task(NamedTuple):
     seed: int
 
     @property
-    def file(self) -> str:
+    def name(self) -> str:
         """The name of its file."""
-        return f"{self.strategy}-{self.seed}.json"
+        return f"{self.strategy}-{self.seed}"
 
 
 def marks(per_object: int) -> list[float]:
@@ -83,64 +77,18 @@ def marks(per_object: int) -> list[float]:
     return [*range(1, min(5, per_object) + 1), *later, *([per_object] if per_object > 5 else [])]
 
 
-def open_folder(out: Path, plan: Plan) -> Path:
-    """The folder of the courses; refuses one with courses of another plan."""
-    folder = out / "courses"
-    folder.mkdir(parents=True, exist_ok=True)
-    for path in sorted(folder.glob("*.json")):
-        settings = _read(path)["settings"]
-        name, _, seed = path.stem.rpartition("-")
-        wanted = {
-            **plan.settings,
-            "strategy": repr(STRATEGIES.get(name)),
-            "seed": int(seed) if seed.isdecimal() else -1,
-        }
-        if settings != wanted:
-            raise ValueError(
-                f"{folder} holds courses of another {' and '.join(_differing(settings, wanted))}; choose another "
-                "--out, or delete that folder to begin anew."
-            )
-    return folder
+def open_courses(out: Path, plan: Plan) -> Runner[Task]:
+    """The courses in a folder of results; refuses one with courses of another plan, or of another erkle."""
+    world = {"world" if name == "name" else name: value for name, value in plan.record.items()}
+    return Runner(out / "courses", partial(_course, plan), world | plan.settings)
 
 
-def run_courses(tasks: list[Task], plan: Plan, folder: Path, jobs: int, done: Callable[[Task], None]) -> None:
-    """Run every course that has no file yet, and call ``done`` with each as it is finished."""
-    missing = [task for task in tasks if not (folder / task.file).exists()]
-    parallel = joblib.Parallel(n_jobs=jobs, return_as="generator_unordered", batch_size=1)
-    for task in parallel(joblib.delayed(_run)(task, plan, folder) for task in missing):
-        done(task)
-
-
-def read_course(task: Task, folder: Path) -> Course:
-    """What a finished course has left behind."""
-    kept = _read(folder / task.file)
-    estimates = [math.nan if estimate is None else estimate for estimate in kept["estimates"]]
-    return Course(kept["n_answers"], kept["errors"], estimates, kept["waits"])
-
-
-def _differing(settings: dict[str, Any], wanted: dict[str, Any]) -> list[str]:
-    """Names of what differs; of the same kind of world, what differs in it."""
-    theirs, ours = settings["world"], wanted["world"]
-    same = theirs.get("name") == ours["name"]
-    inside = [name for name in ours if theirs.get(name) != ours[name]] if same else ["world"]
-    others = [name for name in wanted if name != "world" and settings.get(name) != wanted[name]]
-    return [name.replace("_", " ") for name in (*inside, *others)]
-
-
-def _run(task: Task, plan: Plan, folder: Path) -> Task:
-    """One course, and its file, whole or not at all."""
+def _course(plan: Plan, task: Task) -> dict[str, Any]:
     strategy = STRATEGIES[task.strategy]
     with one_thread(plan.n_objects):
         _compile()
         course = run(plan.world, strategy, plan.moments, task.seed, plan.in_flight, plan.rate, plan.holdout)
-    kept = {
-        "settings": {**plan.settings, "strategy": repr(strategy), "seed": task.seed},
-        **course._asdict(),
-        "estimates": [None if math.isnan(estimate) else estimate for estimate in course.estimates],
-        "waits": [round(wait, 6) for wait in course.waits],
-    }
-    write_text(folder / task.file, json.dumps(kept) + "\n")
-    return task
+    return {**course._asdict(), "waits": [round(wait, 6) for wait in course.waits]}
 
 
 @cache
@@ -149,28 +97,6 @@ def _compile() -> None:
     run(Points(5), Adaptive(), [20])
 
 
-def _read(path: Path) -> dict[str, Any]:
-    try:
-        kept = json.loads(path.read_text(encoding="utf-8"))
-        if not isinstance(kept, dict) or not _are_settings(kept.get("settings")) or not _is_course(kept):
-            raise ValueError
-    except (ValueError, RecursionError):
-        raise ValueError(f"{path} is no course that erkle has written; delete it.") from None
-    return kept
-
-
-def _are_settings(kept: Any) -> bool:
-    return isinstance(kept, dict) and isinstance(kept.get("world"), dict)
-
-
-def _is_course(kept: dict[str, Any]) -> bool:
-    """Whether there are lists of numbers, one of each for every moment, and a wait for every answer."""
-    parts = [kept.get(name) for name in Course._fields]
-    lists = [part for part in parts if isinstance(part, list)]
-    if len(lists) < len(parts):
-        return False
-    n_answers, errors, estimates, waits = lists
-    there = [estimate for estimate in estimates if estimate is not None]
-    values = (*n_answers, *errors, *there, *waits)
-    numbers = all(type(value) in (int, float) and math.isfinite(value) for value in values)
-    return numbers and len(n_answers) == len(errors) == len(estimates) and len(waits) >= max(n_answers, default=0)
+def read_course(task: Task, runner: Runner[Task]) -> Course:
+    """What a finished course has left behind."""
+    return Course(**runner.result(task))

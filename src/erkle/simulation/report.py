@@ -7,6 +7,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
+from erkle import __version__
 from erkle.files import csv_text, write_text
 from erkle.pictures import save
 from erkle.simulation.comparing import Curve, Ratio, answers_to, compare
@@ -69,6 +70,8 @@ def _cell(value: float) -> str:
 def _summary(comparison: Comparison) -> dict[str, Any]:
     n_seeds = next(iter(comparison.curves.values())).n_seeds
     return {
+        "erkle": __version__,
+        "world": comparison.plan.record,
         **comparison.plan.settings,
         "words": comparison.plan.world.words,
         "n_seeds": n_seeds,

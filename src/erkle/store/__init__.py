@@ -1,8 +1,12 @@
 """Answers, append-only: what was acknowledged is on the disk, and stays there.
 
-`Store` keeps studies, participants, questions and answers in an SQLite file or in PostgreSQL. An answer is committed
-before it is acknowledged; exactly one counts for each question; and the answers of a study form a log, numbered without
-gaps, of which everything that is learned is a fold. What does not count is kept, too, with the reason.
+`Store` keeps studies, participants, questions and answers in an SQLite file or in PostgreSQL. Its operations are sorted
+by topic: ``store.studies.create(...)`` is a transaction of its own, and inside `Store.transact` the same method of the
+transaction is part of it.
+
+An answer is committed before it is acknowledged; exactly one counts for each question; and the answers of a study form
+a log, numbered without gaps, of which everything that is learned is a fold. What does not count is kept too, with the
+reason.
 """
 
 from importlib.util import find_spec
@@ -10,26 +14,20 @@ from importlib.util import find_spec
 if not (find_spec("sqlalchemy") and find_spec("alembic")):
     raise ImportError("erkle.store needs SQLAlchemy and Alembic; pip install 'erkle[service]'.")
 
-from erkle.store.accounts import Account
-from erkle.store.answering import Acknowledged, Skipped
+from erkle.store.accounts import Account, Link, Session
+from erkle.store.answers import Acknowledged, Answer, Skip, Skipped
+from erkle.store.database.enumerations import Kind, Purpose, Reason, Standing, State
 from erkle.store.errors import Full, NotAllowed, StoreError, Unavailable, Unknown
-from erkle.store.importing import Imported
-from erkle.store.ledger import Entry
-from erkle.store.links import Link, Purpose
-from erkle.store.log import Answer, Counts, Skip
+from erkle.store.importing import Imported, Person, Whole
+from erkle.store.learners import Snapshot
 from erkle.store.media import Medium
-from erkle.store.participants import Participant, Standing
-from erkle.store.questions import ASKED, Issued, Kind, Query, are_objects
-from erkle.store.refusals import Reason, Refusal, Refused
-from erkle.store.restoring import Person, Whole
-from erkle.store.sessions import Session
-from erkle.store.snapshots import Snapshot
-from erkle.store.store import Store
-from erkle.store.studies import Object, State, Study
-from erkle.store.transaction import Transaction
+from erkle.store.participants import Participant
+from erkle.store.questions import Entry, Issued, Query
+from erkle.store.refusals import Refused
+from erkle.store.store import Store, Transaction
+from erkle.store.studies import Counts, Object, Study
 
 __all__ = [
-    "ASKED",
     "Account",
     "Acknowledged",
     "Answer",
@@ -48,7 +46,6 @@ __all__ = [
     "Purpose",
     "Query",
     "Reason",
-    "Refusal",
     "Refused",
     "Session",
     "Skip",
@@ -63,5 +60,4 @@ __all__ = [
     "Unavailable",
     "Unknown",
     "Whole",
-    "are_objects",
 ]

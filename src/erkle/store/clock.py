@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable
 
-__all__ = ["Clock", "now", "seconds"]
+__all__ = ["Clock", "microseconds", "now"]
 
 Clock = Callable[[], int]
 
@@ -13,10 +13,10 @@ def now() -> int:
     return time.time_ns() // 1000
 
 
-def seconds(duration: float) -> int:
+def microseconds(seconds: float) -> int:
     """So many seconds in microseconds.
 
-    >>> seconds(1.5)
+    >>> microseconds(1.5)
     1500000
     """
-    return round(duration * 1_000_000)
+    return round(seconds * 1_000_000)

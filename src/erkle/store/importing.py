@@ -1,26 +1,28 @@
-"""Answers from elsewhere, appended to the log in the order in which they are given: all of them, or none.
+"""Answers and whole studies from elsewhere: in one transaction there is all of it, or nothing.
 
-Each label stands for one participant, in every later import to the same study, too. They have completed the study:
-nobody asks them anything.
+Answers are appended to the log in the order in which they are given. Each label stands for one participant, in every
+later import to the same study too. Imported participants have completed the study: nobody asks them anything.
 """
 
-import secrets
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, func, insert, select
+from sqlalchemy import func, insert, select, update
 
 from erkle import triplets
-from erkle.store import answering, schema, studies
+from erkle.store import limits
+from erkle.store.answers import Answers, Skip, response_time
+from erkle.store.database import rows, schema
+from erkle.store.database.enumerations import Kind, Standing, State
+from erkle.store.database.topics import Topic, writing
 from erkle.store.errors import NotAllowed, StoreError
-from erkle.store.participants import Standing, bounded_identity
-from erkle.store.questions import ASKED, Kind
+from erkle.store.media import Medium
+from erkle.store.participants import bounded_identity, new_participant
+from erkle.store.questions import Issued, checked_kind, new_question, new_token
 from erkle.store.sanitising import Json, bounded_json, bounded_text, strict_text
-from erkle.store.studies import State
+from erkle.store.studies import Object, Studies, Study, checked_state
 
-__all__ = ["Imported", "append", "ask", "checked", "import_answers"]
-
-_LABEL, _STRATEGY, _CLIENT, _PARAMETERS = 2000, 500, 2000, 4000
+__all__ = ["Imported", "Imports", "Person", "Whole"]
 
 
 class Imported(NamedTuple):
@@ -41,109 +43,177 @@ class Imported(NamedTuple):
     parameters: Json = {}  # noqa: RUF012
 
 
-def import_answers(connection: Connection, study: str, rows: Iterable[Imported], at: int) -> int:
-    """Append answers to the log of a study that is not closed; how many they were."""
-    owner = studies.locked(connection, study)
-    if owner["state"] == State.CLOSED:
-        raise NotAllowed("The study is closed and takes no answers; import them into another one.")
-    given = checked(rows, owner["n_objects"], at)
-    append(
-        connection, owner["id"], given, _people(connection, owner["id"], given, at), answering.last(connection, study)
-    )
-    return len(given)
+class Person(NamedTuple):
+    """Somebody who took part elsewhere."""
+
+    parameters: Json
+    standing: Standing
+    joined_at: int
+    identity: str | None = None
+    flagged: bool = False
+    excluded: bool = False
 
 
-def checked(rows: Iterable[Imported], n_objects: int, at: int) -> list[Imported]:
+class Whole(NamedTuple):
+    """A study as it was elsewhere; the participant of an answer or a skip is the person's place in the list."""
+
+    title: str
+    objects: Sequence[Object | str]
+    settings: Json
+    state: State
+    created_at: int
+    people: Sequence[Person] = ()
+    answers: Sequence[Imported] = ()
+    skips: Sequence[Skip] = ()
+    media: Mapping[str, Medium] = {}
+
+
+class Imports(Topic):
+    """Answers and whole studies from elsewhere."""
+
+    @writing
+    def answers(self, study: str, answers: Sequence[Imported]) -> int:
+        """Append answers from elsewhere to the log of a study that is not closed, all of them or none.
+
+        Each different label is one participant, in later imports to the study too. Returns how many answers there were.
+        """
+        owner = rows.lock_study(self.connection, study)
+        if owner["state"] == State.CLOSED:
+            raise NotAllowed("The study is closed and takes no answers; import them into another one.")
+        given = _checked(answers, owner["n_objects"], self.clock())
+        last = Answers(self.connection, self.clock).last(study)
+        self._append(owner["id"], given, self._labelled(owner["id"], given), last)
+        return len(given)
+
+    @writing
+    def study(self, whole: Whole, owner: str | None = None) -> Study:
+        """A study from elsewhere with all that belongs to it and a new id; it is paused if it was open."""
+        state, at, studies = checked_state(whole.state), self.clock(), Studies(self.connection, self.clock)
+        study = studies.create(whole.title, whole.objects, whole.settings, owner, whole.media)
+        number = rows.lock_study(self.connection, study.id)["id"]
+        people = self._people(number, whole.people)
+        given = _checked(whole.answers, study.n_objects, at)
+        _check_people({row.participant for row in given} | {skip.participant for skip in whole.skips}, people)
+        self._append(number, given, people, last=0)
+        self._skip(number, study.n_objects, whole.skips, people)
+        # Nobody is asked anything before somebody here has opened the study.
+        state = State.PAUSED if state == State.OPEN else state
+        values = {"state": state, "created_at": min(whole.created_at, at)}
+        self.connection.execute(update(schema.studies).where(schema.studies.c.id == number).values(values))
+        return studies.get(study.id)
+
+    def _labelled(self, study: int, answers: Sequence[Imported]) -> dict[str, int]:
+        """The number of the participant's row for each label; some of them may be new."""
+        t = schema.participants
+        identities = {row.participant: bounded_identity(f"imported={row.participant}") for row in answers}
+        query = select(t.c.identity, t.c.id).where(t.c.study_id == study, t.c.identity.startswith("imported="))
+        known = {identity: number for [identity, number] in self.connection.execute(query)}
+        new: dict[str, dict[str, Any]] = {}
+        for row in answers:
+            if (identity := identities[row.participant]) not in known:
+                if identity not in new:
+                    parameters = row.parameters or {"participant": row.participant}
+                    new[identity] = new_participant(study, parameters, Standing.COMPLETED, self.clock(), identity)
+                new[identity]["excluded"] |= bool(row.excluded)
+        known |= dict(zip(new, self._join([*new.values()]), strict=True))
+        return {label: known[identity] for label, identity in identities.items()}
+
+    def _people(self, study: int, people: Sequence[Person]) -> dict[str, int]:
+        """The number of each person's row, by the place in the list as a text."""
+        return {
+            str(place): number for place, number in enumerate(self._join([_person(study, each) for each in people]))
+        }
+
+    def _join(self, participants: Sequence[dict[str, Any]]) -> list[int]:
+        """Add participants; the numbers of their rows."""
+        if not participants:
+            return []
+        t = schema.participants
+        added = insert(t).returning(t.c.id, sort_by_parameter_order=True)
+        return list(self.connection.execute(added, participants).scalars())
+
+    def _append(self, study: int, answers: Sequence[Imported], people: Mapping[str, int], last: int) -> None:
+        """Number answers on from the last one."""
+        if answers:
+            ids = self._ask([_question(row, study, people[row.participant]) for row in answers])
+            numbered = enumerate(zip(answers, ids, strict=True), last + 1)
+            values = [_answer(row, study, question, sequence) for sequence, (row, question) in numbered]
+            self.connection.execute(insert(schema.answers), values)
+
+    def _skip(self, study: int, n_objects: int, skips: Sequence[Skip], people: Mapping[str, int]) -> None:
+        if skips:
+            triplets.check([skip[1:4] for skip in skips], n_objects)
+            ids = self._ask([_skipped(skip, study, people[skip.participant]) for skip in skips])
+            reasons = [bounded_text(skip.reason, limits.SKIP_REASON) for skip in skips]
+            values = [
+                {"question_id": number, "reason": reason, "skipped_at": skip.skipped_at}
+                for skip, reason, number in zip(skips, reasons, ids, strict=True)
+            ]
+            self.connection.execute(insert(schema.skips), values)
+
+    def _ask(self, questions: Sequence[dict[str, Any]]) -> list[int]:
+        """Add questions; the numbers of their rows, which databases return for one at a time only."""
+        t = schema.questions.c
+        before = self.connection.execute(select(func.coalesce(func.max(t.id), 0))).scalar_one()
+        self.connection.execute(insert(schema.questions), questions)
+        added = select(t.token, t.id).where(t.id > before, t.study_id == questions[0]["study_id"])
+        numbers = {token: number for [token, number] in self.connection.execute(added)}
+        return [numbers[question["token"]] for question in questions]
+
+
+def _checked(answers: Iterable[Imported], n_objects: int, at: int) -> list[Imported]:
     """The same answers with all of their times, if each of them can be one."""
-    given = [_checked(number, Imported(*row), at) for number, row in enumerate(rows)]
+    given = [_checked_answer(number, Imported(*row), at) for number, row in enumerate(answers)]
     if given:
         triplets.check([row[1:4] for row in given], n_objects)
     return given
 
 
-def append(connection: Connection, study: int, rows: Sequence[Imported], people: Mapping[str, int], last: int) -> None:
-    """Number answers on from the last one, each by the participant whose row has this number."""
-    if rows:
-        ids = ask(connection, [_question(row, study, people[row.participant]) for row in rows])
-        numbered = enumerate(zip(rows, ids, strict=True), last + 1)
-        answers = [_answer(row, study, question, sequence) for sequence, (row, question) in numbered]
-        connection.execute(insert(schema.answers), answers)
-
-
-def _checked(number: int, row: Imported, at: int) -> Imported:
-    label = strict_text(row.participant, f"The participant of row {number}", _LABEL)
+def _checked_answer(number: int, row: Imported, at: int) -> Imported:
+    label = strict_text(row.participant, f"The participant of row {number}", limits.OBJECT_NAME)
     if row.left not in (None, row.near, row.far):
-        raise StoreError(f"In row {number} object {bounded_text(row.left, 40)} stands left; pass near or far.")
-    if row.kind not in ASKED:
-        raise StoreError(f"The kind of row {number} is {bounded_text(row.kind, 40)!r}; pass one of {', '.join(ASKED)}.")
+        raise StoreError(f"In row {number} object {bounded_text(row.left, 40)} is on the left; pass near or far.")
+    kind = checked_kind(row.kind, f"The kind of row {number}")
     answered = at if row.answered_at is None else _time(row.answered_at, number)
     issued = answered if row.issued_at is None else _time(row.issued_at, number)
-    return row._replace(participant=label, kind=Kind(row.kind), answered_at=answered, issued_at=issued)
+    return row._replace(participant=label, kind=kind, answered_at=answered, issued_at=issued)
 
 
 def _time(value: object, number: int) -> int:
-    if type(value) is not int or not 0 <= value < 2**62:
+    if type(value) is not int or not 0 <= value <= limits.LATEST:
         raise StoreError(f"A time of row {number} is {bounded_text(value, 40)}; pass microseconds since 1970.")
     return value
 
 
-def _people(connection: Connection, study: int, rows: Sequence[Imported], at: int) -> dict[str, int]:
-    """The number of the participant of each label, of whom some may be new."""
-    t = schema.participants
-    identities = {row.participant: bounded_identity(f"imported={row.participant}") for row in rows}
-    query = select(t.c.identity, t.c.id).where(t.c.study_id == study, t.c.identity.startswith("imported="))
-    known = {identity: number for [identity, number] in connection.execute(query)}
-    new: dict[str, dict[str, Any]] = {}
-    for row in rows:
-        if (identity := identities[row.participant]) not in known:
-            if identity not in new:
-                new[identity] = _participant(row, study, identity, at)
-            new[identity]["excluded"] |= bool(row.excluded)
-    if new:
-        added = insert(t).returning(t.c.id, sort_by_parameter_order=True)
-        known |= dict(zip(new, connection.execute(added, [*new.values()]).scalars(), strict=True))
-    return {label: known[identity] for label, identity in identities.items()}
+def _check_people(labels: Iterable[str], people: Mapping[str, int]) -> None:
+    for label in labels:
+        if label not in people:
+            raise StoreError(
+                f"There is no person {bounded_text(label, 40)!r}; pass a place in the list of {len(people)}."
+            )
 
 
-def _participant(row: Imported, study: int, identity: str, at: int) -> dict[str, Any]:
-    return {
-        "public_id": secrets.token_urlsafe(18),
-        "study_id": study,
-        "parameters": bounded_json(row.parameters or {"participant": row.participant}, _PARAMETERS),
-        "state": Standing.COMPLETED,
-        "excluded": False,
-        "joined_at": at,
-        "identity": identity,
-        "flagged": False,
-    }
-
-
-def ask(connection: Connection, questions: Sequence[dict[str, Any]]) -> list[int]:
-    """Add questions; the numbers of their rows, which databases tell for one at a time only."""
-    t = schema.questions.c
-    before = connection.execute(select(func.coalesce(func.max(t.id), 0))).scalar_one()
-    connection.execute(insert(schema.questions), questions)
-    added = select(t.token, t.id).where(t.id > before, t.study_id == questions[0]["study_id"])
-    numbers = {token: number for [token, number] in connection.execute(added)}
-    return [numbers[question["token"]] for question in questions]
+def _person(study: int, person: Person) -> dict[str, Any]:
+    # The standing from before an exclusion is not known; nobody asks them anything more.
+    excluded = person.excluded or person.standing == Standing.EXCLUDED
+    standing = Standing.COMPLETED if excluded else Standing(person.standing)
+    known = person.parameters, standing, person.joined_at, person.identity
+    return new_participant(study, *known, excluded=excluded, flagged=bool(person.flagged))
 
 
 def _question(row: Imported, study: int, participant: int) -> dict[str, Any]:
-    # Where nobody knows what stood left, the smaller number says nothing about the answer.
+    # Where nobody knows what was on the left, the smaller number says nothing about the answer.
     o1, o2 = sorted((int(row.near), int(row.far)))
-    return {
-        "token": secrets.token_urlsafe(24),
-        "study_id": study,
-        "participant_id": participant,
-        "head": int(row.head),
-        "o1": o1,
-        "o2": o2,
-        "left_object": o1 if row.left is None else int(row.left),
-        "kind": row.kind,
-        "strategy": bounded_text(row.strategy, _STRATEGY),
-        "issued_at": row.issued_at,
-        "expires_at": row.issued_at,
-    }
+    left, strategy = o1 if row.left is None else int(row.left), bounded_text(row.strategy, limits.STRATEGY)
+    at = row.issued_at or 0
+    issued = Issued(new_token(), "", int(row.head), o1, o2, left, row.kind, strategy, at, at)
+    return new_question(issued, study, participant)
+
+
+def _skipped(skip: Skip, study: int, participant: int) -> dict[str, Any]:
+    at = skip.skipped_at
+    issued = Issued(new_token(), "", *skip[1:4], skip.o1, Kind.CHOSEN, "imported", at, at)
+    return new_question(issued, study, participant)
 
 
 def _answer(row: Imported, study: int, question: int, sequence: int) -> dict[str, Any]:
@@ -152,7 +222,7 @@ def _answer(row: Imported, study: int, question: int, sequence: int) -> dict[str
         "sequence": sequence,
         "question_id": question,
         "choice": int(row.near),
-        "response_ms": answering.duration(row.response_ms),
-        "client": bounded_json(row.client, _CLIENT),
+        "response_ms": response_time(row.response_ms),
+        "client": bounded_json(row.client, limits.CLIENT),
         "answered_at": row.answered_at,
     }

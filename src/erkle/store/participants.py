@@ -1,53 +1,30 @@
 """Participants: who is asked, how it ended for them, and whether their answers are used.
 
-To exclude somebody changes no answer. The log leaves them out from then on, and to include them again brings them
-back. Each such change counts up the study's ``roster``: what was learned under another roster is to be learned anew.
+Excluding somebody changes no answer. From then on the log leaves them out, and including them again brings them back.
+Each such change increases the study's ``roster``: what was learned under another roster has to be learned anew.
 """
 
 import hashlib
 import secrets
-from enum import StrEnum
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, RowMapping, Select, bindparam, func, insert, select, update
+from sqlalchemy import ColumnElement, RowMapping, func, insert, select, update
 
-from erkle.store import schema, sizes, studies
-from erkle.store.damaged import member, moment, roster, text
-from erkle.store.errors import Full, NotAllowed, StoreError, Unknown
-from erkle.store.sanitising import Json, bounded_json, bounded_text, is_id
+from erkle.store import limits
+from erkle.store.database import rows, schema
+from erkle.store.database.enumerations import Standing, State
+from erkle.store.database.topics import Topic, reading, writing
+from erkle.store.errors import Full, NotAllowed, StoreError
+from erkle.store.sanitising import Json, bounded_json, bounded_text
 
-__all__ = ["Participant", "Standing", "exclude", "finish", "flag", "get", "join", "listed"]
-
-_PARAMETERS, _IDENTITY = 4000, 200
+__all__ = ["Participant", "Participants", "bounded_identity", "new_participant", "standing_of"]
 
 _T = schema.participants.c
-_OF_STUDY = (_T.public_id == bindparam("participant"), _T.study_id == bindparam("study"))
-_WHOLE = select(schema.participants).where(*_OF_STUDY)
-_FOUND = select(_T.id, _T.public_id, _T.study_id, _T.state, _T.excluded).where(*_OF_STUDY)
-_WITH_STUDY = (
-    select(_T.id, _T.public_id, _T.study_id, _T.state, _T.excluded, schema.studies.c.n_objects)
-    .add_columns(schema.studies.c.state.label("study_state"))
-    .add_columns(sizes.last_object(schema.studies.c.id).label("last_object"))
-    .join(schema.studies)
-    .where(_T.public_id == bindparam("participant"), schema.studies.c.public_id == bindparam("study"))
-)
-
-# Whose answers are not used makes room for somebody else.
-_COUNTED = select(func.count()).where(_T.study_id == bindparam("study"), _T.excluded.is_(False))
-
-
-class Standing(StrEnum):
-    """How it stands with a participant."""
-
-    ACTIVE = "active"
-    COMPLETED = "completed"
-    FAILED = "failed"
-    SCREENED = "screened"
-    EXCLUDED = "excluded"
+_ENDINGS = (Standing.COMPLETED, Standing.FAILED, Standing.SCREENED)
 
 
 class Participant(NamedTuple):
-    """Somebody who takes part in a study; no two of it have the same ``identity``."""
+    """Somebody who takes part in a study; no two of a study have the same ``identity``."""
 
     id: str
     parameters: Json
@@ -57,107 +34,91 @@ class Participant(NamedTuple):
     flagged: bool
 
 
-def join(
-    connection: Connection, study: str, parameters: Json, identity: str | None, most: int | None, at: int
-) -> Participant:
-    """A new participant of an open study, or the one that has joined it with this identity."""
-    row = studies.locked(connection, study)
-    known = None if identity is None else bounded_identity(identity)
-    if known is not None and (joined := _identified(connection, row["id"], known)):
-        return joined
-    if not studies.is_open(row):
-        raise NotAllowed(f"The study is {row['state']}; people can join when it is open.")
-    if most is not None and connection.execute(_COUNTED, {"study": row["id"]}).scalar_one() >= most:
-        raise Full(f"The study has {most} participants, which is all that it takes.")
-    values: dict[str, Any] = {
-        "public_id": secrets.token_urlsafe(18),
-        "study_id": row["id"],
-        "parameters": bounded_json(parameters, _PARAMETERS),
-        "state": Standing.ACTIVE,
-        "excluded": False,
-        "joined_at": at,
-        "identity": known,
-        "flagged": False,
-    }
-    connection.execute(insert(schema.participants), values)
-    return _get(connection, row["id"], values["public_id"])
+class Participants(Topic):
+    """Participants: who is asked, how it ended for them, and whether their answers are used."""
+
+    @writing
+    def join(
+        self, study: str, parameters: Json | None = None, identity: str | None = None, most: int | None = None
+    ) -> Participant:
+        """Add a participant to an open study, with the parameters of the link that they followed.
+
+        An identity, such as ``PROLIFIC_PID=abc``, that has joined already gets the participant that exists.
+        Others are refused (`Full`) when the study has ``most`` participants who are not excluded.
+        """
+        row = rows.lock_study(self.connection, study)
+        known = None if identity is None else bounded_identity(identity)
+        if known is not None and (joined := self._where(_T.study_id == row["id"], _T.identity == known)):
+            return joined[0]
+        if row["state"] != State.OPEN:
+            raise NotAllowed(f"The study is {row['state']}; people can join when it is open.")
+        if most is not None and self._count(row["id"]) >= most:
+            raise Full(f"The study has {most} participants, which is all that it takes.")
+        values = new_participant(row["id"], parameters or {}, Standing.ACTIVE, self.clock(), known)
+        number = self.connection.execute(insert(schema.participants).returning(_T.id), values).scalar_one()
+        return self._where(_T.id == number)[0]
+
+    @reading
+    def get(self, study: str, participant: str) -> Participant:
+        """The participant with this id."""
+        row = rows.participant_and_study(self.connection, study, participant)
+        return self._where(_T.id == row["id"])[0]
+
+    @reading
+    def all(self, study: str) -> list[Participant]:
+        """All participants of a study, in the order in which they joined."""
+        return self._where(_T.study_id == rows.study(self.connection, study)["id"])
+
+    @writing
+    def finish(self, study: str, participant: str, standing: Standing) -> Participant:
+        """End an active participation: it was completed, its checks were failed, or it was screened out."""
+        if standing not in _ENDINGS:
+            raise StoreError(f"The ending is {bounded_text(standing, 40)!r}; pass one of {', '.join(_ENDINGS)}.")
+        row = rows.lock_participant(self.connection, study, participant)
+        if row["state"] not in (Standing.ACTIVE, standing):
+            raise NotAllowed(f"The participant is {row['state']} already; that cannot become {standing}.")
+        return self._change(row, state=Standing(standing))
+
+    @writing
+    def flag(self, study: str, participant: str, flagged: bool) -> Participant:
+        """Mark somebody for a second look, or take the mark away; their answers stay what they are."""
+        row = rows.lock_participant(self.connection, study, participant)
+        return self._change(row, flagged=bool(flagged))
+
+    @writing
+    def exclude(self, study: str, participant: str) -> Participant:
+        """Take no more answers of somebody, and leave theirs out of the log; this increases the study's roster."""
+        return self._set_excluded(study, participant, excluded=True)
+
+    @writing
+    def include(self, study: str, participant: str) -> Participant:
+        """Use the answers of somebody again who was excluded; this increases the study's roster."""
+        return self._set_excluded(study, participant, excluded=False)
+
+    def _set_excluded(self, study: str, participant: str, excluded: bool) -> Participant:
+        row = rows.lock_participant(self.connection, study, participant)
+        if row["excluded"] != excluded:
+            t = schema.studies
+            self.connection.execute(update(t).where(t.c.id == row["study_id"]).values(roster=t.c.roster + 1))
+        return self._change(row, excluded=excluded)
+
+    def _change(self, row: RowMapping, **values: Any) -> Participant:
+        self.connection.execute(update(schema.participants).where(_T.id == row["id"]).values(**values))
+        return self._where(_T.id == row["id"])[0]
+
+    def _where(self, *conditions: ColumnElement[bool]) -> list[Participant]:
+        query = select(schema.participants).where(*conditions).order_by(_T.id)
+        return [_participant(row) for row in self.connection.execute(query).mappings()]
+
+    def _count(self, study_number: int) -> int:
+        # Somebody whose answers are not used makes room for somebody else.
+        query = select(func.count()).where(_T.study_id == study_number, _T.excluded.is_(False))
+        return int(self.connection.execute(query).scalar_one())
 
 
-def get(connection: Connection, study: str, participant: str) -> Participant:
-    """The participant with this id."""
-    return _get(connection, studies.find(connection, study)["id"], participant)
-
-
-def listed(connection: Connection, study: str) -> list[Participant]:
-    """All participants of a study, the first first, but for those that no id leads to."""
-    t = schema.participants
-    query = select(t).where(t.c.study_id == studies.find(connection, study)["id"]).order_by(t.c.id)
-    rows = connection.execute(query).mappings().all()
-    return [_participant(row) for row in rows if is_id(row["public_id"])]
-
-
-def finish(connection: Connection, study: str, participant: str, standing: Standing) -> Participant:
-    """An active participant has completed the study, failed its checks or was screened out."""
-    endings = (Standing.COMPLETED, Standing.FAILED, Standing.SCREENED)
-    if standing not in endings:
-        raise StoreError(f"The ending is {bounded_text(standing, 40)!r}; pass one of {', '.join(endings)}.")
-    row = find(connection, studies.locked(connection, study)["id"], participant)
-    if (state := _state_of(row)) not in (Standing.ACTIVE, standing):
-        raise NotAllowed(f"The participant is {state} already; that cannot become {standing}.")
-    _change(connection, row, state=Standing(standing))
-    return _get(connection, row["study_id"], participant)
-
-
-def exclude(connection: Connection, study: str, participant: str, excluded: bool) -> Participant:
-    """Leave somebody out of the log, or take them into it again."""
-    owner = studies.locked(connection, study)
-    row = find(connection, owner["id"], participant)
-    if row["excluded"] != excluded:
-        _change(connection, row, excluded=excluded)
-        values = {"roster": _next_roster(connection, owner)}
-        connection.execute(update(schema.studies).where(schema.studies.c.id == owner["id"]).values(values))
-    return _get(connection, owner["id"], participant)
-
-
-def _next_roster(connection: Connection, study: studies.Row) -> int:
-    """One that there has not been; where the study's is damaged, snapshots may be of any up to the greatest."""
-    if study["roster"] >= 0:
-        return int(study["roster"]) + 1
-    t = schema.snapshots.c
-    known = connection.execute(select(t.roster).where(t.study_id == study["id"])).scalars().all()
-    return 1 + max((roster(each) for each in known), default=-1)
-
-
-def flag(connection: Connection, study: str, participant: str, flagged: bool) -> Participant:
-    """Mark somebody for a second look, or take the mark away; their answers stay what they are."""
-    row = find(connection, studies.locked(connection, study)["id"], participant)
-    _change(connection, row, flagged=bool(flagged))
-    return _get(connection, row["study_id"], participant)
-
-
-def find(connection: Connection, study_number: int, participant: str) -> RowMapping:
-    """The participant's row."""
-    return _found(connection, _FOUND, study_number, participant)
-
-
-def of(connection: Connection, study: str, participant: str) -> RowMapping:
-    """The participant's row, and what is most asked of their study, in one statement."""
-    values = {"study": study, "participant": participant}
-    known = is_id(study) and is_id(participant)
-    row = connection.execute(_WITH_STUDY, values).mappings().one_or_none() if known else None
-    if row is None:
-        # One of the two is not there; each says so in its own words.
-        find(connection, studies.find(connection, study)["id"], participant)
-        return of(connection, study, participant)
-    return row
-
-
-def locked(connection: Connection, study: str, participant: str) -> RowMapping:
-    """The same, when nobody else may change the study until this transaction ends."""
-    if connection.dialect.name != "sqlite":
-        # In a statement of its own: a join that has waited for the lock shows a participant of before.
-        studies.locked(connection, study)
-    return of(connection, study, participant)
+def standing_of(row: RowMapping) -> Standing:
+    """How the participant of a row stands."""
+    return Standing.EXCLUDED if row["excluded"] else Standing(row["state"])
 
 
 def bounded_identity(identity: object) -> str:
@@ -168,47 +129,35 @@ def bounded_identity(identity: object) -> str:
     >>> len(bounded_identity("PROLIFIC_PID=" + "abc" * 1000))
     165
     """
-    text = bounded_text(identity, _IDENTITY)
-    if text == identity and len(text) < _IDENTITY:
+    text = bounded_text(identity, limits.IDENTITY)
+    if text == identity and len(text) < limits.IDENTITY:
         return text
     digest = hashlib.sha256(str(identity).encode("utf-8", "surrogatepass")).hexdigest()
     return f"{text[:100]} {digest}"
 
 
-def standing_of(row: RowMapping) -> Standing:
-    """How it stands with the participant of a row."""
-    return Standing.EXCLUDED if row["excluded"] else _state_of(row)
-
-
-def _state_of(row: RowMapping) -> Standing:
-    """What was written of them; who has a state that is none goes on, and so comes to one again."""
-    return member(row["state"], Standing.ACTIVE)
+def new_participant(
+    study_number: int,
+    parameters: Json,
+    standing: Standing,
+    joined_at: int,
+    identity: str | None,
+    excluded: bool = False,
+    flagged: bool = False,
+) -> dict[str, Any]:
+    """The row of a new participant, with a new id."""
+    return {
+        "public_id": secrets.token_urlsafe(18),
+        "study_id": study_number,
+        "parameters": bounded_json(parameters, limits.PARAMETERS),
+        "state": standing,
+        "excluded": excluded,
+        "joined_at": joined_at,
+        "identity": None if identity is None else bounded_identity(identity),
+        "flagged": flagged,
+    }
 
 
 def _participant(row: RowMapping) -> Participant:
-    identity = None if row["identity"] is None else text(row["identity"])
-    known = row["parameters"], standing_of(row), moment(row["joined_at"]), identity, row["flagged"]
+    known = row["parameters"], standing_of(row), row["joined_at"], row["identity"], row["flagged"]
     return Participant(row["public_id"], *known)
-
-
-def _get(connection: Connection, study_number: int, participant: str) -> Participant:
-    return _participant(_found(connection, _WHOLE, study_number, participant))
-
-
-def _found(connection: Connection, query: Select[Any], study_number: int, participant: str) -> RowMapping:
-    values = {"study": study_number, "participant": participant}
-    row = connection.execute(query, values).mappings().one_or_none() if is_id(participant) else None
-    if row is None:
-        raise Unknown(f"There is no participant {bounded_text(participant, 40)!r} in this study; check the id.")
-    return row
-
-
-def _identified(connection: Connection, study_number: int, identity: str) -> Participant | None:
-    t = schema.participants
-    query = select(t).where(t.c.study_id == study_number, t.c.identity == identity)
-    row = connection.execute(query).mappings().one_or_none()
-    return None if row is None else _participant(row)
-
-
-def _change(connection: Connection, row: RowMapping, **values: Any) -> None:
-    connection.execute(update(schema.participants).where(schema.participants.c.id == row["id"]).values(**values))

@@ -1,45 +1,43 @@
 """Questions that were put to somebody: each has a token that nobody can guess, for one answer by one participant."""
 
 import secrets
-from collections.abc import Iterable, Sequence
-from enum import StrEnum
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, Select, exists, insert, select
+from sqlalchemy import bindparam, exists, func, insert, select
 
 from erkle import triplets
-from erkle.store import participants, schema, sizes, studies
-from erkle.store.clock import seconds
-from erkle.store.damaged import text
+from erkle.store import limits
+from erkle.store.clock import microseconds
+from erkle.store.database import rows, schema
+from erkle.store.database.enumerations import Kind, Standing, State
+from erkle.store.database.topics import Topic, reading, writing
 from erkle.store.errors import NotAllowed, StoreError
-from erkle.store.participants import Standing
+from erkle.store.participants import standing_of
 from erkle.store.sanitising import bounded_text, is_id
-from erkle.store.studies import State
 
-__all__ = ["ASKED", "Issued", "Kind", "Query", "are_objects", "can_be_asked", "is_whole", "issue"]
-__all__ += ["kind_of", "pending"]
+__all__ = ["Entry", "Issued", "Query", "Questions", "checked_kind", "new_question", "new_token"]
 
-_STRATEGY = 500
+_HOUR = 3600.0
+_Q, _A, _P, _S = schema.questions.c, schema.answers.c, schema.participants.c, schema.studies.c
 _INSERT = insert(schema.questions)
-
-
-class Kind(StrEnum):
-    """Why a question is asked; nobody is asked a damaged one, which somebody has changed in the database by hand."""
-
-    CHOSEN = "chosen"
-    HELD_OUT = "held out"
-    CATCH = "catch"
-    REPEATED = "repeated"
-    PRACTICE = "practice"
-    DAMAGED = "damaged"
-
-
-ASKED = tuple(kind for kind in Kind if kind != Kind.DAMAGED)
-_KINDS = {str(kind): kind for kind in ASKED}
+_ISSUED = (
+    _Q.token, _P.public_id, _Q.head, _Q.o1, _Q.o2, _Q.left_object, _Q.kind, _Q.strategy, _Q.issued_at, _Q.expires_at
+)  # fmt: skip
+_LEDGER = (
+    select(*_ISSUED, _A.choice, schema.skips.c.skipped_at, _A.response_ms)
+    .select_from(schema.participants)
+    .join(schema.studies, _S.id == _P.study_id)
+    .join(schema.questions, _Q.participant_id == _P.id)
+    .outerjoin(schema.answers, _A.question_id == _Q.id)
+    .outerjoin(schema.skips, schema.skips.c.question_id == _Q.id)
+    .where(_P.public_id == bindparam("participant"), _S.public_id == bindparam("study"))
+    .order_by(_Q.id)
+)
 
 
 class Query(NamedTuple):
-    """Is the head more like o1 or like o2? ``left`` is the one of them that stands left, by default o1."""
+    """Is the head more like o1 or like o2? ``left`` is the one of them that is shown on the left, by default o1."""
 
     head: int
     o1: int
@@ -64,83 +62,94 @@ class Issued(NamedTuple):
     expires_at: int
 
 
-def issue(
-    connection: Connection, study: str, participant: str, queries: Sequence[Query], lifetime: float, at: int
-) -> list[Issued]:
-    """Put questions to an active participant of an open study."""
-    row = participants.locked(connection, study, participant)
-    if row["study_state"] != State.OPEN:
-        state = studies.state_of(row["study_state"])
-        raise NotAllowed(f"The study is {state}; questions are asked when it is open.")
-    if (standing := participants.standing_of(row)) != Standing.ACTIVE:
-        raise NotAllowed(f"The participant is {standing}; only active ones are asked.")
-    if not 0 < lifetime < 1e9:
-        raise StoreError(f"The lifetime is {lifetime}; pass a number of seconds above 0.")
-    size = sizes.n_objects(connection, row["study_id"], row["n_objects"], row["last_object"])
-    issued = [_issued(query, size, participant, at, at + seconds(lifetime)) for query in queries]
-    if issued:
-        connection.execute(_INSERT, [_values(each, row["study_id"], row["id"]) for each in issued])
-    return issued
+class Entry(NamedTuple):
+    """A question that was put to a participant, and what became of it; it may be neither answered nor skipped."""
+
+    issued: Issued
+    choice: int | None
+    skipped: bool
+    response_ms: int | None
 
 
-def pending(connection: Connection, study: str, participant: str | None, at: int) -> list[Issued]:
-    """Questions that may still be answered, the oldest first; damaged ones are left out."""
-    q, p, owner = schema.questions.c, schema.participants.c, studies.find(connection, study)
-    query = (
-        _selected()
-        .where(q.study_id == owner["id"], q.expires_at > at)
-        .where(p.state == Standing.ACTIVE, p.excluded.is_(False))
-        .where(
-            ~exists().where(schema.answers.c.question_id == q.id), ~exists().where(schema.skips.c.question_id == q.id)
+class Questions(Topic):
+    """Questions that were put to participants."""
+
+    @writing
+    def issue(self, study: str, participant: str, queries: Sequence[Query], lifetime: float = _HOUR) -> list[Issued]:
+        """Put questions to an active participant of an open study, to be answered within so many seconds."""
+        row = rows.lock_participant(self.connection, study, participant)
+        if row["study_state"] != State.OPEN:
+            raise NotAllowed(f"The study is {row['study_state']}; questions are asked when it is open.")
+        if (standing := standing_of(row)) != Standing.ACTIVE:
+            raise NotAllowed(f"The participant is {standing}; only active ones are asked.")
+        if not 0 < lifetime < limits.LIFETIME_SECONDS:
+            raise StoreError(f"The lifetime is {lifetime}; pass a number of seconds above 0.")
+        at = self.clock()
+        until = at + microseconds(lifetime)
+        issued = [_issued(query, row["n_objects"], participant, at, until) for query in queries]
+        if issued:
+            self.connection.execute(_INSERT, [new_question(each, row["study_id"], row["id"]) for each in issued])
+        return issued
+
+    @reading
+    def pending(self, study: str, participant: str | None = None) -> list[Issued]:
+        """Questions that may still be answered, of a participant or of all, oldest first."""
+        query = (
+            select(*_ISSUED)
+            .join(schema.participants, _P.id == _Q.participant_id)
+            .where(_Q.study_id == rows.study(self.connection, study)["id"], _Q.expires_at > self.clock())
+            .where(_P.state == Standing.ACTIVE, _P.excluded.is_(False))
+            .where(~exists().where(_A.question_id == _Q.id), ~exists().where(schema.skips.c.question_id == _Q.id))
+            .order_by(_Q.id)
         )
-    )
-    if participant is not None:
-        query = query.where(p.public_id == participants.get(connection, study, participant).id)
-    found = (_read(row) for row in connection.execute(query.order_by(q.id)).all())
-    return [each for each in found if can_be_asked(each, owner["n_objects"])]
+        if participant is not None:
+            query = query.where(_P.id == rows.participant_and_study(self.connection, study, participant)["id"])
+        return [_read(row) for row in self.connection.execute(query)]
+
+    @reading
+    def ledger(self, study: str, participant: str) -> list[Entry]:
+        """All questions that were put to a participant, and what became of each, oldest first."""
+        values, known = {"study": study, "participant": participant}, is_id(study) and is_id(participant)
+        found = self.connection.execute(_LEDGER, values).all() if known else []
+        if not found:
+            # Nothing was asked, or there is no such participant.
+            rows.participant_and_study(self.connection, study, participant)
+        return [Entry(_read(row[:-3]), row.choice, row.skipped_at is not None, row.response_ms) for row in found]
+
+    @reading
+    def strategies(self, study: str) -> list[tuple[str, str, int, int]]:
+        """How each strategy fared, as (strategy, kind, asked, answered), the most asked first.
+
+        This counts all questions of the study: do not call it for each answer.
+        """
+        query = (
+            select(_Q.strategy, _Q.kind, func.count(), func.count(_A.sequence))
+            .select_from(schema.questions.outerjoin(schema.answers, _A.question_id == _Q.id))
+            .where(_Q.study_id == rows.study(self.connection, study)["id"])
+            .group_by(_Q.strategy, _Q.kind)
+            .order_by(func.count().desc(), _Q.strategy, _Q.kind)
+        )
+        return [tuple(row) for row in self.connection.execute(query)]
 
 
-def is_whole(issued: Issued, n_objects: int) -> bool:
-    """Whether nothing of what was asked is damaged."""
-    o1, o2 = issued.o1, issued.o2
-    is_left = issued.left == o1 or issued.left == o2
-    return is_left and issued.kind != Kind.DAMAGED and are_objects((issued.head, o1, o2), n_objects)
+def checked_kind(kind: object, what: str) -> Kind:
+    """The kind itself, or a sentence that names the kinds."""
+    try:
+        return Kind(kind)  # type: ignore[arg-type]
+    except ValueError:
+        raise StoreError(f"{what} is {bounded_text(kind, 40)!r}; pass one of {', '.join(Kind)}.") from None
 
 
-def can_be_asked(issued: Issued, n_objects: int) -> bool:
-    """Whether nothing is damaged that somebody needs to answer a question: neither its token nor its times, too."""
-    has_times = type(issued.issued_at) is int and type(issued.expires_at) is int
-    return has_times and is_id(issued.token) and is_whole(issued, n_objects)
+def new_question(issued: Issued, study_number: int, participant_number: int) -> dict[str, Any]:
+    """The row of a new question, given the numbers of the rows that it refers to."""
+    values = issued._asdict()
+    del values["participant"]
+    return {**values, "left_object": values.pop("left"), "study_id": study_number, "participant_id": participant_number}
 
 
-def kind_of(value: object) -> Kind:
-    """The kind of this name; damaged where there is none.
-
-    >>> kind_of("held out"), kind_of("guessed")
-    (<Kind.HELD_OUT: 'held out'>, <Kind.DAMAGED: 'damaged'>)
-    """
-    return _KINDS.get(value, Kind.DAMAGED) if isinstance(value, str) else Kind.DAMAGED
-
-
-def are_objects(ids: Iterable[object], n_objects: int) -> bool:
-    """Whether they are three different objects of a study.
-
-    >>> are_objects((0, 1, 2), 3), are_objects((0, 1, 3), 3), are_objects((0, 1, "x"), 3), are_objects((0, 1, 1), 3)
-    (True, False, False, False)
-    """
-    known = {each for each in ids if type(each) is int and 0 <= each < n_objects}
-    return len(known) == 3
-
-
-def _selected() -> Select[Any]:
-    q, p = schema.questions.c, schema.participants.c
-    columns = (q.token, p.public_id, q.head, q.o1, q.o2, q.left_object, q.kind, q.strategy, q.issued_at, q.expires_at)
-    return select(*columns).join(schema.participants, p.id == q.participant_id)
-
-
-def _read(row: Iterable[Any]) -> Issued:
-    issued = Issued._make(row)
-    return issued._replace(kind=kind_of(issued.kind), strategy=text(issued.strategy))
+def new_token() -> str:
+    """A token that nobody can guess."""
+    return secrets.token_urlsafe(24)
 
 
 def _issued(query: Query, n_objects: int, participant: str, at: int, until: int) -> Issued:
@@ -149,16 +158,13 @@ def _issued(query: Query, n_objects: int, participant: str, at: int, until: int)
     left = o1 if query.left is None else query.left
     if left not in (o1, o2):
         raise StoreError(
-            f"Object {bounded_text(left, 40)} stands left, but the choice is {o1} or {o2}; pass one of them."
+            f"Object {bounded_text(left, 40)} is on the left, but the choice is {o1} or {o2}; pass one of them."
         )
-    if query.kind not in ASKED:
-        raise StoreError(f"The kind is {bounded_text(query.kind, 40)!r}; pass one of {', '.join(ASKED)}.")
-    strategy = bounded_text(query.strategy, _STRATEGY)
-    token = secrets.token_urlsafe(24)
-    return Issued(token, participant, head, o1, o2, int(left), Kind(query.kind), strategy, at, until)
+    strategy = bounded_text(query.strategy, limits.STRATEGY)
+    kind = checked_kind(query.kind, "The kind")
+    return Issued(new_token(), participant, head, o1, o2, int(left), kind, strategy, at, until)
 
 
-def _values(issued: Issued, study: int, participant: int) -> dict[str, Any]:
-    values = issued._asdict()
-    del values["participant"]
-    return {**values, "left_object": values.pop("left"), "study_id": study, "participant_id": participant}
+def _read(row: Sequence[Any]) -> Issued:
+    issued = Issued._make(row)
+    return issued._replace(kind=Kind(issued.kind))

@@ -9,6 +9,7 @@ import math
 import re
 from typing import Any
 
+from erkle.store import limits
 from erkle.store.errors import StoreError
 
 __all__ = ["Json", "bounded_json", "bounded_text", "cleaned", "is_id", "strict_json", "strict_text"]
@@ -19,9 +20,7 @@ Json = dict[str, Any]
 _NO_TEXT = re.compile("[\0\ud800-\udfff]")
 # NUL as JSON writes it, and not a backslash before the text u0000.
 _NUL_IN_JSON = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
-_ID = re.compile(r"[A-Za-z0-9_-]{1,64}", re.ASCII)
-# Far below what readers of JSON refuse, and far above what a link or a browser has to tell.
-_DEEPEST = 20
+_ID = re.compile(rf"[A-Za-z0-9_-]{{1,{limits.ID}}}", re.ASCII)
 _INSIDE = 200
 
 
@@ -59,7 +58,7 @@ def bounded_json(value: object, most: int) -> Json:
     return clean if isinstance(clean, dict) and len(text) <= most else {"cut": text[:most]}
 
 
-def cleaned(value: object, levels: int = _DEEPEST) -> Any:
+def cleaned(value: object, levels: int = limits.JSON_DEPTH) -> Any:
     r"""The same as texts, numbers, lists and dictionaries that JSON and every database can hold; it is never refused.
 
     What is no text is replaced, what is no number is None, and what lies deeper than so many levels becomes a text.

@@ -1,34 +1,76 @@
-"""The store: each method happens as a whole or not at all, and is on the disk when it has returned."""
+"""The store: each call happens as a whole or not at all, and what it wrote is on the disk when it returns."""
 
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Callable
+from types import TracebackType
+from typing import Self, TypeVar
 
-from erkle.parameters import whole
-from erkle.store import answering, log, questions, refusals, studies
-from erkle.store.account_methods import AccountMethods
-from erkle.store.answering import Acknowledged, Skipped
-from erkle.store.learner_methods import LearnerMethods
-from erkle.store.log import Answer, Counts, Skip
-from erkle.store.participant_methods import ParticipantMethods
-from erkle.store.questions import Issued, Query
-from erkle.store.refusals import Refusal, Refused
-from erkle.store.study_methods import StudyMethods
-from erkle.store.transaction import HOUR
+from sqlalchemy import Connection, select
 
-__all__ = ["Store"]
+from erkle.store.accounts import Accounts, Links, Sessions
+from erkle.store.answers import Answers
+from erkle.store.clock import Clock, now
+from erkle.store.database.engine import Database, Pathlike
+from erkle.store.importing import Imports
+from erkle.store.learners import Leases, Snapshots
+from erkle.store.media import Media
+from erkle.store.participants import Participants
+from erkle.store.questions import Questions
+from erkle.store.studies import Studies
 
-_PAGE = 1000
+__all__ = ["Store", "Transaction"]
+
+R = TypeVar("R")
 
 
-class Store(StudyMethods, ParticipantMethods, LearnerMethods, AccountMethods):
+class _Topics:
+    """All that can be done with a database, by topic."""
+
+    def __init__(self, source: Connection | Database, clock: Clock) -> None:
+        self.accounts = Accounts(source, clock)
+        self.sessions = Sessions(source, clock)
+        self.links = Links(source, clock)
+        self.studies = Studies(source, clock)
+        self.media = Media(source, clock)
+        self.participants = Participants(source, clock)
+        self.questions = Questions(source, clock)
+        self.answers = Answers(source, clock)
+        self.imports = Imports(source, clock)
+        self.leases = Leases(source, clock)
+        self.snapshots = Snapshots(source, clock)
+
+
+class Transaction(_Topics):
+    """The same topics as those of a store, in one transaction: all of it is committed at once, or nothing is.
+
+    An error that leaves the transaction undoes everything that was done in it. What was refused is not an error.
+    """
+
+
+class Store(_Topics):
     """Studies, participants, the questions put to them, and their answers, which are only ever added to.
+
+    Each call of a method of a topic, such as ``store.studies.create(...)``, is a transaction of its own; `transact`
+    does several things in one.
 
     Parameters
     ----------
     place : path or str
         The path of an SQLite file, made if it is not there, or a URL such as ``postgresql://user@host/name``.
     clock : function
-        What tells the time, in microseconds since 1970, UTC.
+        Returns the time in microseconds since 1970, UTC.
+
+    Attributes
+    ----------
+    accounts, sessions, links
+        Accounts of researchers, and what lets somebody into one.
+    studies, media
+        Studies, and what they show besides names.
+    participants, questions, answers
+        Who takes part, what they were asked, and what they answered.
+    imports
+        Answers and whole studies from elsewhere.
+    leases, snapshots
+        Which process owns a study's learner, and what it keeps of it.
 
     Raises
     ------
@@ -40,101 +82,54 @@ class Store(StudyMethods, ParticipantMethods, LearnerMethods, AccountMethods):
     >>> import tempfile
     >>> from erkle.store import Query, State, Store
     >>> with tempfile.TemporaryDirectory() as folder, Store(f"{folder}/answers.db") as store:
-    ...     study = store.create_study("Cities", ["Paris", "Lyon", "Madrid"]).id
-    ...     _ = store.change_state(study, State.OPEN)
-    ...     ann = store.join(study, {"PROLIFIC_PID": "ann"}).id
-    ...     [asked] = store.issue(study, ann, [Query(0, 1, 2)])
-    ...     store.answer(asked.token, study, ann, choice=1)
-    ...     store.answer(asked.token, study, ann, choice=1)
-    ...     store.answer(asked.token, study, ann, choice=2).sentence
-    ...     [(answer.head, answer.near, answer.far) for answer in store.log(study)]
+    ...     study = store.studies.create("Cities", ["Paris", "Lyon", "Madrid"]).id
+    ...     _ = store.studies.change_state(study, State.OPEN)
+    ...     ann = store.participants.join(study, {"PROLIFIC_PID": "ann"}).id
+    ...     [asked] = store.questions.issue(study, ann, [Query(0, 1, 2)])
+    ...     store.answers.submit(study, ann, asked.token, choice=1)
+    ...     store.answers.submit(study, ann, asked.token, choice=1)
+    ...     store.answers.submit(study, ann, asked.token, choice=2).sentence
+    ...     [(answer.head, answer.near, answer.far) for answer in store.answers.log(study)]
     Acknowledged(sequence=1, repeated=False)
     Acknowledged(sequence=1, repeated=True)
     'This question has been answered already, and the first answer stands.'
     [(0, 1, 2)]
     """
 
-    def issue(self, study: str, participant: str, queries: Sequence[Query], lifetime: float = HOUR) -> list[Issued]:
-        """Put questions to an active participant of an open study, to be answered within so many seconds."""
-        return self.together(lambda transaction: transaction.issue(study, participant, queries, lifetime))
+    def __init__(self, place: Pathlike, clock: Clock = now) -> None:
+        self._database, self._clock = Database(place), clock
+        super().__init__(self._database, clock)
 
-    def pending(self, study: str, participant: str | None = None) -> list[Issued]:
-        """Questions that may still be answered, of a participant or of all, the oldest first."""
-        return self._read(lambda connection: questions.pending(connection, study, participant, self._clock()))
+    def transact(self, work: Callable[[Transaction], R]) -> R:
+        """What the work returns, when everything that it did is on the disk; if it raises, nothing of it is done.
 
-    def answer(
-        self,
-        token: str,
-        study: str,
-        participant: str,
-        choice: int,
-        response_ms: int | None = None,
-        client: Any = None,
-    ) -> Acknowledged | Refused:
-        """Count an answer: the head is more like the object ``choice``. Nothing that is passed here is trusted.
-
-        Parameters
-        ----------
-        token, study, participant : str
-            The question's token, and whose it must be.
-        choice : int
-            The id of one of the two objects.
-        response_ms : int, optional
-            Milliseconds to the answer; what is not from 0 to a day is kept as None.
-        client : anything, optional
-            What else the browser tells, cut to a size.
-
-        Returns
-        -------
-        Acknowledged
-            The answer counts, and is on the disk. The same answer again gives the same sequence number.
-        Refused
-            It does not count; it was kept with the reason.
+        The work is done once more if others with whom it shared a flush to the disk have failed; so it may change
+        nothing but the transaction, and should be short: on SQLite nobody else writes meanwhile.
         """
-        return self.together(
-            lambda transaction: transaction.answer(token, study, participant, choice, response_ms, client)
-        )
 
-    def skip(self, token: str, study: str, participant: str, reason: str = "") -> Skipped | Refused:
-        """Give up a question, with a reason in the participant's words; it cannot be answered any more."""
-        return self.together(lambda transaction: transaction.skip(token, study, participant, reason))
+        def run(connection: Connection) -> R:
+            return work(Transaction(connection, self._clock))
 
-    def last(self, study: str) -> int:
-        """The number of the study's last answer, which is how many there are where nobody has changed one by hand."""
-        return self._read(lambda connection: answering.last(connection, study))
+        return self._database.write(run)
 
-    def log(
-        self, study: str, after: int = 0, limit: int | None = None, include_excluded: bool = False
-    ) -> Iterator[Answer]:
-        """Answers that count, in the order of their numbers, of those after a number at most so many."""
-        left = limit
-        row = self._read(lambda connection: studies.find(connection, study))
-        while left is None or left > 0:
-            size = _PAGE if left is None else min(left, _PAGE)
-            # A transaction for each page, so that a slow reader holds up nobody.
-            with self._database.reading() as connection:
-                page = log.page(connection, row["id"], row["n_objects"], after, size, include_excluded)
-            yield from page
-            if len(page) < size:
-                return
-            after, left = page[-1].sequence, None if left is None else left - size
+    def check(self) -> None:
+        """Raise `Unavailable` unless the database answers and is the one that was opened."""
+        self._database.check()
+        with self._database.reading() as connection:
+            connection.execute(select(1))
 
-    def skips(self, study: str) -> list[Skip]:
-        """All questions of a study that were given up, the first first."""
-        return self._read(lambda connection: log.skips(connection, study))
+    def back_up(self, path: Pathlike) -> None:
+        """Copy an SQLite database to a file as it is at one moment, while others go on writing."""
+        self._database.back_up(path)
 
-    def strategies(self, study: str) -> list[tuple[str, str, int, int]]:
-        """How each strategy fared, as (strategy, kind, asked, answered), the most asked first.
+    def close(self) -> None:
+        """Close all connections; the store cannot be used any more."""
+        self._database.close()
 
-        It counts through all questions of the study: do not call it for each answer.
-        """
-        return self._read(lambda connection: log.strategies(connection, study))
+    def __enter__(self) -> Self:
+        return self
 
-    def refusals(self, study: str | None = None, limit: int = _PAGE) -> list[Refusal]:
-        """The newest refusals of a study; of None, those that name no study that there is."""
-        limit = whole(limit, "limit", 0, "one cannot list fewer")
-        return self._read(lambda connection: refusals.listed(connection, study, limit))
-
-    def counts(self, study: str) -> Counts:
-        """How much there is of everything in a study."""
-        return self._read(lambda connection: log.counts(connection, study))
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()

@@ -1,33 +1,27 @@
-"""Studies: some things to ask about, and whether people are asked now.
+"""Studies: some objects to ask about, and whether people are asked now.
 
-Every write that concerns a study first locks its row. So the writes of a study happen one after the other, on
-PostgreSQL, too, and an answer that counts was given while the study was open.
+A study is deleted as a whole: answers go only together with everything that they are part of. The triggers that keep
+every row make way for the rows of a study that is listed in ``deletions``. It is listed there only within the
+transaction that deletes it, because the table lets no row be committed.
 """
 
 import secrets
-from collections.abc import Mapping, Sequence
-from enum import StrEnum
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, RowMapping, Select, bindparam, insert, select, update
+from sqlalchemy import RowMapping, Select, delete, func, insert, select, update
 
 from erkle.parameters import whole
-from erkle.store import accounts, schema, sizes
-from erkle.store.damaged import member, moment, roster, text
+from erkle.store import limits
+from erkle.store.accounts import keep_account
+from erkle.store.database import rows, schema
+from erkle.store.database.enumerations import State
+from erkle.store.database.topics import Topic, reading, writing
 from erkle.store.errors import NotAllowed, StoreError, Unknown
+from erkle.store.media import Medium, add_media
 from erkle.store.sanitising import Json, bounded_text, is_id, strict_json, strict_text
 
-__all__ = ["TRANSITIONS", "Object", "State", "Study", "change_state", "create", "get", "listed", "locked", "objects"]
-
-
-class State(StrEnum):
-    """What is done with a study now."""
-
-    DRAFT = "draft"
-    OPEN = "open"
-    PAUSED = "paused"
-    CLOSED = "closed"
-
+__all__ = ["TRANSITIONS", "Counts", "Object", "Revision", "Studies", "Study", "checked_state"]
 
 TRANSITIONS: Mapping[State, frozenset[State]] = {
     State.DRAFT: frozenset({State.OPEN, State.CLOSED}),
@@ -36,23 +30,16 @@ TRANSITIONS: Mapping[State, frozenset[State]] = {
     State.CLOSED: frozenset(),
 }
 
-Row = Mapping[str, Any]
-
-_TITLE, _NAME = 500, 2000
-
 _T = schema.studies.c
-_LAST = sizes.last_object(_T.id).label("last_object")
-_ALL = select(schema.studies, _LAST)
-_WHOLE = _ALL.where(_T.public_id == bindparam("study"))
-# Without what is written as JSON: to read that takes longer than to find the row.
-_FOUND = select(_T.id, _T.public_id, _T.state, _T.n_objects, _T.roster, _LAST).where(_T.public_id == bindparam("study"))
-# Not the stronger lock: rows that refer to the study may still be added. SQLite has locked everything by now.
-_LOCKED = _FOUND.with_for_update(key_share=True)
-_ALONE = _FOUND.with_for_update()
+# A table is emptied before those that it refers to.
+_OF_STUDY = (
+    schema.answers, schema.questions, schema.participants, schema.refusals, schema.snapshots, schema.leases,
+    schema.media, schema.objects,
+)  # fmt: skip
 
 
 class Object(NamedTuple):
-    """A thing that is asked about: its name, and what else a page needs to show it."""
+    """Something that is asked about: its name, and what else a page needs to show it."""
 
     name: str
     payload: Json = {}  # noqa: RUF012
@@ -71,25 +58,159 @@ class Study(NamedTuple):
     owner: str | None
 
 
-def create(
-    connection: Connection, title: str, things: Sequence[Object | str], settings: Json, owner: str | None, at: int
-) -> Study:
-    """A new study, as a draft."""
-    rows = checked_objects(things)
-    values: dict[str, Any] = {
-        "public_id": _new_id(),
-        "title": checked_title(title),
-        "settings": checked_settings(settings),
-        "state": State.DRAFT,
-        "n_objects": len(rows),
-        "roster": 0,
-        "created_at": at,
-        "owner": None if owner is None else accounts.kept(connection, owner).id,
-    }
-    number = connection.execute(insert(schema.studies).returning(schema.studies.c.id), values).scalar_one()
-    connection.execute(insert(schema.objects), [{"study_id": number, **row} for row in rows])
-    connection.execute(insert(schema.leases).values(study_id=number, owner="", until=0))
-    return get(connection, values["public_id"])
+class Counts(NamedTuple):
+    """How many rows a study has; ``answers`` are those in the log, with those of excluded participants."""
+
+    participants: int
+    questions: int
+    answers: int
+    excluded_answers: int
+    skips: int
+    refusals: int
+
+
+Revision = Callable[[Study, list[Object]], tuple[str | None, Json | None]]
+
+
+class Studies(Topic):
+    """Studies: some objects to ask about, and whether people are asked now."""
+
+    @writing
+    def create(
+        self,
+        title: str,
+        objects: Sequence[Object | str],
+        settings: Json | None = None,
+        owner: str | None = None,
+        media: Mapping[str, Medium] | None = None,
+    ) -> Study:
+        """Create a study, as a draft, about at least three objects with different names.
+
+        Parameters
+        ----------
+        title : str
+            What it is called.
+        objects : sequence of Object or str
+            What it asks about; a text is an object of this name.
+        settings : dict, optional
+            Anything that JSON can hold.
+        owner : str, optional
+            The id of an account.
+        media : mapping of names to Medium, optional
+            What goes with the objects.
+        """
+        numbered = _checked_objects(objects)
+        values: dict[str, Any] = {
+            "public_id": _new_id(),
+            "title": _checked_title(title),
+            "settings": strict_json(settings or {}, "The settings"),
+            "state": State.DRAFT,
+            "n_objects": len(numbered),
+            "roster": 0,
+            "created_at": self.clock(),
+            "owner": None if owner is None else keep_account(self.connection, owner).id,
+        }
+        number = self.connection.execute(insert(schema.studies).returning(_T.id), values).scalar_one()
+        self.connection.execute(insert(schema.objects), [{"study_id": number, **row} for row in numbered])
+        self.connection.execute(insert(schema.leases).values(study_id=number, owner="", until=0, fence=0))
+        add_media(self.connection, number, media or {})
+        return self.get(values["public_id"])
+
+    @reading
+    def all(self) -> list[Study]:
+        """All studies, oldest first."""
+        return [_study(row) for row in self.connection.execute(select(schema.studies).order_by(_T.id)).mappings()]
+
+    @reading
+    def get(self, study: str) -> Study:
+        """The study with this id."""
+        query = select(schema.studies).where(_T.public_id == study)
+        row = self.connection.execute(query).mappings().one_or_none() if is_id(study) else None
+        if row is None:
+            raise Unknown(f"There is no study {bounded_text(study, 40)!r}; check its id.")
+        return _study(row)
+
+    @reading
+    def objects(self, study: str) -> list[Object]:
+        """What the study asks about; the place in the list is the object's id."""
+        t, number = schema.objects.c, rows.study(self.connection, study)["id"]
+        query = select(t.name, t.payload).where(t.study_id == number).order_by(t.number)
+        return [Object(*row) for row in self.connection.execute(query)]
+
+    @reading
+    def counts(self, study: str) -> Counts:
+        """How many rows of everything a study has."""
+        number = rows.study(self.connection, study)["id"]
+        p, q, a = schema.participants, schema.questions, schema.answers
+        excluded = select(q.c.id).join(p).where(p.c.excluded, q.c.study_id == number)
+        counted = (
+            _count(p).where(p.c.study_id == number),
+            _count(q).where(q.c.study_id == number),
+            _count(a).where(a.c.study_id == number),
+            _count(a).where(a.c.study_id == number, a.c.question_id.in_(excluded)),
+            _count(schema.skips).join(q).where(q.c.study_id == number),
+            _count(schema.refusals).where(schema.refusals.c.study_id == number),
+        )
+        return Counts(*self.connection.execute(select(*(each.scalar_subquery() for each in counted))).one())
+
+    @writing
+    def change_state(self, study: str, state: State) -> Study:
+        """Open, pause or close a study; a closed study stays closed."""
+        row, wanted = rows.lock_study(self.connection, study), checked_state(state)
+        if wanted != row["state"]:
+            if wanted not in (allowed := TRANSITIONS[row["state"]]):
+                ways = f"it can become {' or '.join(sorted(allowed))}" if allowed else "create another study"
+                raise NotAllowed(f"The study is {row['state']} and cannot become {wanted}; {ways}.")
+            self.connection.execute(update(schema.studies).where(_T.id == row["id"]).values(state=wanted))
+        return self.get(study)
+
+    @writing
+    def revise(self, study: str, revision: Revision) -> Study:
+        """Give a study the title and the settings that a function makes of the study and its objects.
+
+        Nobody else changes the study while the function runs. Where it returns None, nothing changes; if it raises,
+        nothing changes either. It may be called twice, and should be short.
+        """
+        number = rows.lock_study(self.connection, study)["id"]
+        # Read after the lock: before it others may have changed something.
+        title, settings = revision(self.get(study), self.objects(study))
+        values: dict[str, Any] = {}
+        if title is not None:
+            values["title"] = _checked_title(title)
+        if settings is not None:
+            values["settings"] = strict_json(settings, "The settings")
+        if values:
+            self.connection.execute(update(schema.studies).where(_T.id == number).values(values))
+        return self.get(study)
+
+    @writing
+    def delete(self, study: str) -> None:
+        """Delete a study and everything of it, answers too; there is no other way to delete an answer."""
+        number = rows.lock_study(self.connection, study, alone=True)["id"]
+        self.connection.execute(insert(schema.deletions).values(study_id=number, smaller=number - 1))
+        asked = select(schema.questions.c.id).where(schema.questions.c.study_id == number)
+        self.connection.execute(delete(schema.skips).where(schema.skips.c.question_id.in_(asked)))
+        for table in _OF_STUDY:
+            self.connection.execute(delete(table).where(table.c.study_id == number))
+        self.connection.execute(delete(schema.studies).where(_T.id == number))
+        self.connection.execute(delete(schema.deletions).where(schema.deletions.c.study_id == number))
+
+
+def checked_state(state: object) -> State:
+    """The state itself, or a sentence that names the states."""
+    try:
+        return State(state)  # type: ignore[arg-type]
+    except ValueError:
+        raise StoreError(f"The state is {bounded_text(state, 40)!r}; pass one of {', '.join(State)}.") from None
+
+
+def _study(row: RowMapping) -> Study:
+    values = {**row, "id": row["public_id"], "state": State(row["state"])}
+    return Study(**{name: values[name] for name in Study._fields})
+
+
+def _count(table: Any) -> Select[Any]:
+    return select(func.count()).select_from(table)
 
 
 def _new_id() -> str:
@@ -99,117 +220,20 @@ def _new_id() -> str:
     return found
 
 
-def get(connection: Connection, study: str) -> Study:
-    """The study with this id."""
-    return _study(_found(connection, _WHOLE, study))
+def _checked_title(title: object) -> str:
+    return strict_text(title, "The title", limits.TITLE)
 
 
-def listed(connection: Connection) -> list[Study]:
-    """All studies, the oldest first, but for those that no id leads to."""
-    rows = connection.execute(_ALL.order_by(_T.id)).mappings().all()
-    return [_study(_sound(connection, row)) for row in rows if is_id(row["public_id"])]
-
-
-def objects(connection: Connection, study: str) -> list[Object]:
-    """What the study asks about; the place in the list is the object's id.
-
-    Where somebody has deleted an object by hand, another stands in its place, so that no other has its id.
-    """
-    t, row = schema.objects.c, find(connection, study)
-    query = select(t.number, t.name, t.payload).where(t.study_id == row["id"])
-    placed = {number: (text(name), payload) for number, name, payload in connection.execute(query).all()}
-    found: dict[str, Json] = {}
-    for number in range(row["n_objects"]):
-        name, payload = placed.get(number, ("", {}))
-        found[_unlike(name or f"object {number}", found)] = payload
-    return [Object(*each) for each in found.items()]
-
-
-def _unlike(name: str, others: Mapping[str, object]) -> str:
-    """A name that no other has; where one has it, with a mark."""
-    while name in others:
-        name = f"{name}'"
-    return name
-
-
-def change_state(connection: Connection, study: str, state: State) -> Study:
-    """Open, pause or close a study; a closed one stays closed."""
-    row, wanted = locked(connection, study), _state(state)
-    if wanted != row["state"]:
-        if wanted not in (allowed := TRANSITIONS[row["state"]]):
-            ways = f"it can become {' or '.join(sorted(allowed))}" if allowed else "create another study"
-            raise NotAllowed(f"The study is {row['state']} and cannot become {wanted}; {ways}.")
-        connection.execute(update(schema.studies).where(schema.studies.c.id == row["id"]).values(state=wanted))
-    return get(connection, study)
-
-
-def find(connection: Connection, study: str) -> Row:
-    """The study's row."""
-    return _found(connection, _FOUND, study)
-
-
-def locked(connection: Connection, study: str, alone: bool = False) -> Row:
-    """The study's row, which nobody else may change until this transaction ends, nor, if alone, refer to."""
-    return _found(connection, _ALONE if alone else _LOCKED, study)
-
-
-def is_open(row: Row) -> bool:
-    """Whether people are asked now."""
-    return bool(row["state"] == State.OPEN)
-
-
-def checked_title(title: object) -> str:
-    """A title that can be kept as it is."""
-    return strict_text(title, "The title", _TITLE)
-
-
-def checked_settings(settings: object) -> Json:
-    """Settings that can be kept as they are."""
-    return strict_json(settings, "The settings")
-
-
-def checked_objects(things: Sequence[Object | str]) -> list[dict[str, Any]]:
+def _checked_objects(objects: Sequence[Object | str]) -> list[dict[str, Any]]:
     """The rows of at least three objects with different names."""
-    whole(len(things), "The number of objects", 3, "a question needs three objects")
-    rows: list[dict[str, Any]] = []
+    whole(len(objects), "The number of objects", 3, "a question needs three objects")
+    numbered: list[dict[str, Any]] = []
     seen: dict[str, int] = {}
-    for number, thing in enumerate(things):
-        name, payload = (thing, {}) if isinstance(thing, str) else thing
-        name = strict_text(name, f"The name of object {number}", _NAME)
+    for number, each in enumerate(objects):
+        name, payload = (each, {}) if isinstance(each, str) else each
+        name = strict_text(name, f"The name of object {number}", limits.OBJECT_NAME)
         if (other := seen.setdefault(name, number)) != number:
             raise StoreError(f"Objects {other} and {number} are both called {name[:60]!r}; give them different names.")
-        rows.append(
-            {"number": number, "name": name, "payload": strict_json(payload, f"What goes with object {number}")}
-        )
-    return rows
-
-
-def _found(connection: Connection, query: Select[Any], study: str) -> Row:
-    row = connection.execute(query, {"study": study}).mappings().one_or_none() if is_id(study) else None
-    if row is None:
-        raise Unknown(f"There is no study {bounded_text(study, 40)!r}; check its id.")
-    return _sound(connection, row)
-
-
-def _sound(connection: Connection, row: RowMapping) -> Row:
-    """A row with what is sound of its state, its number of objects and its roster."""
-    size = sizes.n_objects(connection, row["id"], row["n_objects"], row["last_object"])
-    return {**row, "state": state_of(row["state"]), "n_objects": size, "roster": roster(row["roster"])}
-
-
-def _study(row: Row) -> Study:
-    title, at = text(row["title"]) or "Untitled", moment(row["created_at"])
-    how = (row["state"], row["n_objects"], row["roster"], at, row["owner"])
-    return Study(row["public_id"], title, row["settings"], *how)
-
-
-def state_of(value: object) -> State:
-    """The state of a study; paused where what is written is none, so that nobody is asked until it is opened."""
-    return member(value, State.PAUSED)
-
-
-def _state(state: object) -> State:
-    try:
-        return State(state)  # type: ignore[arg-type]
-    except ValueError:
-        raise StoreError(f"The state is {bounded_text(state, 40)!r}; pass one of {', '.join(State)}.") from None
+        payload = strict_json(payload, f"What goes with object {number}")
+        numbered.append({"number": number, "name": name, "payload": payload})
+    return numbered

@@ -9,17 +9,15 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import chain
 from typing import NamedTuple
 
 from .labels import PARTS, shown
 from .lines import BadLine
+from .tables import ANY_SEPARATOR, SEPARATORS, Strict, possible_tables, split_cells
 
 SCHEMES = (PARTS, ("head", "winner", "loser"), ("a", "b", "c"))
-SEPARATORS = {".csv": ",;\t", ".tsv": "\t;,", ".tab": "\t;,"}
-# The order in which separators are least likely to be part of a name.
-ANY_SEPARATOR = "\t;,"
 
 _JSON_SUFFIXES = (".jsonl", ".ndjson", ".json")
 _HEADER_WORDS = frozenset(("anchor", "winner", "loser"))
@@ -64,7 +62,7 @@ class Delimited(NamedTuple):
     def _quoted(self, text: str) -> list[str] | None:
         lines = text.split("\n")
         try:
-            rows = list(_table(lines, self.separator))
+            rows = list(csv.reader(lines, Strict, delimiter=self.separator))
         except csv.Error:
             return None
         # There are fewer rows than lines where a quoted cell runs over the end of its line.
@@ -131,38 +129,6 @@ def detect(line: str, suffix: str, column: str | None = None) -> tuple[Format, b
     raise BadLine(
         f"has {_listed(widest, 'column')} and no known header; give three columns, or a header with {_ACCEPTED}."
     )
-
-
-def possible_tables(line: str, suffix: str) -> list[tuple[str, list[str]]]:
-    """Each separator under which the line can be read, with its cells, the likeliest first."""
-    tables = []
-    trouble = None
-    for separator in SEPARATORS.get(suffix.lower(), ANY_SEPARATOR):
-        try:
-            tables.append((separator, split_cells(line, separator)))
-        except BadLine as error:
-            trouble = error
-    if trouble and not tables:
-        raise trouble
-    return tables
-
-
-def split_cells(line: str, separator: str) -> list[str]:
-    """Cells of a line, stripped, quotes understood."""
-    if '"' not in line:
-        return [cell.strip() for cell in line.split(separator)]
-    try:
-        cells = next(_table([line], separator))
-    except csv.Error:
-        raise BadLine(
-            "has a quoted cell that does not end on its line or goes on behind its quotes;"
-            " close the quotes just before the next separator."
-        ) from None
-    return [cell.strip() for cell in cells]
-
-
-def _table(lines: list[str], separator: str) -> Iterator[list[str]]:
-    return csv.reader(lines, delimiter=separator, skipinitialspace=True, strict=True)
 
 
 def _scheme(names: Sequence[str]) -> tuple[int, int, int] | None:

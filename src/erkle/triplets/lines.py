@@ -9,8 +9,9 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import BinaryIO
+
+from erkle.files import FileError, unreadable
 
 # The cells of a block stay in the cache: with blocks of a megabyte reading takes four times as long.
 BLOCK = 1 << 18
@@ -20,8 +21,8 @@ BOM = b"\xef\xbb\xbf"
 Source = str | os.PathLike[str] | BinaryIO
 
 
-class ReadError(ValueError):
-    """A file that cannot be understood; the text says where, why and what to do.
+class ReadError(FileError):
+    """A file of answers or a table that cannot be understood; the text says where, why and what to do.
 
     Examples
     --------
@@ -38,32 +39,6 @@ class BadLine(ValueError):
 def complaint(name: str, line: int, trouble: object) -> ReadError:
     """The error about one line of a file."""
     return ReadError(f"{name}, line {line}: {trouble}")
-
-
-def file_name(path: str | os.PathLike[str]) -> str:
-    """What errors call a file; a name that cannot be printed is shown escaped."""
-    name = Path(path).name
-    return name if name.isprintable() else ascii(name)
-
-
-def open_binary(path: str | os.PathLike[str]) -> BinaryIO:
-    """Open a file for reading, or say in one sentence why not."""
-    place, name = Path(path), file_name(path)
-    try:
-        return place.open("rb")
-    except FileNotFoundError:
-        folder = place.absolute().parent
-        raise ReadError(f"{name}: there is no such file in {folder}; check the path.") from None
-    except IsADirectoryError:
-        raise ReadError(f"{name}: is a folder, not a file; give the path of a file in it.") from None
-    except (OSError, ValueError) as error:
-        raise unreadable(name, error) from error
-
-
-def unreadable(name: str, error: Exception) -> ReadError:
-    """The error about a file the system will not give us."""
-    reason = getattr(error, "strerror", None) or error
-    return ReadError(f"{name}: cannot be read ({reason}); check the path, its permissions and the disk.")
 
 
 def size_of(stream: BinaryIO) -> int | None:

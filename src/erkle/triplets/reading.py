@@ -17,6 +17,8 @@ from typing import NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from erkle.files import file_name, open_binary
+
 from .formats import Format, detect
 from .labels import Labels
 from .lines import (
@@ -27,8 +29,6 @@ from .lines import (
     Source,
     blocks,
     complaint,
-    file_name,
-    open_binary,
     size_of,
     text_of,
 )
@@ -113,8 +113,10 @@ class Reader:
 
     Raises
     ------
+    FileError
+        For a file that cannot be opened, or that the disk does not give back.
     ReadError
-        While opening or iterating, for anything that is wrong with the file.
+        While iterating, for anything that is wrong with what the file holds; a kind of `FileError`.
 
     Examples
     --------

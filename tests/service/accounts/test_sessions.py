@@ -75,11 +75,16 @@ def test_every_change_needs_a_session_and_its_token(client, researcher, study):
 
 def test_no_route_that_changes_something_is_a_get(client, researcher, store, study):
     """Every address is fetched, as a page that embeds them could make a browser do."""
-    before = [store.studies(), store.accounts(), store.counts(study), store.participants(study)]
+    before = [store.studies.all(), store.accounts.all(), store.studies.counts(study), store.participants.all(study)]
     for method, path in every_route():
         if method == "GET" and not path.endswith("/events"):
             researcher.get(filled(path, study), follow_redirects=False)
-    assert [store.studies(), store.accounts(), store.counts(study), store.participants(study)] == before
+    assert [
+        store.studies.all(),
+        store.accounts.all(),
+        store.studies.counts(study),
+        store.participants.all(study),
+    ] == before
     assert researcher.get("/api/me").status_code == 200
 
 
@@ -131,13 +136,13 @@ class TestBehindHttps:
         return Configuration(data=tmp_path, public_url="https://testserver")
 
     def test_the_cookie_is_sent_over_https_only(self, client, store, kept_password):
-        store.create_account("ann", kept_password)
+        store.accounts.create("ann", kept_password)
         https = TestClient(client.app, base_url="https://testserver")
         _, flags = cookie_of(https.post("/api/login", json={"name": "ann", "password": PASSWORD}))
         assert {"secure", "httponly", "samesite=strict"} < flags
 
     def test_an_invitation_leads_to_the_public_address(self, client, store, kept_password):
-        store.create_account("root", kept_password, admin=True)
+        store.accounts.create("root", kept_password, admin=True)
         https = TestClient(client.app, base_url="https://testserver")
         me = https.post("/api/login", json={"name": "root", "password": PASSWORD}).json()
         link = https.post("/api/invitations", headers={"X-CSRF-Token": me["csrf"]}).json()["link"]
@@ -157,7 +162,7 @@ def test_other_peoples_studies_are_not_there(researcher, stranger, study, store)
         theirs, nobodys = (stranger.request(method, filled(path, id), json={}) for id in (study, "nope"))
         assert theirs.status_code == 404, path
         assert theirs.text == nobodys.text
-    assert store.study(study).title == "Cities"
+    assert store.studies.get(study).title == "Cities"
 
 
 def test_an_administrator_sees_all_studies(admin, study):

@@ -92,9 +92,9 @@ def test_a_question_can_be_skipped_with_a_reason(site, page):
     page.get_by_role("button", name="Too easy").click()
     expect(page.locator(".stage h1")).not_to_have_text(first)
     # "Saved" may still be of before.
-    while not site.store.skips(study):
+    while not site.store.answers.skips(study):
         page.wait_for_timeout(50)
-    assert [skip.reason for skip in site.store.skips(study)] == ["Too easy"]
+    assert [skip.reason for skip in site.store.answers.skips(study)] == ["Too easy"]
     assert site.count(study) == 0
 
 

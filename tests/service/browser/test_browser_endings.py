@@ -63,12 +63,12 @@ def test_who_does_not_consent_is_thanked_and_nothing_is_kept(site, page):
     expect(page.locator(".prose strong")).to_have_text("agree")
     page.get_by_role("button", name="I do not agree").click()
     expect(page.locator(".code")).to_have_text("NO-CONSENT")
-    assert site.store.counts(study).participants == 0
+    assert site.store.studies.counts(study).participants == 0
     page.reload()
     page.get_by_role("button", name="I agree").click()
     page.get_by_role("button", name="Begin").click()
     shown(page)
-    assert site.store.counts(study).participants == 1
+    assert site.store.studies.counts(study).participants == 1
 
 
 def test_who_fails_the_checks_gets_another_code(site, page):
@@ -94,10 +94,10 @@ def test_who_fails_the_checks_gets_another_code(site, page):
 def test_a_paused_study_says_so_and_goes_on_by_itself(site, page):
     study = site.study()
     first = begin(page, study)
-    site.store.change_state(study, State.PAUSED)
+    site.store.studies.change_state(study, State.PAUSED)
     page.keyboard.press("f")
     expect(page.get_by_role("heading", name="The study is paused")).to_be_visible()
-    site.store.change_state(study, State.OPEN)
+    site.store.studies.change_state(study, State.OPEN)
     page.get_by_role("button", name="Look again now").click()
     asked = {shown(page), press(page, "f")}
     press(page, "f")
@@ -109,7 +109,7 @@ def test_a_paused_study_says_so_and_goes_on_by_itself(site, page):
 def test_a_closed_study_says_so(site, page):
     study = site.study()
     begin(page, study)
-    site.store.change_state(study, State.CLOSED)
+    site.store.studies.change_state(study, State.CLOSED)
     page.keyboard.press("f")
     expect(page.get_by_role("heading", name="The study is closed")).to_be_visible()
     page.reload()

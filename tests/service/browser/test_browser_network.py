@@ -73,7 +73,7 @@ def test_an_answer_whose_acknowledgement_was_lost_counts_once(site, page):
     press(page, "f")
     assert lost == [200]
     assert len(site.answers(page, study, 2)) == 2
-    assert site.store.counts(study).refusals == 0
+    assert site.store.studies.counts(study).refusals == 0
 
 
 def test_a_reload_goes_on_where_it_was(site, page):
@@ -85,7 +85,7 @@ def test_a_reload_goes_on_where_it_was(site, page):
     assert shown(page) == question
     press(page, "j")
     assert len(site.answers(page, study, 2)) == 2
-    assert site.store.counts(study).participants == 1
+    assert site.store.studies.counts(study).participants == 1
 
 
 def test_answers_that_were_not_sent_survive_a_reload(site, page):
@@ -113,7 +113,7 @@ def test_an_answer_that_the_server_refuses_is_dropped_and_the_study_goes_on(site
     press(page, "f")
     kept = site.answers(page, study, 2)
     assert [answer.client["side"] for answer in kept] == ["left", "left"]
-    assert site.store.counts(study).refusals == 1
+    assert site.store.studies.counts(study).refusals == 1
 
 
 @pytest.mark.parametrize("blocked", [["localStorage"], ["localStorage", "sessionStorage"]], ids=["local", "all"])

@@ -28,7 +28,7 @@ def test_two_people_at_the_same_time_do_not_meet(site, visitor):
 def test_all_parameters_of_the_link_are_kept(site, page):
     study = site.study()
     begin(page, study, "?PROLIFIC_PID=p1&STUDY_ID=s%20%26&anything=%C3%A4")
-    (person,) = site.store.participants(study)
+    (person,) = site.store.participants.all(study)
     assert person.parameters == {"PROLIFIC_PID": "p1", "STUDY_ID": "s &", "anything": "ä"}
 
 
@@ -38,10 +38,10 @@ def test_another_person_in_the_same_browser_joins_anew_and_the_first_can_come_ba
     second = press(page, "f")
     site.answers(page, study, 1)
     begin(page, study, "?PROLIFIC_PID=two")
-    assert site.store.counts(study).participants == 2
+    assert site.store.studies.counts(study).participants == 2
     begin(page, study, "?PROLIFIC_PID=one&SESSION_ID=again")
     assert spoken(page) == second
-    assert site.store.counts(study).participants == 2
+    assert site.store.studies.counts(study).participants == 2
 
 
 def test_the_study_says_which_parameters_tell_people_apart(site, page):
@@ -50,7 +50,7 @@ def test_the_study_says_which_parameters_tell_people_apart(site, page):
     begin(page, study, "?seat=2&PROLIFIC_PID=same")
     page.goto(f"/s/{study}?seat=2&PROLIFIC_PID=other")
     shown(page)
-    assert site.store.counts(study).participants == 2
+    assert site.store.studies.counts(study).participants == 2
 
 
 def test_a_participant_that_the_server_does_not_know_can_start_again(site, page):
@@ -85,7 +85,7 @@ def test_names_and_texts_of_a_study_stay_text(site, page):
 
 
 def test_a_preview_shows_questions_and_sends_nothing(site, page):
-    account = site.store.create_account("ann", hashed(PASSWORD))
+    account = site.store.accounts.create("ann", hashed(PASSWORD))
     study = site.study(owner=account.id, limits={"per_participant": 3})
     page.goto(f"/s/{study}?preview=1")
     expect(page.get_by_role("heading", name="Please sign in")).to_be_visible()
@@ -101,4 +101,4 @@ def test_a_preview_shows_questions_and_sends_nothing(site, page):
         page.wait_for_timeout(SETTLED_MS + 100)
     expect(page.get_by_role("heading", name="That was the preview")).to_be_visible()
     assert posted == []
-    assert site.store.counts(study).participants == 0
+    assert site.store.studies.counts(study).participants == 0

@@ -7,10 +7,12 @@ import urllib.request
 import numpy as np
 import pytest
 
-from erkle.service.dashboard.dashboard import _plane
 from erkle.service.learning import View
+from erkle.service.learning.aligned_map import aligned_map
+from erkle.service.participation.asking import Course
+from erkle.service.participation.prepared_study import PreparedStudy
 from erkle.store import Imported, Kind, State
-from people import settings
+from people import Somebody, settings
 
 N = 10
 PLACES = np.random.default_rng(3).normal(size=(N, 2))
@@ -34,9 +36,9 @@ def watched(researcher, store):
     """A study with answers, and what its owner sees."""
     owner = researcher.get("/api/me").json()["account"]["id"]
     checks = {"catch": [{"head": "t0", "near": "t1", "far": "t2"}], "too_fast_ms": 200}
-    study = store.create_study("Ten", [f"t{i}" for i in range(N)], settings(checks=checks), owner=owner).id
-    store.change_state(study, State.OPEN)
-    store.import_answers(study, answers(400))
+    study = store.studies.create("Ten", [f"t{i}" for i in range(N)], settings(checks=checks), owner=owner).id
+    store.studies.change_state(study, State.OPEN)
+    store.imports.answers(study, answers(400))
     return study
 
 
@@ -48,7 +50,7 @@ def live_when(researcher, study, learned):
     return live
 
 
-def test_the_board_counts_draws_a_map_and_forecasts(researcher, watched):
+def test_the_dashboard_counts_draws_a_map_and_forecasts(researcher, watched):
     live = live_when(researcher, watched, 400)
     assert live["answers"] == 400
     assert live["participants"] == 3
@@ -72,7 +74,7 @@ def test_the_map_says_what_people_said_and_does_not_jump(researcher, store, watc
     T = np.array([(a.head, a.near, a.far) for a in answers(1000, seed=9)])
     head, near, far = (before[ids] for ids in T.T)
     assert np.mean(((head - near) ** 2).sum(axis=1) < ((head - far) ** 2).sum(axis=1)) > 0.9
-    store.import_answers(watched, answers(20, seed=5))
+    store.imports.answers(watched, answers(20, seed=5))
     after = np.array(live_when(researcher, watched, 420)["map"]["points"])
     assert 0 < np.linalg.norm(after - before) / np.linalg.norm(before) < 0.3
 
@@ -80,10 +82,10 @@ def test_the_map_says_what_people_said_and_does_not_jump(researcher, store, watc
 def test_axes_that_are_almost_as_long_do_not_change_places():
     shape = np.random.default_rng(0).normal(size=(30, 3)) @ np.diag([2.0, 1.0, 1.0])
     views = [View(1, 1, shape * scale, np.zeros(30), 1.0, *[None] * 6) for scale in ([1, 1.02, 0.98], [1, 0.98, 1.02])]
-    before = _plane(views[0], None)
-    assert np.linalg.norm(_plane(views[1], before) - before) < 0.1 * np.linalg.norm(before)
+    before = aligned_map(views[0], None)
+    assert np.linalg.norm(aligned_map(views[1], before) - before) < 0.1 * np.linalg.norm(before)
     # What is much longer is shown, whatever was before.
-    after = _plane(views[0]._replace(places=shape * [1, 0.2, 2]), before)
+    after = aligned_map(views[0]._replace(places=shape * [1, 0.2, 2]), before)
     assert np.linalg.norm(after - before) > 0.3 * np.linalg.norm(before)
 
 
@@ -93,9 +95,9 @@ def test_events_come_when_something_has_changed(serve, tmp_path):
     from erkle.store import Store
 
     with Store(server.data / "erkle.db") as store:
-        store.create_account("ann", hashed("correct horse battery"), admin=True)
-        study = store.create_study("Ten", [f"t{i}" for i in range(N)], settings()).id
-        store.change_state(study, State.OPEN)
+        store.accounts.create("ann", hashed("correct horse battery"), admin=True)
+        study = store.studies.create("Ten", [f"t{i}" for i in range(N)], settings()).id
+        store.studies.change_state(study, State.OPEN)
         body = json.dumps({"name": "ann", "password": "correct horse battery"}).encode()
         login = urllib.request.Request(
             f"{server.url}/api/login", body, {"content-type": "application/json", "Origin": server.url}
@@ -106,12 +108,12 @@ def test_events_come_when_something_has_changed(serve, tmp_path):
         with urllib.request.urlopen(events, timeout=20) as stream:
             assert stream.headers["content-type"].startswith("text/event-stream")
             assert next_live(stream)["answers"] == 0
-            store.import_answers(study, answers(30))
+            store.imports.answers(study, answers(30))
             while (live := next_live(stream))["learned"] < 30:
                 pass
             assert live["map"]["sequence"] == 30
             # Who has signed out sees no more.
-            store.close_session(cookie.partition("=")[2])
+            store.sessions.close(cookie.partition("=")[2])
             assert all(b'"answers":30' in line for line in stream if line.startswith(b"data: "))
         with urllib.request.urlopen(login) as answer:
             events.add_header("Cookie", answer.headers["set-cookie"].partition(";")[0])
@@ -132,9 +134,9 @@ def next_live(stream):
 
 
 def test_participants_are_judged(researcher, store, watched):
-    store.import_answers(watched, answers(100, seed=7, participant="careless", wrong=1.0))
+    store.imports.answers(watched, answers(100, seed=7, participant="careless", wrong=1.0))
     catch = [Imported("careless", 0, 2, 1, kind=Kind.CATCH, response_ms=90)] * 2
-    store.import_answers(watched, [*catch, Imported("p0", 0, 1, 2, kind=Kind.CATCH, response_ms=900)])
+    store.imports.answers(watched, [*catch, Imported("p0", 0, 1, 2, kind=Kind.CATCH, response_ms=900)])
     # Catch questions are not learned: that the other answers are tells nothing of them.
     while live_when(researcher, watched, 500)["answers"] != 503:
         time.sleep(0.02)
@@ -147,6 +149,27 @@ def test_participants_are_judged(researcher, store, watched):
     assert len(careless["warnings"]) == 2
     assert careful["warnings"] == []
     assert sum(person["answers"] for person in people.values()) == 503
+
+
+def test_catch_questions_are_failed_on_the_dashboard_as_they_are_where_they_are_asked(client, researcher, store):
+    # Two catch questions share an anchor, and what is right for one is wrong for the other.
+    catch = [{"head": "A", "near": "B", "far": "C"}, {"head": "A", "near": "C", "far": "D"}]
+    checks = {"practice": 0, "catch": catch, "catch_every": 1, "fail_after": 3}
+    owner = researcher.get("/api/me").json()["account"]["id"]
+    study = store.studies.create("Letters", list("ABCDE"), settings(checks=checks), owner=owner).id
+    store.studies.change_state(study, State.OPEN)
+    ann, bob = Somebody(client, study), Somebody(client, study)
+    for _ in range(2):
+        # "C" is wrong at first, and right then.
+        ann.answer(side="left" if ann.question["left"]["name"] == "C" else "right")
+        bob.turn = bob.post("skip", participant=bob.id, token=bob.question["token"]).json()
+    while researcher.get(f"/api/studies/{study}/live").json()["answers"] != 2:
+        time.sleep(0.02)
+    plan = PreparedStudy.of(store.studies.get(study), store.studies.objects(study)).plan
+    found = {row["id"]: row for row in researcher.get(f"/api/studies/{study}/participants").json()}
+    for person, failed in ((ann, 1), (bob, 2)):
+        assert Course.of(store.questions.ledger(study, person.id), plan.right, 0).caught == failed
+        assert (found[person.id]["catch_asked"], found[person.id]["catch_wrong"]) == (2, failed)
 
 
 def test_somebody_is_flagged_excluded_and_included_again(researcher, store, watched):
@@ -162,7 +185,7 @@ def test_somebody_is_flagged_excluded_and_included_again(researcher, store, watc
 
 
 def test_questions_answered_both_ways_are_disputed(researcher, store, watched):
-    store.import_answers(watched, [Imported(f"x{i}", 3, *((4, 5) if i % 2 else (5, 4))) for i in range(11)])
+    store.imports.answers(watched, [Imported(f"x{i}", 3, *((4, 5) if i % 2 else (5, 4))) for i in range(11)])
     live_when(researcher, watched, 411)
     found = researcher.get(f"/api/studies/{watched}/disputed").json()
     votes = [sorted((row["for_o1"], row["for_o2"])) for row in found]
@@ -175,7 +198,7 @@ def test_questions_answered_both_ways_are_disputed(researcher, store, watched):
 
 def test_a_study_without_answers_can_be_watched(researcher, store):
     owner = researcher.get("/api/me").json()["account"]["id"]
-    study = store.create_study("New", ["a", "b", "c"], settings(), owner=owner).id
+    study = store.studies.create("New", ["a", "b", "c"], settings(), owner=owner).id
     live = researcher.get(f"/api/studies/{study}/live").json()
     assert live["map"] is None
     assert live["stopping"] is None

@@ -30,12 +30,12 @@ def given(text, name="answers.csv"):
 def test_our_own_exports_come_back_as_the_same_log_and_the_same_kernel(here, write, name):
     study = filled(here)
     text = "".join(write(here, study))
-    empty = here.create_study("Empty", here.objects(study.id), study.settings)
+    empty = here.studies.create("Empty", here.studies.objects(study.id), study.settings)
     assert add_answers(here, empty, given(text, name)) == len(log(here, study.id))
     assert log(here, empty.id) == log(here, study.id)
     assert kernel(here, empty.id) == kernel(here, study.id)
-    told = [each.parameters for each in here.participants(empty.id)]
-    assert told == [each.parameters for each in here.participants(study.id)]
+    told = [each.parameters for each in here.participants.all(empty.id)]
+    assert told == [each.parameters for each in here.participants.all(study.id)]
 
 
 @pytest.mark.parametrize(("write", "name"), [(answers_csv, "answers.csv"), (answers_jsonl, "answers.jsonl")])
@@ -43,20 +43,20 @@ def test_our_own_exports_become_a_study_of_the_same_objects(here, write, name):
     names = [name for name in NAMES if "\n" not in name]
     study = filled(here, each=40, names=names)
     copy = study_of(here, given("".join(write(here, study)), name), "Copy")
-    assert [each.name for each in here.objects(copy.id)] == names
+    assert [each.name for each in here.studies.objects(copy.id)] == names
     assert kernel(here, copy.id) == kernel(here, study.id)
 
 
 def test_responses_of_salmon_keep_who_how_and_when(here):
-    study = here.create_study("Four", ["d", "a", "c", "b"])
+    study = here.studies.create("Four", ["d", "a", "c", "b"])
     assert add_answers(here, study, given(SALMON)) == 2
-    first, second = here.log(study.id)
+    first, second = here.answers.log(study.id)
     # Objects are matched by the names of their pictures, whatever their numbers are elsewhere.
     assert (first.head, first.near, first.far, first.left) == (1, 3, 0, 0)
     assert (second.head, second.near, second.far, second.left) == (0, 1, 3, 1)
     assert (first.strategy, first.response_ms, first.answered_at) == ("random", 1250, 1_600_000_000_500_000)
     assert (second.strategy, second.response_ms, second.kind) == ("ARR", None, Kind.CHOSEN)
-    assert [each.parameters for each in here.participants(study.id)] == [{"puid": "ann"}, {"puid": "bob"}]
+    assert [each.parameters for each in here.participants.all(study.id)] == [{"puid": "ann"}, {"puid": "bob"}]
 
 
 SAME = {
@@ -75,18 +75,18 @@ SAME = {
 
 @pytest.mark.parametrize("form", SAME)
 def test_all_forms_of_the_same_answers_give_the_same_log(here, form):
-    study = here.create_study("Three", ["cat", "dog", "bus"])
+    study = here.studies.create("Three", ["cat", "dog", "bus"])
     add_answers(here, study, given(SAME[form]))
-    assert [(each.head, each.near, each.far) for each in here.log(study.id)] == [(0, 1, 2), (2, 0, 1)]
+    assert [(each.head, each.near, each.far) for each in here.answers.log(study.id)] == [(0, 1, 2), (2, 0, 1)]
 
 
 def test_a_new_study_has_the_objects_of_the_file_in_their_order(here):
     study = study_of(here, given(SAME["names"]), "New")
-    assert [each.name for each in here.objects(study.id)] == ["cat", "dog", "bus"]
+    assert [each.name for each in here.studies.objects(study.id)] == ["cat", "dog", "bus"]
     study = study_of(here, given("head,winner,loser\n10,9,2\n"), "Numbers")
-    assert [each.name for each in here.objects(study.id)] == ["2", "9", "10"]
+    assert [each.name for each in here.studies.objects(study.id)] == ["2", "9", "10"]
     study = study_of(here, given(SALMON), "Pictures")
-    assert [each.name for each in here.objects(study.id)] == ["a.jpg", "b.jpg", "d.jpg"]
+    assert [each.name for each in here.studies.objects(study.id)] == ["a.jpg", "b.jpg", "d.jpg"]
 
 
 WRONG = {
@@ -108,12 +108,12 @@ WRONG = {
 
 @pytest.mark.parametrize("text", WRONG)
 def test_a_wrong_file_is_one_sentence_and_changes_nothing(here, text):
-    study = here.create_study("Three", ["cat", "dog", "bus"])
+    study = here.studies.create("Three", ["cat", "dog", "bus"])
     with pytest.raises(ReadError, match=WRONG[text]) as trouble:
         add_answers(here, study, given(text))
     assert "\n" not in str(trouble.value)
-    assert here.last(study.id) == 0
-    assert here.participants(study.id) == []
+    assert here.answers.last(study.id) == 0
+    assert here.participants.all(study.id) == []
 
 
 @pytest.mark.parametrize("data", [b"\xff\xfe\x00", b"\x00" * 100, b"PK\x03\x04", b"'" * 200_000 + b",a,b\n1,2,3"])
@@ -130,9 +130,9 @@ STRANGE = "head,winner,loser,response_time,time_received,response_ms,answered_at
     ["0,1,2,nan,nan,x,yesterday,[1],maybe,", "0,1,2,inf,-5,-1,9999-99-99,{,,x", "0,1,2,1e300,1e300,1e300,2020,null,,"],
 )
 def test_strange_times_do_not_cost_an_answer(here, row):
-    study = here.create_study("Three", ["cat", "dog", "bus"])
+    study = here.studies.create("Three", ["cat", "dog", "bus"])
     assert add_answers(here, study, given(STRANGE + row + "\n")) == 1
-    [answer] = here.log(study.id)
+    [answer] = here.answers.log(study.id)
     assert (answer.head, answer.near, answer.far, answer.response_ms, answer.client) == (0, 1, 2, None, {})
 
 
@@ -140,11 +140,11 @@ def test_a_researcher_imports_over_http(store, researcher, study):
     text = "anchor,near,far,puid\nParis,Lyon,Oslo,ann\nRome,Paris,Oslo,bob\n"
     answer = researcher.post(f"/api/studies/{study}/import", files={"file": ("a.csv", text.encode())})
     assert answer.json() == {"imported": 2}
-    assert store.counts(study)[:3] == (2, 2, 2)
+    assert store.studies.counts(study)[:3] == (2, 2, 2)
     new = researcher.post("/api/import/triplets", files={"file": ("a.csv", text.encode())}, data={"title": "New"})
     assert new.status_code == 201
     assert new.json()["n_objects"] == 4
-    assert store.last(new.json()["id"]) == 2
+    assert store.answers.last(new.json()["id"]) == 2
 
 
 def test_a_closed_study_takes_no_answers_and_a_strangers_is_not_there(store, researcher, stranger, study):
@@ -160,7 +160,7 @@ def test_a_closed_study_takes_no_answers_and_a_strangers_is_not_there(store, res
 
 def test_of_a_study_whose_answers_cannot_be_imported_nothing_is_left(here, monkeypatch):
     given = read_answers(b"head,winner,loser\na,b,c\n", "t.csv")
-    monkeypatch.setattr("erkle.store.importing.append", lambda *_, **__: 1 / 0)
+    monkeypatch.setattr("erkle.store.importing.Imports._append", lambda *_, **__: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         study_of(here, given, "A")
-    assert here.studies() == []
+    assert here.studies.all() == []

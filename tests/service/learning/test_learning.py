@@ -7,8 +7,9 @@ import pytest
 
 from erkle import ERKLE, LowRank
 from erkle.files import FileError, npz_from_bytes, npz_to_bytes
-from erkle.service.learning import Engine, Fold, View
+from erkle.service.learning import Fold, View
 from erkle.service.learning.whole import embedding, kernel_npz
+from erkle.service.runtime import Runtimes
 from erkle.store import Imported, Kind, Query, State, Store
 
 N = 12
@@ -36,15 +37,10 @@ def store(tmp_path):
 
 @pytest.fixture
 def study(store):
-    study = store.create_study("Twelve", [f"thing {i}" for i in range(N)]).id
-    store.change_state(study, State.OPEN)
-    store.import_answers(study, answers(300))
+    study = store.studies.create("Twelve", [f"thing {i}" for i in range(N)]).id
+    store.studies.change_state(study, State.OPEN)
+    store.imports.answers(study, answers(300))
     return study
-
-
-def engine_of(store):
-    engine = Engine(store)
-    return engine
 
 
 def until(condition, seconds=30):
@@ -56,13 +52,13 @@ def until(condition, seconds=30):
 
 def fresh(store, study):
     fold = Fold(N)
-    fold.learn(list(store.log(study, include_excluded=True)))
+    fold.learn(list(store.answers.log(study, include_excluded=True)))
     return fold
 
 
 def test_a_fold_is_the_learner_of_the_answers_that_are_learned(store, study):
     fold = fresh(store, study)
-    rows = [(a.head, a.near, a.far) for a in store.log(study) if a.kind not in (Kind.CATCH, Kind.PRACTICE)]
+    rows = [(a.head, a.near, a.far) for a in store.answers.log(study) if a.kind not in (Kind.CATCH, Kind.PRACTICE)]
     learner = ERKLE(N, kernel=LowRank(), random_state=0).partial_fit(rows)
     assert fold.learner.n_triplets_seen_ == len(rows) == 200
     np.testing.assert_array_equal(fold.learner.kernel_, learner.kernel_)
@@ -70,7 +66,7 @@ def test_a_fold_is_the_learner_of_the_answers_that_are_learned(store, study):
 
 @pytest.mark.parametrize("pieces", [1, 7, 100])
 def test_pieces_and_snapshots_in_between_give_the_same_fold_to_the_last_bit(store, study, pieces):
-    log = list(store.log(study))
+    log = list(store.answers.log(study))
     fold = Fold(N)
     for start in range(0, len(log), pieces * 10):
         fold.learn(log[start : start + pieces * 10])
@@ -82,14 +78,14 @@ def test_pieces_and_snapshots_in_between_give_the_same_fold_to_the_last_bit(stor
 
 
 def test_the_held_out_curve_counts_the_questions_drawn_at_random(store, study):
-    held = sum(answer.kind == Kind.HELD_OUT for answer in store.log(study))
+    held = sum(answer.kind == Kind.HELD_OUT for answer in store.answers.log(study))
     assert fresh(store, study).held_out.n_answers.sum() == held == 50
 
 
 def test_a_view_decides_as_its_learner_does(store, study):
     fold = fresh(store, study)
     view = View.of(fold.learner, fold.sequence, fold.held_out)
-    rows = [(a.head, a.near, a.far) for a in store.log(study)]
+    rows = [(a.head, a.near, a.far) for a in store.answers.log(study)]
     np.testing.assert_allclose(view.decision_function(rows), fold.learner.decision_function(rows), atol=1e-9)
     np.testing.assert_allclose(view.predict_proba(rows), fold.learner.predict_proba(rows), atol=1e-9)
 
@@ -110,65 +106,68 @@ def test_snapshots_with_other_records_are_refused(bins):
 
 
 def test_the_engine_learns_the_log_and_the_kernel_is_a_fresh_fold(store, study):
-    engine = engine_of(store)
-    learning = engine.learning(study)
+    runtimes = Runtimes(store)
+    learning = runtimes.of(study).learning
     until(lambda: learning.view is not None and learning.view.sequence == 300)
-    store.import_answers(study, answers(40, seed=1))
+    store.imports.answers(study, answers(40, seed=1))
     learning.heard()
     until(lambda: learning.view.sequence == 340)
-    engine.close()
-    [newest, *_] = store.snapshots(study)
+    runtimes.close()
+    [newest, *_] = store.snapshots.latest(study)
     kept, _ = Fold.from_bytes(newest.data)
     np.testing.assert_array_equal(kept.learner.kernel_, fresh(store, study).learner.kernel_)
 
 
 def test_an_engine_goes_on_from_the_snapshot_and_past_a_damaged_one(store, study):
     for _ in range(2):
-        engine = engine_of(store)
-        learning = engine.learning(study)
+        runtimes = Runtimes(store)
+        learning = runtimes.of(study).learning
         until(lambda: learning.ready)  # noqa: B023
         # From a snapshot, too, and without a new answer, the tables know every answer.
         assert len(learning.columns) == 300
-        engine.close()
-    roster = store.study(study).roster
-    store.save_snapshot(study, 300, roster, b"PK\x03\x04 and nothing else")
-    store.import_answers(study, answers(10, seed=2))
-    engine = engine_of(store)
-    learning = engine.learning(study)
+        runtimes.close()
+    roster = store.studies.get(study).roster
+    store.snapshots.save(study, 300, roster, b"PK\x03\x04 and nothing else")
+    store.imports.answers(study, answers(10, seed=2))
+    runtimes = Runtimes(store)
+    learning = runtimes.of(study).learning
     until(lambda: learning.view is not None and learning.view.sequence == 310)
     np.testing.assert_array_equal(learning.view.places @ learning.view.places.T + np.diag(learning.view.shifts),
                                   fresh(store, study).learner.kernel_)  # fmt: skip
-    engine.close()
+    runtimes.close()
 
 
 def test_to_exclude_somebody_learns_anew_without_them_and_to_include_them_brings_it_back(store, study):
-    engine = engine_of(store)
-    learning = engine.learning(study)
+    runtimes = Runtimes(store)
+    learning = runtimes.of(study).learning
     until(lambda: learning.ready)
     n_learned = learning.view.n_learned
-    [ann, *_] = store.participants(study)
-    store.exclude(study, ann.id)
+    [ann, *_] = store.participants.all(study)
+    store.participants.exclude(study, ann.id)
     learning.heard()
     until(
-        lambda: learning.view.n_learned == sum(a.kind in ("chosen", "held out", "repeated") for a in store.log(study))
+        lambda: (
+            learning.view.n_learned
+            == sum(a.kind in ("chosen", "held out", "repeated") for a in store.answers.log(study))
+        )
     )
     assert learning.view.n_learned < n_learned
-    store.include(study, ann.id)
+    store.participants.include(study, ann.id)
     learning.heard()
     until(lambda: learning.view.n_learned == n_learned)
     assert len(learning.columns) == 300
-    engine.close()
+    runtimes.close()
 
 
 def test_one_engine_owns_the_learner_and_the_other_follows_and_takes_over(store, study, tmp_path):
-    first, second = engine_of(store), None
+    first, second = Runtimes(store), None
     try:
-        until(lambda: first.learning(study).ready)
+        until(lambda: first.of(study).learning.ready)
         with Store(tmp_path / "erkle.db") as other:
-            second = Engine(other)
-            follower = second.learning(study)
+            second = Runtimes(other)
+            follower = second.of(study).learning
             until(lambda: len(follower.columns) == 300)
-            assert first.learning(study).owns
+            assert first.of(study).learning.owns
             assert not follower.owns
             # It keeps a snapshot as it ends, and gives up its lease.
             first.close()
@@ -180,20 +179,20 @@ def test_one_engine_owns_the_learner_and_the_other_follows_and_takes_over(store,
 
 
 def test_who_does_not_own_the_learner_gives_the_same_kernel(store, study, tmp_path):
-    first = engine_of(store)
-    until(lambda: first.learning(study).ready)
+    first = Runtimes(store)
+    until(lambda: first.of(study).learning.ready)
     with Store(tmp_path / "erkle.db") as other:
-        second = Engine(other)
-        store.import_answers(study, answers(25, seed=4))
-        first.learning(study).heard()
-        assert kernel_npz(other, second.learning(study)) == kernel_npz(store, first.learning(study))
-        assert not second.learning(study).owns
+        second = Runtimes(other)
+        store.imports.answers(study, answers(25, seed=4))
+        first.of(study).learning.heard()
+        assert kernel_npz(other, second.of(study).learning) == kernel_npz(store, first.of(study).learning)
+        assert not second.of(study).learning.owns
         second.close()
     first.close()
 
 
 def test_one_bad_row_does_not_end_all_learning(store, study):
-    log = list(store.log(study))
+    log = list(store.answers.log(study))
     bad = [
         log[0]._replace(far=N),
         log[1]._replace(head=-1),
@@ -208,34 +207,34 @@ def test_one_bad_row_does_not_end_all_learning(store, study):
 
 
 def test_the_kernel_as_a_file_has_the_names_and_loads(store, study, tmp_path):
-    engine = engine_of(store)
-    (tmp_path / "kernel.npz").write_bytes(kernel_npz(store, engine.learning(study)))
+    runtimes = Runtimes(store)
+    (tmp_path / "kernel.npz").write_bytes(kernel_npz(store, runtimes.of(study).learning))
     loaded = ERKLE.load(tmp_path / "kernel.npz")
     np.testing.assert_array_equal(loaded.kernel_, fresh(store, study).learner.kernel_)
     assert np.load(tmp_path / "kernel.npz")["labels"][3] == "thing 3"
-    engine.close()
+    runtimes.close()
 
 
 def test_of_a_study_without_answers_there_is_no_kernel(store):
-    study = store.create_study("Three", ["a", "b", "c"]).id
-    engine = engine_of(store)
+    study = store.studies.create("Three", ["a", "b", "c"]).id
+    runtimes = Runtimes(store)
     with pytest.raises(ValueError, match="Nothing has been learned"):
-        kernel_npz(store, engine.learning(study))
+        kernel_npz(store, runtimes.of(study).learning)
     with pytest.raises(ValueError, match="Nothing has been learned"):
-        embedding(store, engine.learning(study))
-    engine.close()
+        embedding(store, runtimes.of(study).learning)
+    runtimes.close()
 
 
 def test_the_learner_of_a_deleted_study_ends(store, study):
-    engine = engine_of(store)
-    learning = engine.learning(study)
+    runtimes = Runtimes(store)
+    learning = runtimes.of(study).learning
     until(lambda: learning.ready)
-    store.delete_study(study)
+    store.studies.delete(study)
     learning.heard()
     until(lambda: not learning.alive)
     with pytest.raises(LookupError):
-        engine.learning(study)
-    engine.close()
+        runtimes.of(study)
+    runtimes.close()
 
 
 def test_a_learner_that_fails_begins_anew(store, study, monkeypatch):
@@ -248,33 +247,33 @@ def test_a_learner_that_fails_begins_anew(store, study, monkeypatch):
         learn(fold, page)
 
     monkeypatch.setattr(Fold, "learn", fail_twice)
-    engine = engine_of(store)
-    learning = engine.learning(study)
+    runtimes = Runtimes(store)
+    learning = runtimes.of(study).learning
     until(lambda: learning.view is not None and learning.view.sequence == 300)
     assert learning.alive
-    engine.close()
+    runtimes.close()
 
 
 def test_right_after_an_exclusion_the_kernel_is_without_them(store, study, tmp_path):
-    engine = engine_of(store)
-    until(lambda: engine.learning(study).ready)
-    store.exclude(study, store.participants(study)[0].id)
-    (tmp_path / "kernel.npz").write_bytes(kernel_npz(store, engine.learning(study)))
+    runtimes = Runtimes(store)
+    until(lambda: runtimes.of(study).learning.ready)
+    store.participants.exclude(study, store.participants.all(study)[0].id)
+    (tmp_path / "kernel.npz").write_bytes(kernel_npz(store, runtimes.of(study).learning))
     np.testing.assert_array_equal(ERKLE.load(tmp_path / "kernel.npz").kernel_, fresh(store, study).learner.kernel_)
-    engine.close()
+    runtimes.close()
 
 
 def test_what_another_process_has_heard_is_not_pending_here_nor_asked_again(store, study, tmp_path):
-    first = engine_of(store)
-    until(lambda: first.learning(study).ready)
+    first = Runtimes(store)
+    until(lambda: first.of(study).learning.ready)
     with Store(tmp_path / "erkle.db") as other:
-        second = Engine(other)
-        follower = second.learning(study)
+        second = Runtimes(other)
+        follower = second.of(study).learning
         until(lambda: follower.view is not None)
-        ann = store.join(study).id
-        [asked] = store.issue(study, ann, [Query(0, 1, 2)])
+        ann = store.participants.join(study).id
+        [asked] = store.questions.issue(study, ann, [Query(0, 1, 2)])
         follower.pending.add([asked])
-        store.answer(asked.token, study, ann, 1)
+        store.answers.submit(study, ann, asked.token, 1)
         until(lambda: len(follower.columns) == 301)
         until(lambda: len(follower.pending) == 0)
         assert follower.view.sequence == 301 or (0, 1, 2) in follower.since()
@@ -284,41 +283,41 @@ def test_what_another_process_has_heard_is_not_pending_here_nor_asked_again(stor
 
 def test_a_learner_that_nobody_wants_ends_and_begins_again(store, study, monkeypatch):
     monkeypatch.setattr("erkle.service.learning.learning._IDLE", 0.2)
-    engine = engine_of(store)
-    learning = engine.learning(study)
+    runtimes = Runtimes(store)
+    learning = runtimes.of(study).learning
     until(lambda: not learning.alive)
-    again = engine.learning(study)
+    again = runtimes.of(study).learning
     until(lambda: again.view is not None and again.view.sequence == 300)
-    engine.close()
+    runtimes.close()
 
 
 def test_after_an_exclusion_the_snapshot_is_of_the_new_roster(store, study):
-    engine = engine_of(store)
-    learning = engine.learning(study)
+    runtimes = Runtimes(store)
+    learning = runtimes.of(study).learning
     until(lambda: learning.ready)
-    store.exclude(study, store.participants(study)[0].id)
+    store.participants.exclude(study, store.participants.all(study)[0].id)
     learning.heard()
     until(lambda: learning.view.n_learned < 200)
-    engine.close()
-    [newest, *_] = store.snapshots(study)
+    runtimes.close()
+    [newest, *_] = store.snapshots.latest(study)
     assert Fold.from_bytes(newest.data)[0].learner.n_triplets_seen_ == learning.view.n_learned
 
 
 def test_the_log_is_never_read_while_the_columns_are_locked(store, study):
-    engine = engine_of(store)
-    until(lambda: engine.learning(study).ready)
-    engine.close()
+    runtimes = Runtimes(store)
+    until(lambda: runtimes.of(study).learning.ready)
+    runtimes.close()
     # From a snapshot, so that the columns have all of the log to read.
-    engine = engine_of(store)
-    learning = engine.learning(study)
-    read, locked = learning._page, []
+    runtimes = Runtimes(store)
+    learning = runtimes.of(study).learning
+    read, locked = learning.page, []
 
     def page(after):
-        locked.append(learning.reading.locked())
+        locked.append(learning.columns.lock.locked())
         return read(after)
 
-    learning._page = page
-    store.import_answers(study, answers(30, seed=8))
+    learning.page = page
+    store.imports.answers(study, answers(30, seed=8))
     until(lambda: len(learning.columns) == 330 and locked)
     assert not any(locked)
-    engine.close()
+    runtimes.close()

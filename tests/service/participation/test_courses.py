@@ -10,7 +10,7 @@ CATCH = {"practice": 0, "catch": [{"head": "a", "near": "b", "far": "c"}], "catc
 
 
 def kinds(store, study, person):
-    return [entry.issued.kind for entry in store.ledger(study, person.id)]
+    return [entry.issued.kind for entry in store.questions.ledger(study, person.id)]
 
 
 def test_who_does_not_consent_is_screened_and_nothing_is_kept(client, store, make):
@@ -18,7 +18,7 @@ def test_who_does_not_consent_is_screened_and_nothing_is_kept(client, store, mak
     bob = Somebody(client, study, consent=False, PROLIFIC_PID="bob")
     assert bob.turn["finished"]["outcome"] == "screened"
     assert bob.turn["finished"]["code"] == "NO"
-    assert store.participants(study) == []
+    assert store.participants.all(study) == []
 
 
 def test_a_full_study_sends_others_away_but_not_those_who_come_back(client, make):
@@ -31,7 +31,7 @@ def test_a_full_study_sends_others_away_but_not_those_who_come_back(client, make
 def test_a_study_that_has_all_its_answers_asks_no_more(client, store, make):
     study = make(limits={"per_participant": 50, "answers": 3}, checks={"practice": 0})
     assert Somebody(client, study).answer_all()["outcome"] == "completed"
-    assert 3 <= store.last(study) <= 4
+    assert 3 <= store.answers.last(study) <= 4
     # Who comes only now has completed nothing.
     assert Somebody(client, study).turn["finished"]["outcome"] == "screened"
 
@@ -84,7 +84,7 @@ def test_repeated_questions_are_asked_with_the_sides_changed(client, store, make
     study = make(limits={"per_participant": 30}, checks={"practice": 0, "repeat_share": 0.5})
     ann = Somebody(client, study)
     ann.answer_all()
-    entries = [entry.issued for entry in store.ledger(study, ann.id)]
+    entries = [entry.issued for entry in store.questions.ledger(study, ann.id)]
     repeated = [issued for issued in entries if issued.kind == Kind.REPEATED]
     assert repeated
     for again in repeated:
@@ -97,7 +97,9 @@ def test_sides_are_drawn(client, store, make):
     study = make(limits={"per_participant": 40}, checks={"practice": 0})
     ann = Somebody(client, study)
     ann.answer_all()
-    left = [entry.issued.left == min(entry.issued.o1, entry.issued.o2) for entry in store.ledger(study, ann.id)]
+    left = [
+        entry.issued.left == min(entry.issued.o1, entry.issued.o2) for entry in store.questions.ledger(study, ann.id)
+    ]
     assert 5 < sum(left) < 35
 
 
@@ -107,7 +109,7 @@ def test_a_skipped_question_is_recorded_and_done(client, store, study):
     reply = ann.post("skip", participant=ann.id, token=ann.question["token"], reason="I cannot decide").json()
     assert reply["skipped"]
     assert reply["progress"]["done"] == 1
-    assert [skip.reason for skip in store.skips(study)] == ["I cannot decide"]
+    assert [skip.reason for skip in store.answers.skips(study)] == ["I cannot decide"]
     assert ann.send().status_code == 409
 
 
@@ -120,13 +122,13 @@ def test_answers_that_come_too_fast_are_told_and_count(client, store, make):
     ann = Somebody(client, make(checks={"too_fast_ms": 300}))
     assert ann.answer(response_ms=100)["too_fast"]
     assert not ann.answer(response_ms=301)["too_fast"]
-    assert store.last(ann.study) == 2
+    assert store.answers.last(ann.study) == 2
 
 
 def test_when_all_questions_have_been_asked_it_is_enough(client, store, make):
     study = make(things=("a", "b", "c"), limits={"per_participant": 50}, checks={"practice": 0})
     assert Somebody(client, study).answer_all()["outcome"] == "completed"
-    assert store.last(study) == 3
+    assert store.answers.last(study) == 3
 
 
 def test_questions_do_not_tell_why_they_are_asked(client, make):

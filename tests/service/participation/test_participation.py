@@ -4,6 +4,7 @@ import pytest
 
 from erkle.store import Kind, Reason, Standing, State
 from people import Somebody
+from refusals import refusals
 
 
 def test_somebody_joins_practises_answers_and_gets_the_code(client, store, make):
@@ -21,10 +22,10 @@ def test_somebody_joins_practises_answers_and_gets_the_code(client, store, make)
         "url": "https://example.org/?cc=DONE7",
         "thanks_html": "<p>Thank you.</p>\n",
     }
-    assert store.ledger(study, ann.id)[0].issued.kind == Kind.PRACTICE
-    assert store.last(study) == 5
-    assert store.participant(study, ann.id).standing == Standing.COMPLETED
-    assert store.participant(study, ann.id).parameters == {"PROLIFIC_PID": "ann", "STUDY_ID": "x"}
+    assert store.questions.ledger(study, ann.id)[0].issued.kind == Kind.PRACTICE
+    assert store.answers.last(study) == 5
+    assert store.participants.get(study, ann.id).standing == Standing.COMPLETED
+    assert store.participants.get(study, ann.id).parameters == {"PROLIFIC_PID": "ann", "STUDY_ID": "x"}
     assert ann.post("resume", participant=ann.id).json()["finished"] == finished
 
 
@@ -37,14 +38,14 @@ def test_the_address_at_the_end_takes_parameters_of_the_link_along(client, make)
 
 
 def test_the_next_question_is_there_before_the_answer_and_nobody_is_asked_the_same_twice(client, store, make):
-    ann = Somebody(client, make(limits={"per_participant": 12}), checks={"practice": 0})
+    ann = Somebody(client, make(limits={"per_participant": 12}, checks={"practice": 0}))
     while not ann.turn["finished"]:
         following = ann.turn["questions"][1]["token"] if len(ann.turn["questions"]) > 1 else None
         ann.answer()
         if following:
             assert ann.question["token"] == following
-    asked = [(e.issued.head, *sorted((e.issued.o1, e.issued.o2))) for e in store.ledger(ann.study, ann.id)]
-    assert len(set(asked)) == len(asked) == 13
+    asked = [(e.issued.head, *sorted((e.issued.o1, e.issued.o2))) for e in store.questions.ledger(ann.study, ann.id)]
+    assert len(set(asked)) == len(asked) == 12
 
 
 def test_a_retry_gets_the_same_acknowledgement_and_counts_once(client, store, study):
@@ -54,7 +55,7 @@ def test_a_retry_gets_the_same_acknowledgement_and_counts_once(client, store, st
     assert first["acknowledged"] == {"sequence": 1, "repeated": False}
     assert again["acknowledged"] == {"sequence": 1, "repeated": True}
     assert [q["token"] for q in again["questions"]] == [q["token"] for q in first["questions"]]
-    assert store.last(study) == 1
+    assert store.answers.last(study) == 1
 
 
 def test_a_second_different_answer_is_refused_and_kept_with_the_reason(client, store, study):
@@ -65,8 +66,8 @@ def test_a_second_different_answer_is_refused_and_kept_with_the_reason(client, s
     assert refused.status_code == 409
     assert refused.json()["error"]["reason"] == Reason.ANSWERED
     assert len(refused.json()["questions"]) == 2
-    assert [refusal.reason for refusal in store.refusals(study)] == [Reason.ANSWERED]
-    assert store.last(study) == 1
+    assert [refusal.reason for refusal in refusals(store, study)] == [Reason.ANSWERED]
+    assert store.answers.last(study) == 1
 
 
 def test_what_was_never_asked_or_asked_of_others_or_elsewhere_is_refused_and_recorded(client, store, study, make):
@@ -81,8 +82,8 @@ def test_what_was_never_asked_or_asked_of_others_or_elsewhere_is_refused_and_rec
     assert [reply.status_code for reply in replies] == [409] * 5
     wanted = [Reason.UNKNOWN_TOKEN, Reason.OTHER_PARTICIPANT, Reason.OTHER_STUDY, Reason.OUT_OF_RANGE]
     assert [reply.json()["error"]["reason"] for reply in replies] == [*wanted, Reason.OTHER_PARTICIPANT]
-    assert sorted(refusal.reason for refusal in store.refusals(study)) == sorted([*wanted, Reason.OTHER_PARTICIPANT])
-    assert store.last(study) == 0
+    assert sorted(refusal.reason for refusal in refusals(store, study)) == sorted([*wanted, Reason.OTHER_PARTICIPANT])
+    assert store.answers.last(study) == 0
 
 
 def test_bodies_that_make_no_sense_are_422(client, study):
@@ -103,8 +104,8 @@ def test_an_answer_to_a_study_that_there_is_not_is_refused_and_kept(client, stor
     body = {"participant": ann.id, "token": ann.question["token"], "choice": ann.question["left"]["id"]}
     reply = client.post("/api/take/nowhere/answer", json=body)
     assert (reply.status_code, reply.json()["error"]["reason"]) == (409, Reason.OTHER_STUDY)
-    assert [refusal.reason for refusal in store.refusals(None)] == [Reason.OTHER_STUDY]
-    assert store.last(study) == 0
+    assert [refusal.reason for refusal in refusals(store, None)] == [Reason.OTHER_STUDY]
+    assert store.answers.last(study) == 0
 
 
 def test_who_comes_back_with_the_same_identity_goes_on(client, store, study):
@@ -114,7 +115,7 @@ def test_who_comes_back_with_the_same_identity_goes_on(client, store, study):
     assert again.id == ann.id
     assert [q["token"] for q in again.turn["questions"]] == [q["token"] for q in ann.turn["questions"]]
     assert Somebody(client, study, PROLIFIC_PID="bob").id != ann.id
-    assert len(store.participants(study)) == 2
+    assert len(store.participants.all(study)) == 2
 
 
 def test_after_a_reload_the_same_questions_are_open(client, study):
@@ -141,29 +142,29 @@ def test_what_was_acknowledged_is_acknowledged_again_after_exclusion_and_closing
     ann = Somebody(client, study)
     question = ann.question
     told = ann.answer()["acknowledged"]
-    store.exclude(study, ann.id)
+    store.participants.exclude(study, ann.id)
     assert ann.send(question).json()["acknowledged"] == {**told, "repeated": True}
-    store.include(study, ann.id)
-    store.change_state(study, State.CLOSED)
+    store.participants.include(study, ann.id)
+    store.studies.change_state(study, State.CLOSED)
     assert ann.send(question).json()["acknowledged"] == {**told, "repeated": True}
 
 
 @pytest.mark.parametrize("state", [State.PAUSED, State.CLOSED])
 def test_a_study_that_is_not_open_takes_no_answers(client, store, study, state):
     ann = Somebody(client, study)
-    store.change_state(study, state)
+    store.studies.change_state(study, state)
     assert ann.send().status_code == 409
     assert ann.post("resume", participant=ann.id).json()["error"]["reason"] == f"study-{state}"
     assert client.post(f"/api/take/{study}/join", json={"consent": True}).status_code == 409
-    assert [refusal.reason for refusal in store.refusals(study)] == [Reason.NOT_OPEN]
+    assert [refusal.reason for refusal in refusals(store, study)] == [Reason.NOT_OPEN]
 
 
 def test_who_is_excluded_cannot_go_on(client, store, study):
     ann = Somebody(client, study)
-    store.exclude(study, ann.id)
+    store.participants.exclude(study, ann.id)
     assert ann.send().json()["error"]["reason"] == Reason.EXCLUDED
     assert ann.post("resume", participant=ann.id).status_code == 409
-    store.include(study, ann.id)
+    store.participants.include(study, ann.id)
     assert ann.send().status_code == 200
 
 
@@ -180,7 +181,7 @@ def test_a_preview_is_put_to_nobody(researcher, store, study):
     questions = researcher.get(f"/api/studies/{study}/preview").json()["questions"]
     assert len(questions) >= 3
     assert {question["token"] for question in questions} == {""}
-    assert store.counts(study).questions == 0
+    assert store.studies.counts(study).questions == 0
 
 
 def test_what_is_deep_or_odd_costs_no_answer_and_breaks_no_table(client, store, researcher, study):
@@ -194,7 +195,7 @@ def test_what_is_deep_or_odd_costs_no_answer_and_breaks_no_table(client, store, 
         # The first of them counts, and the second is the same answer again.
         sent = client.post(f"/api/take/{study}/answer", json={**body, "client": client_tells})
         assert sent.status_code == 200, sent.text
-    assert [answer.client for answer in store.log(study)] == [{"a": r"\u0000"}]
+    assert [answer.client for answer in store.answers.log(study)] == [{"a": r"\u0000"}]
     assert researcher.get(f"/api/studies/{study}/participants").status_code == 200
     data = researcher.get(f"/api/studies/{study}/export/bundle.zip").content
     sent = researcher.post("/api/import", files={"file": ("bundle.zip", data)})

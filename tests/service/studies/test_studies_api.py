@@ -126,19 +126,19 @@ def test_a_change_that_is_wrong_changes_nothing(researcher, draft):
 def test_states_follow_each_other(researcher, draft):
     path = f"/api/studies/{draft}/state"
     assert researcher.post(path, json={"state": "paused"}).status_code == 409
-    assert [
-        researcher.post(path, json={"state": state}).json()["state"] for state in ("open", "paused", "open", "closed")
-    ]
+    for state in ("open", "paused", "open", "closed"):
+        assert researcher.post(path, json={"state": state}).json()["state"] == state
     assert researcher.post(path, json={"state": "open"}).status_code == 409
     assert researcher.post(path, json={"state": "ajar"}).status_code == 422
 
 
 def test_a_study_whose_settings_do_not_hold_is_not_opened(researcher, store, draft):
-    store.edit_study(draft, settings={"checks": {"catch": [{"head": "Paris", "near": "Lyon", "far": "Oslo"}]}})
+    wrong = {"checks": {"catch": [{"head": "Paris", "near": "Lyon", "far": "Oslo"}]}}
+    store.studies.revise(draft, lambda *_: (None, wrong))
     answer = researcher.post(f"/api/studies/{draft}/state", json={"state": "open"})
     assert answer.status_code == 422
     assert "checks.catch[0].far is 'Oslo', which no object is called" in answer.json()["error"]["sentence"]
-    assert store.study(draft).state == State.DRAFT
+    assert store.studies.get(draft).state == State.DRAFT
 
 
 def test_a_preview_asks_questions_and_records_nothing(researcher, store, draft):
@@ -146,8 +146,8 @@ def test_a_preview_asks_questions_and_records_nothing(researcher, store, draft):
     assert questions
     assert all(question["token"] == "" for question in questions)
     assert all(len({question[part]["id"] for part in ("head", "left", "right")}) == 3 for question in questions)
-    assert store.counts(draft).answers == 0
-    assert store.participants(draft) == []
+    assert store.studies.counts(draft).answers == 0
+    assert store.participants.all(draft) == []
 
 
 def test_names_that_are_programs_are_only_names(researcher):
@@ -217,13 +217,13 @@ def test_changes_that_are_sent_at_once_are_all_made(researcher, draft):
 
 
 def test_a_study_that_is_opened_while_it_is_changed_stays_as_it_was(researcher, store, draft, monkeypatch):
-    revise = store.revise
+    revise = store.studies.revise
 
     def opened_first(study, revision):
-        store.change_state(study, State.OPEN)
+        store.studies.change_state(study, State.OPEN)
         return revise(study, revision)
 
-    monkeypatch.setattr(store, "revise", opened_first)
-    before = store.study(draft).settings
+    monkeypatch.setattr(store.studies, "revise", opened_first)
+    before = store.studies.get(draft).settings
     answer = researcher.patch(f"/api/studies/{draft}", json={"settings": {"holdout": 0.5}})
-    assert (answer.status_code, store.study(draft).settings) == (409, before)
+    assert (answer.status_code, store.studies.get(draft).settings) == (409, before)

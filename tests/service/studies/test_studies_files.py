@@ -88,19 +88,19 @@ def test_files_of_strange_names_and_kinds_are_refused(researcher):
 
 
 @pytest.fixture
-def sound(store, draft):
+def sound(store):
     data = bytes(range(256)) * 4
-    store.add_media(draft, {"ab.mp3": Medium("audio/mpeg", data), "evil.webp": Medium("text/html", EVIL.encode())})
-    return f"/media/{draft}/ab.mp3", data
+    media = {"ab.mp3": Medium("audio/mpeg", data), "evil.webp": Medium("text/html", EVIL.encode())}
+    return f"/media/{store.studies.create('Sounds', list('ABC'), media=media).id}/ab.mp3", data
 
 
-def test_media_cannot_become_pages_and_are_kept_by_browsers(client, sound, draft):
+def test_media_cannot_become_pages_and_are_kept_by_browsers(client, sound):
     answer = client.get(sound[0])
     assert answer.headers["content-type"] == "audio/mpeg"
     assert answer.headers["content-security-policy"] == "default-src 'none'; sandbox"
     assert answer.headers["x-content-type-options"] == "nosniff"
     assert "immutable" in answer.headers["cache-control"]
-    assert client.get(f"/media/{draft}/evil.webp").headers["content-type"] == "application/octet-stream"
+    assert client.get(sound[0].replace("ab.mp3", "evil.webp")).headers["content-type"] == "application/octet-stream"
     again = client.get(sound[0], headers={"If-None-Match": answer.headers["etag"]})
     assert (again.status_code, again.content) == (304, b"")
 
@@ -136,7 +136,7 @@ def test_a_part_that_cannot_be_understood_is_the_whole(client, sound, asked):
     assert (answer.status_code, len(answer.content)) == (200, 1024)
 
 
-def test_media_of_other_names_are_not_there(client, sound, draft):
+def test_media_of_other_names_are_not_there(client, sound):
     for name in ("ac.mp3", "..%2f..%2fetc%2fpasswd", "%00", "x" * 300):
-        assert client.get(f"/media/{draft}/{name}").status_code == 404
+        assert client.get(sound[0].replace("ab.mp3", name)).status_code == 404
     assert client.get("/media/nowhere/ab.mp3").status_code == 404

@@ -39,9 +39,9 @@ def test_a_real_servers_log_has_no_names_ids_tokens_addresses_or_queries(serve, 
     data = tmp_path / "served"
     data.mkdir()
     with Store(data / "erkle.db") as store:
-        owner = store.create_account("somebody special", passwords.hashed(PASSWORD))
-        study = store.create_study("Cities", THINGS, settings(), owner=owner.id).id
-        store.change_state(study, State.OPEN)
+        owner = store.accounts.create("somebody special", passwords.hashed(PASSWORD))
+        study = store.studies.create("Cities", THINGS, settings(), owner=owner.id).id
+        store.studies.change_state(study, State.OPEN)
     # The folder in which several workers would add up their numbers.
     (tmp_path / "numbers").mkdir()
     server = serve(data, PROMETHEUS_MULTIPROC_DIR=str(tmp_path / "numbers"))

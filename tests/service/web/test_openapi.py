@@ -30,7 +30,7 @@ class Served:
 
     def __init__(self, client):
         self.client, self.store = client, client.app.state.store
-        self.account = self.store.create_account("ann", passwords.hashed(PASSWORD), admin=True)
+        self.account = self.store.accounts.create("ann", passwords.hashed(PASSWORD), admin=True)
         self.schema = schemathesis.openapi.from_asgi("/openapi.json", client.app)
         self.n_sent = 0
 
@@ -43,17 +43,17 @@ class Served:
         if isinstance(case.path_parameters, dict) and "study" in case.path_parameters:
             case.path_parameters["study"] = study
         if isinstance(case.body, dict) and isinstance(case.body.get("participant"), str):
-            case.body["participant"] = self.store.join(study, {}).id
+            case.body["participant"] = self.store.participants.join(study, {}).id
 
     def open_study(self):
-        for study in self.store.studies():
+        for study in self.store.studies.all():
             if study.state is State.OPEN and study.title == "Cities":
                 return study.id
-        study = self.store.create_study("Cities", THINGS, study_settings(), owner=self.account.id)
-        return self.store.change_state(study.id, State.OPEN).id
+        study = self.store.studies.create("Cities", THINGS, study_settings(), owner=self.account.id)
+        return self.store.studies.change_state(study.id, State.OPEN).id
 
     def signed_in(self):
-        session = self.store.open_session(self.account.id, 3600)
+        session = self.store.sessions.open(self.account.id, 3600)
         return {"Cookie": f"erkle_session={session.token}", "X-CSRF-Token": session.csrf}
 
 

@@ -1,25 +1,28 @@
 """Signing in and out, and who may: nobody gets an account but by a link that somebody gave them."""
 
 from collections.abc import Callable
-from typing import Annotated, TypeVar
+from typing import Annotated, TypeVar, TypeVarTuple
 
 from anyio.to_thread import run_sync
 from fastapi import APIRouter, Request, Response
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from erkle.service.accounts import passwords, sessions
-from erkle.service.accounts.sessions import AccountOut, Me, account_out
-from erkle.service.web.dependencies import AdminDep, ConfigurationDep, OwnPage, SessionDep, StoreDep
+from erkle.service.accounts.sessions import AccountOut, Me
+from erkle.service.web.csrf import OwnPage
+from erkle.service.web.dependencies import AdminDep, ConfigurationDep, SessionDep, StoreDep
 from erkle.service.web.errors import Problem, problems
-from erkle.service.web.limits import LimitsDep
+from erkle.service.web.limits import Limits, LimitsDep
 from erkle.service.web.middleware.addressing import base_url
 from erkle.store import Account, Purpose, Store
+from erkle.store import limits as sizes
 
 __all__ = ["router"]
 
 router = APIRouter(prefix="/api", tags=["accounts"])
 
 T = TypeVar("T")
+Ts = TypeVarTuple("Ts")
 _MOST_WAITING = 50
 
 
@@ -29,13 +32,13 @@ def _is_name(name: str) -> str:
     return name.strip()
 
 
-Name = Annotated[str, Field(min_length=1, max_length=100), AfterValidator(_is_name)]
+Name = Annotated[str, Field(min_length=1, max_length=sizes.ACCOUNT_NAME), AfterValidator(_is_name)]
 Password = Annotated[str, Field(max_length=passwords.MOST, json_schema_extra={"format": "password"})]
 # The least length is only told here: `passwords.check_new` says it in a sentence.
 Fresh = Annotated[
     str, Field(max_length=passwords.MOST, json_schema_extra={"format": "password", "minLength": passwords.LEAST})
 ]
-Token = Annotated[str, Field(min_length=1, max_length=64)]
+Token = Annotated[str, Field(min_length=1, max_length=sizes.ID)]
 
 
 class _Body(BaseModel):
@@ -45,7 +48,7 @@ class _Body(BaseModel):
 class Credentials(_Body):
     """Who signs in."""
 
-    name: Annotated[str, Field(max_length=100)]
+    name: Annotated[str, Field(max_length=sizes.ACCOUNT_NAME)]
     password: Password
 
 
@@ -79,14 +82,14 @@ class Invitation(BaseModel):
 @router.get("/me")
 async def read_me(session: SessionDep) -> Me:
     """Who is signed in, and the token that changes need."""
-    return sessions.me(session)
+    return Me.model_validate(session)
 
 
 @router.post("/login", dependencies=[OwnPage], responses=problems(401, 403))
 async def login(body: Credentials, request: Request, response: Response, store: StoreDep, limits: LimitsDep) -> Me:
     """Sign in."""
     limits.login(body.name.strip().casefold())
-    account = await _apart(request, lambda: _verified(store, body.name, body.password))
+    account = await _apart(request, _verified, store, body.name, body.password)
     if account is None:
         raise Problem(401, "wrong", "The name or the password is not right.")
     return await run_sync(sessions.begin, account, store, request, response)
@@ -114,10 +117,10 @@ async def accept(body: Newcomer, request: Request, response: Response, store: St
 def enter(body: Entering, request: Request, response: Response, store: StoreDep, limits: LimitsDep) -> Me:
     """Sign in by a link that somebody got from the machine of the server."""
     limits.link()
-    link = store.use_link(body.token, Purpose.ENTER)
+    link = store.links.use(body.token, Purpose.ENTER)
     if link is None or link.account is None:
         raise Problem(409, "link", "This link was used already or its time is over; ask for another one.")
-    return sessions.begin(store.account(link.account), store, request, response)
+    return sessions.begin(store.accounts.get(link.account), store, request, response)
 
 
 @router.post("/password")
@@ -128,54 +131,54 @@ async def change_password(
     account = session.account
     limits.login(account.name.casefold())
     passwords.check_new(body.new, account.name)
-    if await _apart(request, lambda: _verified(store, account.name, body.old)) is None:
+    if await _apart(request, _verified, store, account.name, body.old) is None:
         raise Problem(403, "wrong", "The old password is not right.")
-    kept = await _apart(request, lambda: passwords.hashed(body.new))
-    await run_sync(store.set_password, account.id, kept)
+    kept = await _apart(request, passwords.hashed, body.new)
+    await run_sync(store.accounts.set_password, account.id, kept)
     return await run_sync(sessions.begin, account, store, request, response)
 
 
 @router.post("/invitations", status_code=201)
 def invite(admin: AdminDep, request: Request, store: StoreDep, configuration: ConfigurationDep) -> Invitation:
     """Invite somebody."""
-    return Invitation(link=f"{base_url(request.scope, configuration)}/invited#{store.create_link(Purpose.INVITE)}")
+    return Invitation(link=f"{base_url(request.scope, configuration)}/invited#{store.links.create(Purpose.INVITE)}")
 
 
 @router.get("/accounts")
 def list_accounts(admin: AdminDep, store: StoreDep) -> list[AccountOut]:
     """All accounts, the oldest first."""
-    return [account_out(account) for account in store.accounts()]
+    return [AccountOut.model_validate(account) for account in store.accounts.all()]
 
 
 @router.delete("/accounts/{account}", status_code=204)
 def delete_account(account: str, admin: AdminDep, store: StoreDep) -> None:
     """Delete an account and end its sessions; its studies stay, and administrators see them."""
-    store.delete_account(account)
+    store.accounts.delete(account)
 
 
 async def _make_account(
-    purpose: Purpose, body: Newcomer, request: Request, response: Response, store: Store, limits: LimitsDep
+    purpose: Purpose, body: Newcomer, request: Request, response: Response, store: Store, limits: Limits
 ) -> Me:
     limits.link()
     passwords.check_new(body.password, body.name)
-    kept = await _apart(request, lambda: passwords.hashed(body.password))
-    account = await run_sync(store.use_link_for_account, body.token, purpose, body.name, kept)
+    kept = await _apart(request, passwords.hashed, body.password)
+    account = await run_sync(store.links.use_for_account, body.token, purpose, body.name, kept)
     return await run_sync(sessions.begin, account, store, request, response)
 
 
 def _verified(store: Store, name: str, password: str) -> Account | None:
-    account, kept = store.account_named(name) or (None, None)
+    account, kept = store.accounts.named(name) or (None, None)
     if not passwords.is_right(password, kept) or account is None or kept is None:
         return None
     # Not over a password that was set while this one was checked.
-    if passwords.is_stale(kept) and store.account_named(name) == (account, kept):
-        store.set_password(account.id, passwords.hashed(password))
+    if passwords.is_stale(kept) and store.accounts.named(name) == (account, kept):
+        store.accounts.set_password(account.id, passwords.hashed(password))
     return account
 
 
-async def _apart(request: Request, work: Callable[[], T]) -> T:
+async def _apart(request: Request, work: Callable[[*Ts], T], *given: *Ts) -> T:
     """Do what takes long and much memory, a few at a time, so that those who guess passwords stop nobody else."""
     hashing = request.app.state.hashing
     if hashing.statistics().tasks_waiting >= _MOST_WAITING:
         raise Problem(503, "busy", "Too many people sign in just now; try again in a while.")
-    return await run_sync(work, limiter=hashing)
+    return await run_sync(work, *given, limiter=hashing)

@@ -5,14 +5,14 @@ somebody else.
 """
 
 from fastapi import Request, Response
-from pydantic import BaseModel
+from pydantic import BaseModel, ConfigDict
 
 from erkle.service.configuration import Configuration
 from erkle.service.web.middleware.addressing import is_https
 from erkle.store import Account, Purpose, Session, Store
 from erkle.store.sanitising import is_id
 
-__all__ = ["COOKIE", "AccountOut", "Me", "account_out", "begin", "end", "found", "me", "setup_link"]
+__all__ = ["COOKIE", "AccountOut", "Me", "begin", "end", "found", "setup_link"]
 
 COOKIE = "erkle_session"
 _LINK_HOURS = 24
@@ -20,6 +20,8 @@ _LINK_HOURS = 24
 
 class AccountOut(BaseModel):
     """An account, without its password."""
+
+    model_config = ConfigDict(from_attributes=True)
 
     id: str
     name: str
@@ -29,23 +31,15 @@ class AccountOut(BaseModel):
 class Me(BaseModel):
     """Who is signed in, and the token that changes need in the header ``X-CSRF-Token``."""
 
+    model_config = ConfigDict(from_attributes=True)
+
     account: AccountOut
     csrf: str
 
 
-def account_out(account: Account) -> AccountOut:
-    """An account as it is told."""
-    return AccountOut(id=account.id, name=account.name, admin=account.admin)
-
-
-def me(session: Session) -> Me:
-    """What a page needs to know of a session."""
-    return Me(account=account_out(session.account), csrf=session.csrf)
-
-
 def found(store: Store, token: str | None) -> Session | None:
     """The session of a cookie, if it is one and has not ended."""
-    return store.session(token) if token is not None and is_id(token) else None
+    return store.sessions.get(token) if token is not None and is_id(token) else None
 
 
 def begin(account: Account, store: Store, request: Request, response: Response) -> Me:
@@ -53,9 +47,9 @@ def begin(account: Account, store: Store, request: Request, response: Response) 
     configuration: Configuration = request.app.state.configuration
     _close(store, request)
     lifetime = configuration.session_hours * 3600
-    session = store.open_session(account.id, lifetime)
+    session = store.sessions.open(account.id, lifetime)
     _set(response, request, session.token, int(lifetime))
-    return me(session)
+    return Me.model_validate(session)
 
 
 def end(store: Store, request: Request, response: Response) -> None:
@@ -74,16 +68,16 @@ def setup_link(store: Store, base_url: str) -> str | None:
     base_url : str
         Where the service is reached, such as ``http://127.0.0.1:8000``.
     """
-    if store.accounts():
+    if store.accounts.all():
         return None
-    token = store.create_link(Purpose.SETUP, lifetime=_LINK_HOURS * 3600)
+    token = store.links.create(Purpose.SETUP, lifetime=_LINK_HOURS * 3600)
     return f"{base_url.rstrip('/')}/setup#{token}"
 
 
 def _close(store: Store, request: Request) -> None:
     token = request.cookies.get(COOKIE)
     if token is not None and is_id(token):
-        store.close_session(token)
+        store.sessions.close(token)
 
 
 def _set(response: Response, request: Request, token: str, lifetime: int) -> None:

@@ -1,45 +1,47 @@
-"""What many want to see, and what takes a while to find out: found out seldom, and shared."""
+"""A cache for values that many people want and that take a while to compute."""
 
 import threading
 import time
 from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 
-__all__ = ["Seldom"]
+__all__ = ["Cache"]
 
 T = TypeVar("T")
 
-# Seconds for which a value stands at least, and how many times what it took to find.
-_LEAST, _SHARE = 1.0, 20.0
+# Seconds for which a value is kept, at least.
+_LEAST = 1.0
+# A value is also kept for at least this many times as long as it took to compute.
+_SHARE = 20.0
 
 
-class Seldom(Generic[T]):
-    """The value of a function, found again only when the last one is old for what it cost.
+class Cache(Generic[T]):
+    """The last value of a function, computed again only when it is old for what it cost.
 
     Parameters
     ----------
-    find : function
+    compute : function
 
     Examples
     --------
-    >>> found = []
-    >>> seldom = Seldom(lambda name: found.append(name) or name.upper())
-    >>> seldom.value("a"), seldom.value("a"), seldom.value("b"), found
+    >>> computed = []
+    >>> cache = Cache(lambda name: computed.append(name) or name.upper())
+    >>> cache.value("a"), cache.value("a"), cache.value("b"), computed
     ('A', 'A', 'B', ['a', 'b'])
     """
 
-    def __init__(self, find: Callable[..., T]) -> None:
-        self._find = find
+    def __init__(self, compute: Callable[..., T]) -> None:
+        self._compute = compute
         self._lock = threading.Lock()
         self._kept: tuple[tuple[Any, ...], T] | None = None
         self._until = 0.0
 
     def value(self, *given: Any) -> T:
-        """The value for what is given, a moment old perhaps."""
+        """The value for these arguments, perhaps a moment old."""
         with self._lock:
             if self._kept is None or self._kept[0] != given or time.monotonic() >= self._until:
                 begun = time.monotonic()
-                self._kept = given, self._find(*given)
+                self._kept = given, self._compute(*given)
                 taken = time.monotonic() - begun
                 self._until = time.monotonic() + max(_LEAST, _SHARE * taken)
             return self._kept[1]

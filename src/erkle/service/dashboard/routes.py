@@ -1,20 +1,24 @@
 """What a researcher watches while people answer, as JSON and as events; and what they decide about participants."""
 
 import asyncio
-import json
 from collections.abc import AsyncIterator
-from typing import Annotated, Any
+from typing import Annotated
 
 from anyio.to_thread import run_sync
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import StreamingResponse
-from pydantic import BaseModel, ConfigDict, JsonValue
+from pydantic import BaseModel, ConfigDict
 
 from erkle.service.accounts import sessions
-from erkle.service.dashboard.participants import disputed as disputed_questions
-from erkle.service.dashboard.participants import participants as participant_rows
-from erkle.service.participation.participation import Reception
-from erkle.service.web.dependencies import EngineDep, StoreDep, StudyDep
+from erkle.service.dashboard.dashboard import Live
+from erkle.service.dashboard.participants import (
+    DisputedQuestion,
+    ParticipantRow,
+    disputed_questions,
+    participant_rows,
+)
+from erkle.service.runtime import Runtimes
+from erkle.service.web.dependencies import RuntimesDep, StoreDep, StudyDep
 from erkle.service.web.errors import problems
 from erkle.store import Store, StoreError, Study
 
@@ -24,108 +28,6 @@ router = APIRouter(prefix="/api/studies/{study}", tags=["dashboard"], responses=
 
 # Seconds between two looks, and between two signs of life where nothing happens.
 _LOOK, _SIGN = 0.5, 15.0
-
-
-class LearnerOut(BaseModel):
-    """Whether the learner is up to date, whether this process has it, how far it is and what it has chosen."""
-
-    ready: bool
-    own: bool
-    sequence: int
-    chosen: str
-
-
-class MapOut(BaseModel):
-    """A place in the plane for each object."""
-
-    sequence: int
-    points: list[tuple[float, float]]
-
-
-class PointOut(BaseModel):
-    """The share of wrong predictions around n answers."""
-
-    n: float
-    error: float
-    answers: int
-
-
-class CurvesOut(BaseModel):
-    """Errors before learning: of all questions, and of those drawn at random."""
-
-    prequential: list[PointOut]
-    held_out: list[PointOut]
-
-
-class StoppingOut(BaseModel):
-    """How many more answers the wanted error takes; null is no number."""
-
-    sentence: str
-    target: float
-    error: float
-    error_low: float
-    error_high: float
-    more: float | None
-    low: float | None
-    high: float | None
-
-
-class StrategyOut(BaseModel):
-    """How often a strategy was asked, and answered."""
-
-    strategy: str
-    kind: str
-    asked: int
-    answered: int
-
-
-class LiveOut(BaseModel):
-    """Everything that changes while people answer."""
-
-    state: str
-    answers: int
-    learned: int
-    participants: int
-    active_participants: int
-    skips: int
-    refusals: int
-    pending: int
-    per_minute: list[int]
-    learner: LearnerOut
-    map: MapOut | None
-    curves: CurvesOut
-    stopping: StoppingOut | None
-    strategies: list[StrategyOut]
-
-
-class ParticipantOut(BaseModel):
-    """Somebody who takes part, and what their answers look like."""
-
-    id: str
-    parameters: dict[str, JsonValue]
-    standing: str
-    flagged: bool
-    warnings: list[str]
-    joined_at: int
-    last_at: int | None
-    answers: int
-    skips: int
-    median_ms: float | None
-    catch_asked: int
-    catch_wrong: int
-    agreement: float | None
-    consistency: float | None
-
-
-class DisputedOut(BaseModel):
-    """A question that was answered both ways, and the learner's probability of o1."""
-
-    head: int
-    o1: int
-    o2: int
-    for_o1: int
-    for_o2: int
-    probability: float
 
 
 class Decision(BaseModel):
@@ -146,61 +48,56 @@ class Standing(BaseModel):
 
 
 @router.get("/live")
-def live(request: Request, study: StudyDep, engine: EngineDep) -> LiveOut:
+def live(study: StudyDep, store: StoreDep, runtimes: RuntimesDep) -> Live:
     """Everything that changes while people answer."""
-    return LiveOut(**_live(request, study))
+    return _live(study, store, runtimes)
 
 
 @router.get("/events", response_class=StreamingResponse)
-async def events(request: Request, study: StudyDep, store: StoreDep) -> StreamingResponse:
+async def events(request: Request, study: StudyDep, store: StoreDep, runtimes: RuntimesDep) -> StreamingResponse:
     """The same as server-sent events, at most two a second, and only when something has changed."""
-    # What is wrong with the settings can be told before the first event only.
-    await run_sync(_reception(request).desks.desk, study)
-    return StreamingResponse(_events(request, store, study), media_type="text/event-stream")
+    # What is wrong with the settings can only be reported before the first event.
+    await run_sync(_live, study, store, runtimes)
+    return StreamingResponse(_events(request, study, store, runtimes), media_type="text/event-stream")
 
 
 @router.get("/participants")
-def participants(request: Request, study: StudyDep, store: StoreDep, engine: EngineDep) -> list[ParticipantOut]:
+def participants(study: StudyDep, store: StoreDep, runtimes: RuntimesDep) -> list[ParticipantRow]:
     """Everybody who takes part."""
-    desk = _reception(request).desks.desk(study)
-    catches = {(head, near) for head, near, _ in desk.plan.catches}
-    rows = participant_rows(store, engine.learning(study.id), catches, desk.settings.checks.too_fast_ms)
-    return [ParticipantOut(**row) for row in rows]
+    runtime = runtimes.of(study.id)
+    return participant_rows(store, runtime.learning, runtime.prepared(study, store))
 
 
 @router.post("/participants/{participant}", responses=problems(403))
-def decide(participant: str, body: Decision, study: StudyDep, store: StoreDep, engine: EngineDep) -> Standing:
+def decide(participant: str, body: Decision, study: StudyDep, store: StoreDep, runtimes: RuntimesDep) -> Standing:
     """Exclude somebody or include them again, whereupon the kernel is learned anew; or mark them."""
-    person = store.participant(study.id, participant)
+    person = store.participants.get(study.id, participant)
     if body.flagged is not None:
-        person = store.flag(study.id, participant, body.flagged)
+        person = store.participants.flag(study.id, participant, body.flagged)
     if body.excluded is not None:
-        change = store.exclude if body.excluded else store.include
+        change = store.participants.exclude if body.excluded else store.participants.include
         person = change(study.id, participant)
-        engine.learning(study.id).heard()
+        runtimes.of(study.id).learning.heard()
     return Standing(id=person.id, standing=person.standing, flagged=person.flagged)
 
 
 @router.get("/disputed")
-def disputed(study: StudyDep, engine: EngineDep, limit: Annotated[int, Query(ge=1, le=1000)] = 50) -> list[DisputedOut]:
+def disputed(
+    study: StudyDep, runtimes: RuntimesDep, limit: Annotated[int, Query(ge=1, le=1000)] = 50
+) -> list[DisputedQuestion]:
     """Questions that were answered both ways."""
-    return [DisputedOut(**row) for row in disputed_questions(engine.learning(study.id), limit)]
+    return disputed_questions(runtimes.of(study.id).learning, limit)
 
 
-def _reception(request: Request) -> Reception:
-    reception: Reception = request.app.state.reception
-    return reception
+def _live(study: Study, store: Store, runtimes: Runtimes) -> Live:
+    runtime = runtimes.of(study.id)
+    return runtime.dashboard.live(runtime.prepared(study, store).settings.target_error)
 
 
-def _live(request: Request, study: Study) -> dict[str, Any]:
-    reception = _reception(request)
-    return reception.board(study.id).live(reception.desks.desk(study).settings.target_error)
-
-
-async def _events(request: Request, store: Store, study: Study) -> AsyncIterator[str]:
+async def _events(request: Request, study: Study, store: Store, runtimes: Runtimes) -> AsyncIterator[str]:
     sent, quiet = "", 0.0
-    while not (request.app.state.ending.asked.is_set() or await request.is_disconnected()):
-        text = await run_sync(_seen, request, store, study)
+    while not (request.app.state.shutdown.asked.is_set() or await request.is_disconnected()):
+        text = await run_sync(_seen, request, study, store, runtimes)
         if text is None:
             return
         if text != sent:
@@ -213,7 +110,7 @@ async def _events(request: Request, store: Store, study: Study) -> AsyncIterator
         quiet += _LOOK
 
 
-def _seen(request: Request, store: Store, study: Study) -> str | None:
+def _seen(request: Request, study: Study, store: Store, runtimes: Runtimes) -> str | None:
     """What is to be seen now; None when the study has been deleted, or whoever watches has signed out.
 
     None, too, while the database cannot be used: a browser asks again after a while.
@@ -221,6 +118,6 @@ def _seen(request: Request, store: Store, study: Study) -> str | None:
     try:
         if sessions.found(store, request.cookies.get(sessions.COOKIE, "")) is None:
             return None
-        return json.dumps(_live(request, study), separators=(",", ":"))
+        return _live(study, store, runtimes).model_dump_json()
     except StoreError:
         return None

@@ -2,18 +2,16 @@
 
 What is learned is a fold of the log, so the bundle has the log and no kernel: the server that imports it folds the same
 answers in the same order to the same kernel. There are no accounts in it, no tokens and no secret ids of participants,
-who are numbered instead. The same study always gives the same bytes. Answers that are damaged are in it under their
-numbers, and whoever imports it leaves them out; what else is damaged is not in it.
+who are numbered instead. The same study always gives the same bytes.
 """
 
 import json
 import zipfile
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from itertools import islice, takewhile
 from typing import Any, BinaryIO
 
-from erkle.service.studies.media import is_sound
-from erkle.store import Answer, Medium, Object, Participant, Skip, Standing, Store, Study, Unknown, are_objects
+from erkle.store import Answer, Medium, Participant, Skip, Standing, Store, Study
 
 __all__ = ["ANSWERS", "FORMAT", "MEDIA", "OBJECTS", "PARTICIPANTS", "SKIPS", "STUDY", "VERSION", "write_bundle"]
 
@@ -29,38 +27,25 @@ Json = dict[str, Any]
 def write_bundle(store: Store, study: Study, file: BinaryIO) -> None:
     """Write the bundle of a study as it is now; answers and media pass through one at a time."""
     # First how far to go, then who is who: whoever has answered by then has joined by then.
-    last = store.last(study.id)
-    people = store.participants(study.id)
+    last = store.answers.last(study.id)
+    people = store.participants.all(study.id)
     numbers = {each.id: number for number, each in enumerate(people)}
-    log = takewhile(lambda each: each.sequence <= last, store.log(study.id, include_excluded=True))
-    answers = (each for each in log if each.participant in numbers)
-    skips = [skip for skip in store.skips(study.id) if skip.participant in numbers and _is_whole(skip, study)]
+    log = takewhile(lambda each: each.sequence <= last, store.answers.log(study.id, include_excluded=True))
+    skips = [skip for skip in store.answers.skips(study.id) if skip.participant in numbers]
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
         types = {name: _write_medium(archive, name, medium) for name, medium in _media(store, study)}
-        _write(archive, OBJECTS, [_json([_object(each, types) for each in store.objects(study.id)])])
+        _write(archive, OBJECTS, [_json([each._asdict() for each in store.studies.objects(study.id)])])
         _write(archive, PARTICIPANTS, [_json([_participant(each) for each in people])])
-        n_answers = _write(archive, ANSWERS, (_json(_answer(each, numbers)) for each in answers))
+        n_answers = _write(archive, ANSWERS, (_json(_answer(each, numbers)) for each in log))
         n_skips = _write(archive, SKIPS, (_json(_skip(each, numbers)) for each in skips))
         counts = {"answers": n_answers, "participants": len(people), "skips": n_skips}
         _write(archive, STUDY, [_json(_study(study, counts, types))])
 
 
 def _media(store: Store, study: Study) -> Iterator[tuple[str, Medium]]:
-    """Media one at a time; one that somebody has damaged, or has removed meanwhile, is left out."""
-    for name in store.media(study.id):
-        try:
-            medium = store.medium(study.id, name)
-        except Unknown:
-            continue
-        if is_sound(name, medium.data):
-            yield name, medium
-
-
-def _object(thing: Object, media: Collection[str]) -> Json:
-    """The object with what can be shown of it."""
-    texts = {part: value for part, value in thing.payload.items() if isinstance(value, str)}
-    payload = {part: value for part, value in texts.items() if part == "text" or (part in PAYLOAD and value in media)}
-    return {"name": thing.name, "payload": payload}
+    """Media one at a time."""
+    for name in store.media.names(study.id):
+        yield name, store.media.get(study.id, name)
 
 
 def _study(study: Study, counts: dict[str, int], media: dict[str, str]) -> Json:
@@ -79,10 +64,6 @@ def _answer(answer: Answer, numbers: dict[str, int]) -> Json:
     for name in ("token", "excluded"):
         del values[name]
     return {**values, "participant": numbers[answer.participant], "kind": str(answer.kind)}
-
-
-def _is_whole(skip: Skip, study: Study) -> bool:
-    return are_objects((skip.head, skip.o1, skip.o2), study.n_objects)
 
 
 def _skip(skip: Skip, numbers: dict[str, int]) -> Json:

@@ -2,8 +2,7 @@
 
 Columns are called as Salmon calls them where it has them (head, left, right, winner, loser, puid, sampler,
 response_time, time_received, ...), and ours follow. Tokens and the participants' own secret ids are not among them:
-participants are numbered in the order in which they joined. A row that cannot be written as it is, is written with what
-is known of it; it never ends an export.
+participants are numbered in the order in which they joined.
 """
 
 import csv
@@ -20,6 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from erkle.files import csv_text
 from erkle.store import Answer, Store, Study
 
 __all__ = ["PARAMETER", "PARAMETERS", "answers_csv", "answers_jsonl", "embedding_csv", "plain", "roster", "safe"]
@@ -46,12 +46,9 @@ class Member(NamedTuple):
     parameters: Mapping[str, Any]
 
 
-_NOBODY = Member(0, "", {})
-
-
 def answers_csv(store: Store, study: Study) -> Iterator[str]:
     """The CSV file of a study's answers in pieces, those of excluded participants marked."""
-    last, members = store.last(study.id), roster(store, study)
+    last, members = store.answers.last(study.id), roster(store, study)
     columns = [*_SALMON, *_OURS, PARAMETERS, *(PARAMETER + name for name in _common(members))]
     yield from _lines([[safe(name) for name in columns]])
     rows = _rows(store, study, members, last)
@@ -61,20 +58,16 @@ def answers_csv(store: Store, study: Study) -> Iterator[str]:
 def answers_jsonl(store: Store, study: Study) -> Iterator[str]:
     """The same with a JSON object a line."""
     # First how far to go, then who is who: whoever has answered by then has joined by then.
-    last, members = store.last(study.id), roster(store, study)
+    last, members = store.answers.last(study.id), roster(store, study)
     for row in _rows(store, study, members, last):
         yield _json(row) + "\n"
 
 
 def embedding_csv(names: Sequence[str], X: NDArray[np.float64]) -> str:
     """A line for each object: its id, its name and its place on the map."""
-    file = io.StringIO()
-    table = csv.writer(file, lineterminator="\n")
-    table.writerow(["id", "name", *(f"x{i + 1}" for i in range(X.shape[1]))])
-    table.writerows(
-        [number, safe(name), *point] for number, (name, point) in enumerate(zip(names, X.tolist(), strict=True))
-    )
-    return file.getvalue()
+    header = ["id", "name", *(f"x{i + 1}" for i in range(X.shape[1]))]
+    rows = ([number, safe(name), *point] for number, (name, point) in enumerate(zip(names, X.tolist(), strict=True)))
+    return csv_text(header, rows)
 
 
 def roster(store: Store, study: Study) -> dict[str, Member]:
@@ -82,7 +75,7 @@ def roster(store: Store, study: Study) -> dict[str, Member]:
     keys = study.settings.get("identify_by") or []
     return {
         each.id: Member(number, _puid(each.parameters, keys) or str(number), each.parameters)
-        for number, each in enumerate(store.participants(study.id), 1)
+        for number, each in enumerate(store.participants.all(study.id), 1)
     }
 
 
@@ -105,9 +98,9 @@ def plain(cell: str) -> str:
 
 
 def _rows(store: Store, study: Study, members: Mapping[str, Member], last: int) -> Iterator[dict[str, Any]]:
-    names, common = [each.name for each in store.objects(study.id)], frozenset(_common(members))
-    for answer in takewhile(lambda each: each.sequence <= last, store.log(study.id, include_excluded=True)):
-        member = members.get(answer.participant) or _NOBODY
+    names, common = [each.name for each in store.studies.objects(study.id)], frozenset(_common(members))
+    for answer in takewhile(lambda each: each.sequence <= last, store.answers.log(study.id, include_excluded=True)):
+        member = members[answer.participant]
         yield {**_row(answer, names, member, study.created_at), **_parameters(member, common)}
 
 
@@ -123,10 +116,9 @@ def _parameters(member: Member, common: frozenset[str]) -> dict[str, Any]:
 
 
 def _row(answer: Answer, names: Sequence[str], member: Member, start: int) -> dict[str, Any]:
-    # Of a damaged answer nobody knows what stood where.
-    right = {answer.near: answer.far, answer.far: answer.near}.get(answer.left, -1)
+    right = answer.far if answer.left == answer.near else answer.near
     parts = dict(zip(_PARTS, (answer.head, answer.left, right, answer.near, answer.far), strict=True))
-    shown = {part: _name(names, number) for part, number in parts.items()}
+    shown = {part: names[number] for part, number in parts.items()}
     return {
         **parts,
         "puid": member.puid,
@@ -153,16 +145,9 @@ def _puid(parameters: Mapping[str, Any], keys: Iterable[str]) -> str:
     return next((str(parameters[key]) for key in keys if parameters.get(key)), "")
 
 
-def _name(names: Sequence[str], number: int) -> str:
-    return names[number] if 0 <= number < len(names) else ""
-
-
 def _iso(at: int) -> str:
-    try:
-        moment = datetime.fromtimestamp(at // 1_000_000, UTC).replace(microsecond=at % 1_000_000)
-        return moment.isoformat(timespec="microseconds")
-    except (ValueError, OverflowError, OSError):
-        return str(at)
+    moment = datetime.fromtimestamp(at // 1_000_000, UTC).replace(microsecond=at % 1_000_000)
+    return moment.isoformat(timespec="microseconds")
 
 
 def _cell(value: Any) -> str | int | float:
@@ -178,11 +163,7 @@ def _cell(value: Any) -> str | int | float:
 
 
 def _json(value: Any) -> str:
-    try:
-        return json.dumps(value, ensure_ascii=False, allow_nan=False)
-    except (TypeError, ValueError, RecursionError):
-        # From a database that was changed by hand.
-        return json.dumps({"unreadable": ascii(value)[:1000]})
+    return json.dumps(value, ensure_ascii=False, allow_nan=False)
 
 
 def _lines(rows: Iterable[Iterable[Any]]) -> Iterator[str]:

@@ -4,8 +4,6 @@ Every row is checked before the first one is imported, and what is wrong is told
 the names of their pictures, by their names, or by their ids, whichever knows most of them; in doubt in this order.
 """
 
-import csv
-import io
 import json
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -13,12 +11,11 @@ from datetime import datetime
 from pathlib import PurePath
 from typing import Any, NamedTuple
 
-from erkle.datasets.studies import has_triples, triples_of
-from erkle.datasets.tables import Table, read_table, text_of
 from erkle.service.exchange.exporting import PARAMETER, PARAMETERS, plain
 from erkle.service.studies.spec import StudySettings
-from erkle.store import ASKED, Imported, Kind, Store, Study
+from erkle.store import Imported, Kind, Store, Study, Transaction, limits
 from erkle.triplets import ReadError
+from erkle.triplets.tables import Table, decoded, first_row, has_triples, read_table, triples_of
 
 __all__ = ["Given", "add_answers", "read_answers", "study_of"]
 
@@ -26,7 +23,6 @@ _WHO = ("participant", "puid", "participant.id", "worker", "worker_id", "workeri
 _HOW = ("strategy", "sampler", "alg_ident")
 _PARTS = ("head", "winner", "loser")
 _JSON = (".jsonl", ".ndjson", ".json")
-_LONGEST_MS = 86_400_000
 _MOST_SECONDS = 1e11
 _MOST_BYTES = 64 << 20
 
@@ -75,8 +71,8 @@ class Given(NamedTuple):
 
     def _how(self, row: int) -> dict[str, Any]:
         kind = self._cell(row, "kind") or Kind.CHOSEN
-        if kind not in ASKED:
-            raise self.table.complaint(row, f"is of the kind {kind[:40]!r}; write one of {', '.join(ASKED)}.")
+        if kind not in list(Kind):
+            raise self.table.complaint(row, f"is of the kind {kind[:40]!r}; write one of {', '.join(Kind)}.")
         received, client = _micros(self._cell(row, "answered_at")), _object(self._cell(row, "client"))
         return {
             "kind": Kind(kind),
@@ -143,12 +139,11 @@ def read_answers(data: bytes, name: str) -> Given:
     """
     if len(data) > _MOST_BYTES:
         raise ReadError(f"{name}: is larger than {_MOST_BYTES >> 20} MB; split it, or import a bundle.")
-    text = text_of(data, name)
-    first = next((line for line in io.StringIO(text) if line.strip()), "")
-    if PurePath(name).suffix.lower() in _JSON or first.lstrip().startswith("{"):
+    text = decoded(data, name)
+    if PurePath(name).suffix.lower() in _JSON or text.lstrip().startswith("{"):
         table, headers = _json_table(text, name)
     else:
-        table, headers = _table(data, first, name)
+        table, headers = _table(data, name)
     if not has_triples(table.columns):
         raise ReadError(
             f"{name}: has the columns {' '.join(', '.join(table.columns)[:100].split())}; "
@@ -160,7 +155,8 @@ def read_answers(data: bytes, name: str) -> Given:
 
 def add_answers(store: Store, study: Study, given: Given) -> int:
     """Append the answers to the log of a study: all of them, or none; how many there were."""
-    return store.import_answers(study.id, given.rows([each.name for each in store.objects(study.id)]))
+    names = [each.name for each in store.studies.objects(study.id)]
+    return store.imports.answers(study.id, list(given.rows(names)))
 
 
 def study_of(store: Store, given: Given, title: str, owner: str | None = None) -> Study:
@@ -168,17 +164,18 @@ def study_of(store: Store, given: Given, title: str, owner: str | None = None) -
     names = given.names()
     if len(names) < 3:
         raise ReadError(f"{given.table.name}: names {len(names)} objects; a study needs at least 3.")
-    rows = given.rows(names)
-    return store.create_study(title, names, StudySettings().model_dump(mode="json"), owner=owner, answers=rows)
+    answers, settings = list(given.rows(names)), StudySettings().model_dump(mode="json")
+
+    def create(transaction: Transaction) -> Study:
+        study = transaction.studies.create(title, names, settings, owner)
+        transaction.imports.answers(study.id, answers)
+        return study
+
+    return store.transact(create)
 
 
-def _table(data: bytes, first: str, name: str) -> tuple[Table, dict[str, str]]:
-    separator = next((mark for mark in ",;\t" if mark in first), None)
-    try:
-        words = next(csv.reader([first], delimiter=separator, skipinitialspace=True)) if separator else first.split()
-    except csv.Error as error:
-        raise ReadError(f"{name}, line 1: is no header of a table ({error}).") from None
-    words = [word.strip() for word in words]
+def _table(data: bytes, name: str) -> tuple[Table, dict[str, str]]:
+    separator, words = first_row(data, name)
     if not has_triples([word.lower() for word in words]) and len(words) == 3:
         return read_table(data, name, ("anchor", "near", "far"), separator=separator), {}
     table = read_table(data, name, separator=separator)
@@ -227,7 +224,7 @@ def _object(cell: str) -> dict[str, Any]:
 def _milliseconds(ms: str, seconds: str) -> int | None:
     """A response time; Salmon says -1 where it knows none."""
     found = _number(ms) if ms else _number(seconds) * 1000
-    return round(found) if 0 <= found <= _LONGEST_MS else None
+    return round(found) if 0 <= found <= limits.RESPONSE_MS else None
 
 
 def _micros(cell: str) -> int | None:

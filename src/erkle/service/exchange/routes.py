@@ -16,9 +16,9 @@ from erkle.service.exchange.importing import add_answers, read_answers, study_of
 from erkle.service.exchange.unbundling import import_bundle
 from erkle.service.learning.whole import embedding, kernel_npz
 from erkle.service.studies.routes import StudyOut, study_out
-from erkle.service.web.dependencies import AccountDep, EngineDep, StoreDep, StudyDep
+from erkle.service.web.dependencies import AccountDep, RuntimesDep, StoreDep, StudyDep
 from erkle.service.web.errors import Problem, problems
-from erkle.store import StoreError, Study
+from erkle.store import StoreError, Study, limits
 
 __all__ = ["router"]
 
@@ -46,17 +46,17 @@ def export_jsonl(study: StudyDep, store: StoreDep) -> StreamingResponse:
 
 
 @router.get("/studies/{study}/export/embedding.csv", responses=problems(409))
-def export_embedding(study: StudyDep, store: StoreDep, engine: EngineDep) -> Response:
+def export_embedding(study: StudyDep, store: StoreDep, runtimes: RuntimesDep) -> Response:
     """The place of each object on the map."""
-    names = [each.name for each in store.objects(study.id)]
-    text = embedding_csv(names, embedding(store, engine.learning(study.id)))
+    names = [each.name for each in store.studies.objects(study.id)]
+    text = embedding_csv(names, embedding(store, runtimes.of(study.id).learning))
     return _attached(text.encode(), study, "embedding.csv", "text/csv; charset=utf-8")
 
 
 @router.get("/studies/{study}/export/kernel.npz", responses=problems(409))
-def export_kernel(study: StudyDep, store: StoreDep, engine: EngineDep) -> Response:
+def export_kernel(study: StudyDep, store: StoreDep, runtimes: RuntimesDep) -> Response:
     """What has been learned, as `erkle learn --start` and `ERKLE.load` take it."""
-    return _attached(kernel_npz(store, engine.learning(study.id)), study, "kernel.npz", "application/octet-stream")
+    return _attached(kernel_npz(store, runtimes.of(study.id).learning), study, "kernel.npz", "application/octet-stream")
 
 
 @router.get("/studies/{study}/export/bundle.zip", response_class=StreamingResponse)
@@ -82,7 +82,7 @@ def import_study(file: UploadFile, store: StoreDep, account: AccountDep) -> Stud
 @router.post("/import/triplets", status_code=201, responses=problems(400, 413, 422))
 def import_triplets(
     file: UploadFile,
-    title: Annotated[str, Form(min_length=1, max_length=500)],
+    title: Annotated[str, Form(min_length=1, max_length=limits.TITLE)],
     store: StoreDep,
     account: AccountDep,
 ) -> StudyOut:
@@ -93,11 +93,11 @@ def import_triplets(
 
 
 @router.post("/studies/{study}/import", responses=problems(400, 409, 413, 422))
-def import_answers(file: UploadFile, study: StudyDep, store: StoreDep, engine: EngineDep) -> ImportedOut:
+def import_answers(file: UploadFile, study: StudyDep, store: StoreDep, runtimes: RuntimesDep) -> ImportedOut:
     """Add the answers of a table to a study: Salmon's responses, our own exports, or anchor, near, far."""
     with _understood():
         imported = add_answers(store, study, read_answers(file.file.read(), _name(file)))
-    engine.learning(study.id).heard()
+    runtimes.of(study.id).learning.heard()
     return ImportedOut(imported=imported)
 
 

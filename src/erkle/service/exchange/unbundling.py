@@ -1,9 +1,8 @@
 """A bundle of another server becomes a study here: all of it or nothing, and nothing in it is believed.
 
 Settings pass the same checks as those that a researcher writes, media must be of the kinds that are served and have the
-hash of their bytes for a name, and each answer must be about objects that there are, in the order of its number; those
-that were damaged where they come from are left out. What participants have sent is cut where it is too deep, and not
-refused. What is packed is read under caps, as every ZIP is.
+hash of their bytes for a name, and each answer must be about objects of the study and have the next number. What
+participants have sent is cut where it is too deep, and not refused. What is packed is read under caps, as every ZIP is.
 """
 
 import json
@@ -18,7 +17,6 @@ from erkle.service.studies import media, spec
 from erkle.service.studies.complaints import Complaints
 from erkle.service.studies.uploads import Caps, Files
 from erkle.store import (
-    ASKED,
     Imported,
     Kind,
     Medium,
@@ -30,7 +28,7 @@ from erkle.store import (
     Store,
     Study,
     Whole,
-    are_objects,
+    limits,
 )
 from erkle.store.sanitising import cleaned
 
@@ -40,13 +38,10 @@ T = TypeVar("T")
 
 _CAPS = Caps(entries=50_000, file=512 << 20, total=1 << 30)
 _LONGEST_LINE = 100_000
-_MAX = 2**62
 
 Text = Field(max_length=2000)
-Moment = Field(ge=0, le=_MAX)
+Moment = Field(ge=0, le=limits.LATEST)
 Id = Field(ge=0, le=10_000_000)
-# An id of a damaged answer may be any number.
-Thing = Field(ge=-(2**63), lt=2**63)
 # What somebody else's browser has sent.
 Sent = Annotated[dict[str, Any], BeforeValidator(cleaned)]
 
@@ -65,7 +60,7 @@ class _Counts(_Part):
 class _Study(_Part):
     format: str
     version: int
-    title: str = Field(min_length=1, max_length=500)
+    title: str = Field(min_length=1, max_length=limits.TITLE)
     state: str
     created_at: int = Moment
     settings: dict[str, Any]
@@ -73,7 +68,7 @@ class _Study(_Part):
 
 
 class _Object(_Part):
-    name: str = Field(min_length=1, max_length=2000)
+    name: str = Field(min_length=1, max_length=limits.OBJECT_NAME)
     payload: dict[str, str]
 
 
@@ -81,18 +76,18 @@ class _Participant(_Part):
     parameters: Sent
     standing: str
     joined_at: int = Moment
-    identity: str | None = Field(max_length=500)
+    identity: str | None = Field(max_length=limits.IDENTITY)
     flagged: bool
     excluded: bool
 
 
 class _Answer(_Part):
-    sequence: int = Field(ge=1, le=_MAX)
+    sequence: int = Field(ge=1, le=limits.SEQUENCE)
     participant: int = Id
-    head: int = Thing
-    near: int = Thing
-    far: int = Thing
-    left: int = Thing
+    head: int = Id
+    near: int = Id
+    far: int = Id
+    left: int = Id
     kind: str = Text
     strategy: str = Text
     response_ms: int | None
@@ -145,7 +140,7 @@ def import_bundle(store: Store, file: BinaryIO, name: str, owner: str | None = N
         skips=list(_skips(files, found, name)),
         media=found.media,
     )
-    return store.import_study(whole, owner)
+    return store.imports.study(whole, owner)
 
 
 def _read(files: Files, name: str) -> _Bundle:
@@ -197,20 +192,17 @@ def _medium(files: Files, path: str) -> Medium:
 
 
 def _answers(files: Files, found: _Bundle, name: str) -> Iterator[Imported]:
-    """The log in its order, each answer checked; numbers may be missing, where there was none or its answer is."""
-    number = before = 0
+    """The log in its order, each answer checked."""
+    number = 0
     for number, line in enumerate(_lines(files, bundle.ANSWERS), 1):
         where = f"{bundle.ANSWERS}, line {number}"
         answer = _parsed(where, line, _Answer.model_validate)
-        if answer.sequence <= before or answer.participant >= len(found.participants):
-            raise _damaged(where)
-        before = answer.sequence
-        if answer.kind == Kind.DAMAGED:
-            continue
         if (
-            not are_objects((answer.head, answer.near, answer.far), len(found.objects))
-            or answer.left not in (answer.near, answer.far, -1)
-            or answer.kind not in ASKED
+            answer.sequence != number
+            or answer.participant >= len(found.participants)
+            or not _are_objects((answer.head, answer.near, answer.far), found)
+            or answer.left not in (answer.near, answer.far)
+            or answer.kind not in list(Kind)
         ):
             raise _damaged(where)
         yield _imported(answer)
@@ -223,12 +215,16 @@ def _skips(files: Files, found: _Bundle, name: str) -> Iterator[Skip]:
     for number, line in enumerate(_lines(files, bundle.SKIPS), 1):
         where = f"{bundle.SKIPS}, line {number}"
         skip = _parsed(where, line, _Skip.model_validate)
-        sound = are_objects((skip.head, skip.o1, skip.o2), len(found.objects))
-        if skip.participant >= len(found.participants) or not sound:
+        if skip.participant >= len(found.participants) or not _are_objects((skip.head, skip.o1, skip.o2), found):
             raise _damaged(where)
         yield Skip(str(skip.participant), skip.head, skip.o1, skip.o2, skip.reason, skip.skipped_at)
     if number != found.about.counts.skips:
         raise _damaged(name)
+
+
+def _are_objects(ids: tuple[int, int, int], found: _Bundle) -> bool:
+    """Whether they are three different objects of the study."""
+    return len(set(ids)) == 3 and max(ids) < len(found.objects)
 
 
 def _person(participant: _Participant) -> Person:
@@ -238,8 +234,7 @@ def _person(participant: _Participant) -> Person:
 
 def _imported(answer: _Answer) -> Imported:
     values = answer.model_dump(exclude={"sequence"})
-    left = None if answer.left == -1 else answer.left
-    return Imported(**{**values, "participant": str(answer.participant), "kind": Kind(answer.kind), "left": left})
+    return Imported(**{**values, "participant": str(answer.participant), "kind": Kind(answer.kind)})
 
 
 def _lines(files: Files, name: str) -> Iterator[bytes]:

@@ -1,5 +1,6 @@
 """The log as columns in memory: what tables and curves of a study are counted from."""
 
+import threading
 from collections.abc import Iterable
 from typing import Any
 
@@ -12,14 +13,17 @@ __all__ = ["KINDS", "Columns"]
 
 KINDS = tuple(Kind)
 _CODES = {kind: code for code, kind in enumerate(KINDS)}
-_DAMAGED = _CODES[Kind.DAMAGED]
 _FIELDS = ("number", "participant", "head", "near", "far", "kind", "response_ms", "answered_at")
 
 
 class Columns:
-    """Answers of everybody, excluded or not, in the order of the log; room for twice as many when it is used up."""
+    """Answers of everybody, excluded or not, in the order of the log; room for twice as many when it is used up.
+
+    The learner's thread adds answers; it and everybody who reads columns holds ``lock`` meanwhile.
+    """
 
     def __init__(self) -> None:
+        self.lock = threading.Lock()
         self.sequence = 0
         self.participants: list[str] = []
         self._numbers: dict[str, int] = {}
@@ -54,9 +58,9 @@ class Columns:
         return column
 
     def triplets(self, rows: NDArray[Any] | slice = slice(None)) -> NDArray[np.int64]:
-        """Rows (head, near, far), without those that are damaged, whose ids may be those of no object."""
+        """Rows (head, near, far)."""
         first = _FIELDS.index("head")
-        found: NDArray[np.int64] = self._room[: self._size, first : first + 3][rows][self.kind[rows] != _DAMAGED]
+        found: NDArray[np.int64] = self._room[: self._size, first : first + 3][rows]
         return found
 
     def _number(self, participant: str) -> int:

@@ -1,4 +1,4 @@
-"""Snapshots: the fold is kept now and then, so that a start need not read the whole log, and others see the map."""
+"""Snapshots: the fold is saved now and then, so that a start need not read the whole log, and others see the map."""
 
 import logging
 import math
@@ -13,21 +13,24 @@ from erkle.store import Snapshot, Store
 
 __all__ = ["SHARE", "Kept", "Snapshots"]
 
-# Seconds between two snapshots, at least, and how many times what one takes.
-_SNAPSHOT, SHARE = 5.0, 100.0
+# Seconds between two snapshots, at least.
+_PAUSE = 5.0
+# The pause is also at least this many times as long as saving or loading a snapshot takes.
+SHARE = 100.0
 
 log = logging.getLogger("erkle.service")
 
 
 class Kept(NamedTuple):
-    """What a snapshot holds: a fold, and the map that people had before their eyes."""
+    """What a snapshot holds: a fold of the log under a roster, and the map that people saw."""
 
     fold: Fold
-    shown: NDArray[np.float64] | None
+    map: NDArray[np.float64] | None
+    roster: int
 
 
 class Snapshots:
-    """Those of one study.
+    """The snapshots of one study.
 
     Parameters
     ----------
@@ -38,33 +41,32 @@ class Snapshots:
 
     def __init__(self, store: Store, study: str, n_objects: int) -> None:
         self._store, self._study, self._n_objects = store, study, n_objects
-        self._sequence, self._at, self._takes = 0, -math.inf, 0.0
+        self._roster, self._sequence = -1, 0
+        self._saved_at, self._takes = -math.inf, 0.0
 
     def newest(self) -> Kept | None:
-        """The newest that is sound."""
-        found = (_read(snapshot) for snapshot in self._store.snapshots(self._study))
+        """The newest snapshot of the present roster that can be read."""
+        found = (_read(snapshot) for snapshot in self._store.snapshots.latest(self._study))
         sound = (kept for kept in found if kept is not None and kept.fold.learner.n_objects_ == self._n_objects)
         return next(sound, None)
 
-    def keep(self, kept: Kept, roster: int, fence: int | None, at_once: bool = False) -> None:
-        """Keep what has been learned of this roster, if it is news, and time or wanted at once."""
-        wait = max(_SNAPSHOT, SHARE * self._takes)
-        if kept.fold.sequence <= self._sequence or not (at_once or time.monotonic() - self._at > wait):
+    def save(self, kept: Kept, fence: int, at_once: bool = False) -> None:
+        """Save what was not saved before; by default only if the last snapshot is old enough."""
+        is_new = kept.roster != self._roster or kept.fold.sequence > self._sequence
+        is_due = at_once or time.monotonic() - self._saved_at > max(_PAUSE, SHARE * self._takes)
+        if kept.fold.sequence == 0 or not (is_new and is_due):
             return
         begun = time.monotonic()
-        data = kept.fold.to_bytes(kept.shown)
-        self._store.save_snapshot(self._study, kept.fold.sequence, roster, data, fence)
-        self._sequence, self._at = kept.fold.sequence, time.monotonic()
-        self._takes = self._at - begun
-
-    def begin_anew(self) -> None:
-        """The roster has changed: whatever is learned now is news."""
-        self._sequence = 0
+        data = kept.fold.to_bytes(kept.map)
+        self._store.snapshots.save(self._study, kept.fold.sequence, kept.roster, data, fence)
+        self._roster, self._sequence = kept.roster, kept.fold.sequence
+        self._saved_at = time.monotonic()
+        self._takes = self._saved_at - begun
 
 
 def _read(snapshot: Snapshot) -> Kept | None:
     try:
-        return Kept(*Fold.from_bytes(snapshot.data or b""))
+        return Kept(*Fold.from_bytes(snapshot.data or b""), snapshot.roster)
     except Exception as trouble:
         # Whatever it is: the log says the same.
         log.warning("a snapshot cannot be used", extra={"trouble": str(trouble)})

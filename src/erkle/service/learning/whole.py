@@ -8,8 +8,9 @@ from numpy.typing import NDArray
 
 from erkle.online import saving
 from erkle.service.learning.fold import Fold
-from erkle.service.learning.learning import PAGE, Learning
+from erkle.service.learning.learning import Learning
 from erkle.service.learning.snapshots import Snapshots
+from erkle.service.learning.states import PAGE
 from erkle.store import NotAllowed, Store, Study
 
 __all__ = ["embedding", "folded", "kernel_npz"]
@@ -17,7 +18,7 @@ __all__ = ["embedding", "folded", "kernel_npz"]
 
 def kernel_npz(store: Store, learning: Learning) -> bytes:
     """The kernel as a file."""
-    names = [each.name for each in store.objects(learning.study)]
+    names = [each.name for each in store.studies.objects(learning.study)]
     with _whole(store, learning) as fold:
         return saving.to_bytes(fold.learner, names)
 
@@ -32,7 +33,7 @@ def embedding(store: Store, learning: Learning) -> NDArray[np.float64]:
 def _whole(store: Store, learning: Learning) -> Iterator[Fold]:
     """A fold of the whole log: the learner's own, when it has come so far, or, where another process learns, one
     made for this from the last snapshot; both are the same to the last bit."""
-    study, last = store.study(learning.study), store.last(learning.study)
+    study, last = store.studies.get(learning.study), store.answers.last(learning.study)
     with learning.fold(study.roster, last) as own:
         yield folded(store, study, last) if own is None else _with_answers(own)
 
@@ -41,7 +42,9 @@ def folded(store: Store, study: Study, last: int) -> Fold:
     """The log of a study up to a number, by nobody's learner."""
     kept = Snapshots(store, study.id, study.n_objects).newest()
     fold = Fold(study.n_objects) if kept is None else kept.fold
-    while fold.sequence < last and (page := list(store.log(study.id, fold.sequence, PAGE, include_excluded=True))):
+    while fold.sequence < last and (
+        page := list(store.answers.log(study.id, fold.sequence, PAGE, include_excluded=True))
+    ):
         fold.learn(page)
     return _with_answers(fold)
 

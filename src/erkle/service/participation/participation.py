@@ -1,16 +1,15 @@
-"""Taking part: to join, to answer, to skip and to come back are one transaction each, the next question included.
+"""Taking part: joining, answering, skipping and coming back are one transaction each, the next question included.
 
-When somebody hears that an answer counts it is on the disk, and so is the question that they are shown next.
+When somebody hears that an answer counts, it is on the disk, and so is the question that they are shown next.
 """
 
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from erkle.service.dashboard.dashboard import Board
-from erkle.service.learning import Engine, Learning
 from erkle.service.participation.asking import Course, next_queries
-from erkle.service.participation.prepared_studies import Desk, Desks
-from erkle.service.participation.replies import OUTCOMES, Turn, question_of
+from erkle.service.participation.prepared_study import PreparedStudy
+from erkle.service.participation.replies import OUTCOMES, Advance, Outcome, Question, Reply
+from erkle.service.runtime import Runtime, Runtimes
 from erkle.service.web.errors import Problem
 from erkle.store import (
     Acknowledged,
@@ -20,7 +19,6 @@ from erkle.store import (
     Kind,
     Participant,
     Refused,
-    Skipped,
     Standing,
     State,
     Store,
@@ -30,191 +28,186 @@ from erkle.store import (
 )
 from erkle.store.clock import now
 
-__all__ = ["Reception"]
-
-Outcome = Acknowledged | Skipped | Refused | None
+__all__ = ["Participation"]
 
 
-class Reception:
-    """Receives those who take part in a study.
+class Participation:
+    """What participants do in the studies of a store.
 
     Parameters
     ----------
     store : Store
-    engine : Engine
+    runtimes : Runtimes
     """
 
-    def __init__(self, store: Store, engine: Engine) -> None:
-        self._store, self._engine = store, engine
-        self.desks = Desks(store)
-        self._boards: dict[str, Board] = {}
+    def __init__(self, store: Store, runtimes: Runtimes) -> None:
+        self._store, self._runtimes = store, runtimes
 
-    def board(self, study: str) -> Board:
-        """What researchers watch of a study."""
-        learning, found = self._engine.learning(study), self._boards.get(study)
-        if found is None or found.learning is not learning:
-            found = self._boards[study] = Board(self._store, learning)
-        return found
-
-    def desk(self, study: str) -> tuple[Study, Desk]:
-        """A study that there is, and what is needed to ask about it."""
-        found = self._store.study(study)
-        return found, self.desks.desk(found)
-
-    def join(self, study: str, parameters: Mapping[str, Any], consent: bool) -> dict[str, Any]:
+    def join(self, study: str, parameters: Mapping[str, Any], consent: bool) -> Reply:
         """Begin, or go on where somebody of the same identity was; of who does not consent nothing is kept."""
-        _, desk = self.desk(study)
+        runtime = self._runtimes.of(study)
+        prepared = runtime.prepared(self._store.studies.get(study), self._store)
         if not consent:
-            return _sent_away(desk, parameters)
+            return _sent_away(prepared, parameters)
 
-        learning = self._engine.learning(study)
-
-        def work(transaction: Transaction) -> Turn:
-            identity, most = _identity(desk, parameters), desk.settings.limits.participants
-            person = transaction.join(study, dict(parameters), identity, most)
-            return self._advance(transaction, learning, person.id, None)
+        def work(transaction: Transaction) -> Advance:
+            identity, most = _identity(prepared, parameters), prepared.settings.limits.participants
+            person = transaction.participants.join(study, dict(parameters), identity, most)
+            return _advance(transaction, runtime, person.id, None)
 
         try:
-            return self._told(learning, self._store.together(work))
+            return _told(runtime, self._store.transact(work))
         except Full:
-            return _sent_away(desk, parameters)
+            return _sent_away(prepared, parameters)
 
-    def resume(self, study: str, participant: str) -> dict[str, Any]:
+    def resume(self, study: str, participant: str) -> Reply:
         """Go on after the page was loaded again."""
-        learning = self._engine.learning(study)
-        turn = self._store.together(lambda transaction: self._advance(transaction, learning, participant, None))
-        return self._told(learning, turn)
+        runtime = self._runtimes.of(study)
+        return _told(
+            runtime, self._store.transact(lambda transaction: _advance(transaction, runtime, participant, None))
+        )
 
     def answer(
         self, study: str, participant: str, token: str, choice: int, response_ms: int | None, client: Any
-    ) -> dict[str, Any]:
+    ) -> Reply:
         """Count an answer and ask on."""
-        return self._exchange(
-            study,
-            participant,
-            token,
-            lambda transaction: transaction.answer(token, study, participant, choice, response_ms, client),
-            response_ms,
-        )
 
-    def skip(self, study: str, participant: str, token: str, reason: str) -> dict[str, Any]:
-        """Give a question up and ask on."""
-        if not self.desk(study)[1].settings.skipping.allowed:
+        def send(transaction: Transaction) -> Outcome:
+            return transaction.answers.submit(study, participant, token, choice, response_ms, client)
+
+        return self._settle(study, participant, token, send, response_ms)
+
+    def skip(self, study: str, participant: str, token: str, reason: str) -> Reply:
+        """Skip a question and ask on."""
+        prepared = self._runtimes.of(study).prepared(self._store.studies.get(study), self._store)
+        if not prepared.settings.skipping.allowed:
             raise Problem(409, "no-skipping", "Questions of this study cannot be skipped; answer as well as you can.")
-        return self._exchange(
-            study, participant, token, lambda transaction: transaction.skip(token, study, participant, reason)
-        )
 
-    def preview(self, study: Study, n_questions: int) -> list[dict[str, Any]]:
+        def send(transaction: Transaction) -> Outcome:
+            return transaction.answers.skip(study, participant, token, reason)
+
+        return self._settle(study, participant, token, send)
+
+    def preview(self, study: Study, n_questions: int) -> list[Question]:
         """Questions that are put to nobody."""
-        desk, learning, found = self.desks.desk(study), self._engine.learning(study.id), list[dict[str, Any]]()
+        runtime, found = self._runtimes.of(study.id), list[Question]()
+        prepared = runtime.prepared(study, self._store)
         asked: list[tuple[int, int, int]] = []
-        while len(found) < n_questions and (chosen := desk.plan.chooser.choose(learning, asked)) is not None:
-            kind = Kind.PRACTICE if len(found) < desk.settings.checks.practice else Kind.CHOSEN
-            found.append(question_of(desk, Issued("", "", *chosen.query, chosen.query[1], kind, "", 0, 0)))
+        while len(found) < n_questions:
+            chosen = prepared.plan.chooser.choose(runtime.learning, asked)
+            if chosen is None:
+                break
+            kind = Kind.PRACTICE if len(found) < prepared.settings.checks.practice else Kind.CHOSEN
+            found.append(Question.of(prepared, Issued("", "", *chosen.query, chosen.query[1], kind, "", 0, 0)))
             asked.append(chosen.query)
         return found
 
-    def _exchange(
+    def _settle(
         self,
         study: str,
         participant: str,
         token: str,
         send: Callable[[Transaction], Outcome],
         response_ms: int | None = None,
-    ) -> dict[str, Any]:
-        learning = self._learning(study)
+    ) -> Reply:
+        """Send an answer or a skip and issue the next questions, in one transaction."""
+        runtime = self._runtime_if_known(study)
 
-        def work(transaction: Transaction) -> Turn | Refused:
+        def work(transaction: Transaction) -> Advance | Refused:
             outcome = send(transaction)
-            if learning is None:
-                # No question is one of a study that there is not.
+            if runtime is None:
+                # No question belongs to a study that does not exist.
                 assert isinstance(outcome, Refused)
                 return outcome
             try:
-                return self._advance(transaction, learning, participant, outcome)
+                return _advance(transaction, runtime, participant, outcome)
             except (Unknown, Problem):
                 # Raised, it would undo that the refusal was kept.
                 if isinstance(outcome, Refused):
                     return outcome
                 raise
 
-        turn = self._store.together(work)
-        if isinstance(turn, Refused):
-            raise Problem(409, turn.reason, turn.sentence)
-        assert learning is not None
-        if not isinstance(turn.outcome, Refused):
-            learning.pending.drop(token)
-        return self._told(learning, turn, response_ms)
+        done = self._store.transact(work)
+        if isinstance(done, Refused):
+            raise Problem(409, done.reason, done.sentence)
+        assert runtime is not None
+        if not isinstance(done.outcome, Refused):
+            runtime.learning.pending.drop(token)
+        return _told(runtime, done, response_ms)
 
-    def _learning(self, study: str) -> Learning | None:
-        """The learner, found before a transaction begins; None where there is no such study."""
+    def _runtime_if_known(self, study: str) -> Runtime | None:
+        """The runtime, found before a transaction begins; None where there is no such study."""
         try:
-            return self._engine.learning(study)
+            return self._runtimes.of(study)
         except Unknown:
             return None
 
-    def _advance(self, transaction: Transaction, learning: Learning, participant: str, outcome: Outcome) -> Turn:
-        """Put as many questions as are missing, or see that it is enough."""
-        found, person = transaction.study(learning.study), transaction.participant(learning.study, participant)
-        desk = self.desks.desk(found, transaction)
-        total = desk.settings.limits.per_participant
-        turn = Turn(desk, participant, person.parameters, outcome, [], [], total, total, person.standing)
-        if person.standing in OUTCOMES:
-            return turn
-        ledger = transaction.ledger(found.id, participant)
-        course = Course.of(ledger, desk.plan.right, now())
-        turn, takes_part = turn._replace(done=course.done), person.standing == Standing.ACTIVE
-        if takes_part and course.caught >= desk.settings.checks.fail_after:
-            return _finished(transaction, found, turn, Standing.FAILED)
-        if not takes_part or found.state != State.OPEN:
-            if outcome is not None and not isinstance(outcome, Refused):
-                # What was acknowledged once is acknowledged again, whatever has happened since.
-                return turn
-            raise _stopped(person, found)
-        issued = self._issue(transaction, found, desk, learning, participant, ledger, course)
-        turn = turn._replace(open=[entry.issued for entry in course.open] + issued, issued=issued)
-        return turn if turn.open else _finished(transaction, found, turn, _ending(desk, course))
 
-    def _issue(
-        self,
-        transaction: Transaction,
-        study: Study,
-        desk: Desk,
-        learning: Learning,
-        participant: str,
-        ledger: list[Entry],
-        course: Course,
-    ) -> list[Issued]:
-        limits = desk.settings.limits
-        if limits.answers is not None and transaction.has_answers(study.id, limits.answers):
-            return []
-        queries = next_queries(desk.plan, learning, ledger, course)
-        return transaction.issue(study.id, participant, queries, limits.lifetime_s) if queries else []
-
-    def _told(self, learning: Learning, turn: Turn, response_ms: int | None = None) -> dict[str, Any]:
-        """The turn as JSON; the learner hears of it only now that it is on the disk."""
-        learning.pending.add(turn.issued)
-        too_fast = response_ms is not None and response_ms < turn.desk.settings.checks.too_fast_ms
-        body = turn.body(too_fast)
-        if isinstance(turn.outcome, Refused):
-            raise Problem(409, turn.outcome.reason, turn.outcome.sentence, besides=body)
-        if isinstance(turn.outcome, Acknowledged):
-            learning.heard()
-        return body
+def _advance(transaction: Transaction, runtime: Runtime, participant: str, outcome: Outcome) -> Advance:
+    """Issue as many questions as are missing, or see that it is enough."""
+    study = transaction.studies.get(runtime.learning.study)
+    person = transaction.participants.get(study.id, participant)
+    prepared = runtime.prepared(study, transaction)
+    total = prepared.settings.limits.per_participant
+    done = Advance(prepared, participant, person.parameters, outcome, [], [], total, total, person.standing)
+    if person.standing in OUTCOMES:
+        return done
+    ledger = transaction.questions.ledger(study.id, participant)
+    course = Course.of(ledger, prepared.plan.right, now())
+    done, takes_part = done._replace(done=course.done), person.standing == Standing.ACTIVE
+    if takes_part and course.caught >= prepared.settings.checks.fail_after:
+        return _finished(transaction, study, done, Standing.FAILED)
+    if not takes_part or study.state != State.OPEN:
+        if outcome is not None and not isinstance(outcome, Refused):
+            # What was acknowledged once is acknowledged again, whatever has happened since.
+            return done
+        raise _stopped(person, study)
+    issued = _issue(transaction, runtime, prepared, study, participant, ledger, course)
+    done = done._replace(open=[entry.issued for entry in course.open] + issued, issued=issued)
+    return done if done.open else _finished(transaction, study, done, _ending(prepared, course))
 
 
-def _finished(transaction: Transaction, study: Study, turn: Turn, standing: Standing) -> Turn:
-    assert turn.participant is not None
-    person = transaction.finish(study.id, turn.participant, standing)
-    return turn._replace(standing=person.standing)
+def _issue(
+    transaction: Transaction,
+    runtime: Runtime,
+    prepared: PreparedStudy,
+    study: Study,
+    participant: str,
+    ledger: list[Entry],
+    course: Course,
+) -> list[Issued]:
+    limits = prepared.settings.limits
+    if limits.answers is not None and transaction.answers.last(study.id) >= limits.answers:
+        return []
+    # The strategy scores questions inside the write transaction, on purpose. Which question is next depends on the
+    # ledger, and the ledger must not change between reading it and issuing: two requests of one participant would get
+    # the same question twice, or one too many. Scoring takes about a millisecond and reads only the view in memory.
+    queries = next_queries(prepared.plan, runtime.learning, ledger, course)
+    return transaction.questions.issue(study.id, participant, queries, limits.lifetime_s) if queries else []
 
 
-def _ending(desk: Desk, course: Course) -> Standing:
+def _told(runtime: Runtime, done: Advance, response_ms: int | None = None) -> Reply:
+    """The reply; the learner hears of what happened only now that it is on the disk."""
+    runtime.learning.pending.add(done.issued)
+    reply = done.reply(response_ms)
+    if isinstance(done.outcome, Refused):
+        raise Problem(409, done.outcome.reason, done.outcome.sentence, besides=reply.model_dump())
+    if isinstance(done.outcome, Acknowledged):
+        runtime.learning.heard()
+    return reply
+
+
+def _finished(transaction: Transaction, study: Study, done: Advance, standing: Standing) -> Advance:
+    assert done.participant is not None
+    person = transaction.participants.finish(study.id, done.participant, standing)
+    return done._replace(standing=person.standing)
+
+
+def _ending(prepared: PreparedStudy, course: Course) -> Standing:
     """How it ends for somebody of whom no more is asked: who has answered nothing has completed nothing."""
     if course.done == 0:
         return Standing.SCREENED
-    return Standing.FAILED if course.skipped > desk.settings.skipping.most * course.done else Standing.COMPLETED
+    return Standing.FAILED if course.skipped > prepared.settings.skipping.most * course.done else Standing.COMPLETED
 
 
 def _stopped(person: Participant, study: Study) -> Problem:
@@ -223,14 +216,14 @@ def _stopped(person: Participant, study: Study) -> Problem:
     return Problem(409, f"study-{study.state}", f"The study is {study.state}; it takes no answers now.")
 
 
-def _sent_away(desk: Desk, parameters: Mapping[str, Any]) -> dict[str, Any]:
-    total = desk.settings.limits.per_participant
-    return Turn(desk, None, parameters, None, [], [], 0, total, Standing.SCREENED).body()
+def _sent_away(prepared: PreparedStudy, parameters: Mapping[str, Any]) -> Reply:
+    total = prepared.settings.limits.per_participant
+    return Advance(prepared, None, parameters, None, [], [], 0, total, Standing.SCREENED).reply()
 
 
-def _identity(desk: Desk, parameters: Mapping[str, Any]) -> str | None:
-    """By what somebody is known who comes back; the first parameter of those in the settings that there is."""
-    for name in desk.settings.identify_by:
+def _identity(prepared: PreparedStudy, parameters: Mapping[str, Any]) -> str | None:
+    """By what somebody is known who comes back: the first parameter in the settings that the link has."""
+    for name in prepared.settings.identify_by:
         value = parameters.get(name)
         if isinstance(value, str) and value.strip():
             return f"{name}={value.strip()[:200]}"

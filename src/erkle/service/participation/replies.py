@@ -1,4 +1,4 @@
-"""A turn: what somebody who takes part hears each time: what has become of their answer, and what is asked next."""
+"""Replies to participants: what became of their answer, and what is asked next."""
 
 import re
 from collections.abc import Mapping
@@ -7,42 +7,57 @@ from urllib.parse import quote
 
 from pydantic import BaseModel
 
-from erkle.service.participation.prepared_studies import Desk
-from erkle.service.participation.shown_objects import Thing
+from erkle.service.participation.prepared_study import PreparedStudy
+from erkle.service.studies.objects import ShownObject
 from erkle.store import Acknowledged, Issued, Kind, Refused, Skipped, Standing
 
-__all__ = ["OUTCOMES", "Turn", "TurnOut", "filled", "question_of"]
+__all__ = ["OUTCOMES", "Advance", "Outcome", "Question", "Reply", "filled"]
 
 _FIELD = re.compile(r"\{([^{}]*)\}")
 OUTCOMES = {Standing.COMPLETED: "completed", Standing.FAILED: "failed", Standing.SCREENED: "screened"}
 
+Outcome = Acknowledged | Skipped | Refused | None
 
-class QuestionOut(BaseModel):
-    """Is the head more like the left or like the right thing?"""
+
+class Question(BaseModel):
+    """Is the head more like the left or like the right object?"""
 
     token: str
     practice: bool
-    head: Thing
-    left: Thing
-    right: Thing
+    head: ShownObject
+    left: ShownObject
+    right: ShownObject
     expires_at: int
 
+    @classmethod
+    def of(cls, prepared: PreparedStudy, issued: Issued) -> "Question":
+        """A question as a page shows it, without the reason why it is asked."""
+        right = issued.o2 if issued.left == issued.o1 else issued.o1
+        return cls(
+            token=issued.token,
+            practice=issued.kind == Kind.PRACTICE,
+            head=prepared.objects[issued.head],
+            left=prepared.objects[issued.left],
+            right=prepared.objects[right],
+            expires_at=issued.expires_at // 1000,
+        )
 
-class AcknowledgedOut(BaseModel):
+
+class Acknowledgement(BaseModel):
     """The answer is on the disk; ``repeated`` where it already was."""
 
     sequence: int
     repeated: bool
 
 
-class ProgressOut(BaseModel):
+class Progress(BaseModel):
     """How many questions are done, of how many."""
 
     done: int
     total: int
 
 
-class FinishedOut(BaseModel):
+class Finished(BaseModel):
     """How it ended, the code to take along, and where to go."""
 
     outcome: str
@@ -51,51 +66,57 @@ class FinishedOut(BaseModel):
     thanks_html: str
 
 
-class TurnOut(BaseModel):
-    """What has become of an answer, and the questions that are open now: the one to show, then the next."""
+class Reply(BaseModel):
+    """What became of an answer, and the questions that are open now: the one to show, then the next."""
 
     participant: str | None
-    acknowledged: AcknowledgedOut | None
+    acknowledged: Acknowledgement | None
     skipped: bool
     too_fast: bool
-    questions: list[QuestionOut]
-    progress: ProgressOut
-    finished: FinishedOut | None
+    questions: list[Question]
+    progress: Progress
+    finished: Finished | None
 
 
-class Turn(NamedTuple):
-    """The same before it is written as JSON, and what the learner must hear of."""
+class Advance(NamedTuple):
+    """What one transaction did for a participant.
 
-    desk: Desk
+    Attributes
+    ----------
+    open : list of Issued
+        All questions that wait for an answer; ``issued`` are those that were issued only now.
+    """
+
+    prepared: PreparedStudy
     participant: str | None
     parameters: Mapping[str, Any]
-    outcome: Acknowledged | Skipped | Refused | None
+    outcome: Outcome
     open: list[Issued]
     issued: list[Issued]
     done: int
     total: int
     standing: Standing
 
-    def body(self, too_fast: bool = False) -> dict[str, Any]:
-        """What `TurnOut` says, as JSON can hold it."""
-        told = self.outcome
-        return {
-            "participant": self.participant,
-            "acknowledged": told._asdict() if isinstance(told, Acknowledged) else None,
-            "skipped": isinstance(told, Skipped),
-            "too_fast": too_fast,
-            "questions": [question_of(self.desk, each) for each in self.open],
-            "progress": {"done": min(self.done, self.total), "total": self.total},
-            "finished": self._finished(),
-        }
+    def reply(self, response_ms: int | None = None) -> Reply:
+        """What the participant is told."""
+        outcome, too_fast_ms = self.outcome, self.prepared.settings.checks.too_fast_ms
+        return Reply(
+            participant=self.participant,
+            acknowledged=Acknowledgement(**outcome._asdict()) if isinstance(outcome, Acknowledged) else None,
+            skipped=isinstance(outcome, Skipped),
+            too_fast=response_ms is not None and response_ms < too_fast_ms,
+            questions=[Question.of(self.prepared, each) for each in self.open],
+            progress=Progress(done=min(self.done, self.total), total=self.total),
+            finished=self._finished(),
+        )
 
-    def _finished(self) -> dict[str, str] | None:
+    def _finished(self) -> Finished | None:
         if self.standing not in OUTCOMES:
             return None
         outcome = OUTCOMES[self.standing]
-        ending = getattr(self.desk.settings.endings, outcome)
+        ending = getattr(self.prepared.settings.endings, outcome)
         url = filled(ending.url, self.parameters)
-        return {"outcome": outcome, "code": ending.code, "url": url, "thanks_html": self.desk.thanks_html}
+        return Finished(outcome=outcome, code=ending.code, url=url, thanks_html=self.prepared.thanks_html)
 
 
 def filled(url: str, parameters: Mapping[str, Any]) -> str:
@@ -105,16 +126,3 @@ def filled(url: str, parameters: Mapping[str, Any]) -> str:
     'https://example.org/credit?survey_code=a%20b%26c&x='
     """
     return _FIELD.sub(lambda field: quote(str(parameters.get(field[1], ""))[:500], safe=""), url)
-
-
-def question_of(desk: Desk, issued: Issued) -> dict[str, Any]:
-    """A question as a page shows it; why it is asked is not told."""
-    right = issued.o2 if issued.left == issued.o1 else issued.o1
-    return {
-        "token": issued.token,
-        "practice": issued.kind == Kind.PRACTICE,
-        "head": desk.shown[issued.head],
-        "left": desk.shown[issued.left],
-        "right": desk.shown[right],
-        "expires_at": issued.expires_at // 1000,
-    }

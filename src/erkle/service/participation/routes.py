@@ -2,28 +2,29 @@
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Request
-from fastapi.responses import JSONResponse
+from fastapi import APIRouter, Depends, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
 
-from erkle.service.participation.participation import Reception
-from erkle.service.participation.replies import TurnOut
-from erkle.service.studies import markup
+from erkle.service.participation.participation import Participation
+from erkle.service.participation.replies import Reply
+from erkle.service.studies import markup, spec
+from erkle.service.web.dependencies import StoreDep
 from erkle.service.web.errors import problems
 from erkle.service.web.limits import LimitsDep
+from erkle.store import limits as sizes
 
 __all__ = ["router"]
 
 router = APIRouter(prefix="/api/take/{study}", tags=["participation"])
 
 
-async def _reception(request: Request) -> Reception:
-    reception: Reception = request.app.state.reception
-    return reception
+async def _participation(request: Request) -> Participation:
+    participation: Participation = request.app.state.participation
+    return participation
 
 
-ReceptionDep = Annotated[Reception, Depends(_reception)]
-Id = Annotated[str, Field(max_length=64)]
+ParticipationDep = Annotated[Participation, Depends(_participation)]
+Id = Annotated[str, Field(max_length=sizes.ID)]
 
 
 class SkippingOut(BaseModel):
@@ -82,22 +83,22 @@ class Giving(_Body):
 
     participant: Id
     token: Id
-    reason: str = Field(default="", max_length=500)
+    reason: str = Field(default="", max_length=sizes.SKIP_REASON)
 
 
-def _turn(body: dict[str, Any]) -> JSONResponse:
-    # As it is: to check our own words against the model would cost more than all the rest of a reply.
-    return JSONResponse(body)
+def _sent(reply: Reply) -> Response:
+    # The framework would check the model against itself, which costs more than all the rest of a reply.
+    return Response(reply.model_dump_json(), media_type="application/json")
 
 
-_REPLIES: dict[int | str, dict[str, Any]] = {200: {"model": TurnOut}, **problems(404, 409, 429)}
+_REPLIES: dict[int | str, dict[str, Any]] = {200: {"model": Reply}, **problems(404, 409, 429)}
 
 
 @router.get("", responses=problems(404))
-def read(study: str, reception: ReceptionDep) -> StudyToTake:
+def read(study: str, store: StoreDep) -> StudyToTake:
     """The study as those who take part may see it."""
-    found, desk = reception.desk(study)
-    settings = desk.settings
+    found = store.studies.get(study)
+    settings = spec.checked(found.settings)
     return StudyToTake(
         study=found.id,
         title=found.title,
@@ -115,28 +116,28 @@ def read(study: str, reception: ReceptionDep) -> StudyToTake:
 
 
 @router.post("/join", responses=_REPLIES)
-def join(study: str, body: Joining, reception: ReceptionDep, limits: LimitsDep) -> JSONResponse:
+def join(study: str, body: Joining, participation: ParticipationDep, limits: LimitsDep) -> Response:
     """Begin; or, with an identity that has joined before, go on."""
     limits.join()
-    return _turn(reception.join(study, body.parameters, body.consent))
+    return _sent(participation.join(study, body.parameters, body.consent))
 
 
 @router.post("/resume", responses=_REPLIES)
-def resume(study: str, body: Resuming, reception: ReceptionDep, limits: LimitsDep) -> JSONResponse:
+def resume(study: str, body: Resuming, participation: ParticipationDep, limits: LimitsDep) -> Response:
     """Go on after the page was loaded again."""
     limits.answer(body.participant)
-    return _turn(reception.resume(study, body.participant))
+    return _sent(participation.resume(study, body.participant))
 
 
 @router.post("/answer", responses=_REPLIES)
-def answer(study: str, body: Answering, reception: ReceptionDep, limits: LimitsDep) -> JSONResponse:
+def answer(study: str, body: Answering, participation: ParticipationDep, limits: LimitsDep) -> Response:
     """Answer a question. The same token and choice again give the same acknowledgement."""
     limits.answer(body.participant)
-    return _turn(reception.answer(study, body.participant, body.token, body.choice, body.response_ms, body.client))
+    return _sent(participation.answer(study, body.participant, body.token, body.choice, body.response_ms, body.client))
 
 
 @router.post("/skip", responses=_REPLIES)
-def skip(study: str, body: Giving, reception: ReceptionDep, limits: LimitsDep) -> JSONResponse:
+def skip(study: str, body: Giving, participation: ParticipationDep, limits: LimitsDep) -> Response:
     """Skip a question, with a reason."""
     limits.answer(body.participant)
-    return _turn(reception.skip(study, body.participant, body.token, body.reason))
+    return _sent(participation.skip(study, body.participant, body.token, body.reason))

@@ -37,8 +37,8 @@ def change_state(store: Store, study: str, state: State) -> Study:
         it does not have.
     """
     if state == State.OPEN:
-        _checked(store.study(study).settings, store.objects(study))
-    return store.change_state(study, state)
+        _checked(store.studies.get(study).settings, store.studies.objects(study))
+    return store.studies.change_state(study, state)
 
 
 def _checked(values: dict[str, Any], objects: list[Object]) -> StudySettings:

@@ -1,25 +1,23 @@
 """Studies of whoever is signed in: created, shown, changed, opened, closed and deleted; and the media they show."""
 
-from collections.abc import Callable
 from typing import Annotated, Any, BinaryIO
 
-from fastapi import APIRouter, File, Form, Header, Request, Response, UploadFile
+from fastapi import APIRouter, File, Form, Header, Response, UploadFile
 from pydantic import BaseModel, ConfigDict, Field, GetJsonSchemaHandler
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
 
-from erkle.files import FileError
-from erkle.service.participation.participation import Reception
-from erkle.service.participation.replies import QuestionOut
-from erkle.service.participation.shown_objects import Thing, thing_of
+from erkle.service.participation.replies import Question
+from erkle.service.participation.routes import ParticipationDep
 from erkle.service.studies import editing
 from erkle.service.studies.media import TYPES
+from erkle.service.studies.objects import ShownObject
 from erkle.service.studies.reading import Draft, read_upload, read_values
 from erkle.service.studies.spec import StudySettings, checked
-from erkle.service.web.dependencies import AccountDep, EngineDep, StoreDep, StudyDep
+from erkle.service.web.dependencies import AccountDep, RuntimesDep, StoreDep, StudyDep
 from erkle.service.web.errors import Problem, problems
 from erkle.service.web.ranges import Unsatisfiable, span
-from erkle.store import Object, State, Store, Study
+from erkle.store import Object, State, Store, Study, limits
 
 __all__ = ["StudyOut", "media_router", "router", "study_out"]
 
@@ -52,25 +50,27 @@ class _Documented:
 
 
 Settings = Annotated[dict[str, Any], _Documented()]
-Title = Annotated[str, Field(min_length=1, max_length=500)]
+Title = Annotated[str, Field(min_length=1, max_length=limits.TITLE)]
 
 
 class _In(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True)
 
 
-class ThingIn(_In):
+class ObjectIn(_In):
     """An object with a text that is shown with its name."""
 
-    name: Annotated[str, Field(min_length=1, max_length=2000)]
-    text: Annotated[str, Field(max_length=20_000)] | None = None
+    name: Annotated[str, Field(min_length=1, max_length=limits.OBJECT_NAME)]
+    text: Annotated[str, Field(max_length=limits.MARKDOWN)] | None = None
 
 
 class StudyIn(_In):
     """A study to be: at least three objects with different names, and settings where they are not the defaults."""
 
     title: Title
-    objects: Annotated[list[Annotated[str, Field(min_length=1, max_length=2000)] | ThingIn], Field(min_length=3)]
+    objects: Annotated[
+        list[Annotated[str, Field(min_length=1, max_length=limits.OBJECT_NAME)] | ObjectIn], Field(min_length=3)
+    ]
     settings: Settings = {}
 
 
@@ -89,49 +89,50 @@ class StateIn(BaseModel):
     state: State
 
 
-class StudyListed(BaseModel):
+class _Summary(BaseModel):
+    id: str
+    title: str
+    state: State
+    n_objects: int
+    created_at: int
+    link: str
+
+
+class StudyListed(_Summary):
     """A study among others; times are in milliseconds since 1970."""
 
-    id: str
-    title: str
-    state: State
-    n_objects: int
     answers: int
     participants: int
-    created_at: int
-    link: str
 
 
-class StudyOut(BaseModel):
+class StudyOut(_Summary):
     """A study; the link is for those who take part."""
 
-    id: str
-    title: str
-    state: State
     settings: dict[str, Any]
-    n_objects: int
     roster: int
-    created_at: int
-    link: str
 
 
 class Preview(BaseModel):
     """Questions that are put to nobody."""
 
-    questions: list[QuestionOut]
+    questions: list[Question]
 
 
 @router.get("")
 def studies(store: StoreDep, account: AccountDep) -> list[StudyListed]:
     """Own studies, the oldest first; an administrator sees all."""
-    return [_listed(store, study) for study in store.studies() if account.admin or study.owner == account.id]
+    return [
+        StudyListed(**_summary(study), answers=counts.answers, participants=counts.participants)
+        for study in store.studies.all()
+        if account.admin or study.owner == account.id
+        for counts in [store.studies.counts(study.id)]
+    ]
 
 
 @router.post("", status_code=201)
 def create(body: StudyIn, store: StoreDep, account: AccountDep) -> StudyOut:
     """A new study about things that have names, as a draft."""
-    values = body.model_dump(exclude_none=True)
-    return _created(store, account.id, _drafted(lambda: read_values(values)))
+    return _created(store, account.id, read_values(body.model_dump(exclude_none=True)))
 
 
 @router.post("/upload", status_code=201)
@@ -145,7 +146,7 @@ def upload(
 ) -> StudyOut:
     """A new study about files, as a draft: each file an object, or each row of a CSV that names them."""
     sent: list[tuple[str, BinaryIO]] = [(file.filename or "unnamed", file.file) for file in files]
-    return _created(store, account.id, _drafted(lambda: read_upload(spec, sent)))
+    return _created(store, account.id, read_upload(spec, sent))
 
 
 @router.get("/{study}")
@@ -158,21 +159,20 @@ def show(study: StudyDep) -> StudyOut:
 def change(body: Changes, study: StudyDep, store: StoreDep) -> StudyOut:
     """Change the title and settings; once a study has been opened, only texts, endings, limits and the like."""
 
-    def revision(now: Study, things: list[Object]) -> tuple[str | None, dict[str, Any] | None]:
+    def revision(now: Study, objects: list[Object]) -> tuple[str | None, dict[str, Any] | None]:
         changes = body.settings
-        return body.title, None if changes is None else editing.changed(now, things, changes).model_dump(mode="json")
+        return body.title, None if changes is None else editing.changed(now, objects, changes).model_dump(mode="json")
 
-    return study_out(store.revise(study.id, revision))
+    return study_out(store.studies.revise(study.id, revision))
 
 
 @router.delete("/{study}", status_code=204)
-def delete(request: Request, study: StudyDep, store: StoreDep, engine: EngineDep) -> None:
+def delete(study: StudyDep, store: StoreDep, runtimes: RuntimesDep) -> None:
     """Delete a study and everything of it, answers, too; there is no way back."""
-    engine.forget(study.id)
-    store.delete_study(study.id)
-    _reception(request).desks.forget(study.id)
-    # Somebody may have asked for its learner in between.
-    engine.forget(study.id)
+    runtimes.forget(study.id)
+    store.studies.delete(study.id)
+    # Somebody may have asked for it in between.
+    runtimes.forget(study.id)
 
 
 @router.post("/{study}/state")
@@ -182,16 +182,16 @@ def change_state(body: StateIn, study: StudyDep, store: StoreDep) -> StudyOut:
 
 
 @router.get("/{study}/objects")
-def objects(study: StudyDep, store: StoreDep) -> list[Thing]:
+def objects(study: StudyDep, store: StoreDep) -> list[ShownObject]:
     """What the study asks about, in the order of their ids."""
-    return [thing_of(study.id, number, each) for number, each in enumerate(store.objects(study.id))]
+    return [ShownObject.of(study.id, number, each) for number, each in enumerate(store.studies.objects(study.id))]
 
 
 @router.get("/{study}/preview")
-def preview(request: Request, study: StudyDep) -> Preview:
+def preview(study: StudyDep, participation: ParticipationDep) -> Preview:
     """Questions as participants get them; nothing is recorded."""
     n_questions = min(_PREVIEWED, checked(study.settings).limits.per_participant)
-    return Preview.model_validate({"questions": _reception(request).preview(study, n_questions)})
+    return Preview(questions=participation.preview(study, n_questions))
 
 
 @media_router.get("/media/{study}/{name}", response_class=Response, responses=_MEDIA_RESPONSES | problems(404, 416))
@@ -203,7 +203,7 @@ def medium(
     if_none_match: Annotated[str | None, Header()] = None,
 ) -> Response:
     """A picture, sound or film of a study, or a part of it."""
-    kind, data = store.medium(study, name)
+    kind, data = store.media.get(study, name)
     headers = {**_MEDIA_HEADERS, "ETag": f'"{name}"'}
     if if_none_match is not None and f'"{name}"' in if_none_match:
         return Response(status_code=304, headers=headers)
@@ -220,27 +220,20 @@ def medium(
 
 def study_out(study: Study) -> StudyOut:
     """A study as it is told."""
-    values = {**study._asdict(), "link": f"/s/{study.id}", "created_at": study.created_at // 1000}
-    return StudyOut(**{name: values[name] for name in StudyOut.model_fields})
+    return StudyOut(**_summary(study), settings=study.settings, roster=study.roster)
 
 
-def _listed(store: Store, study: Study) -> StudyListed:
-    counts, told = store.counts(study.id), study_out(study).model_dump(exclude={"settings", "roster"})
-    return StudyListed(**told, answers=counts.answers, participants=counts.participants)
+def _summary(study: Study) -> dict[str, Any]:
+    return {
+        "id": study.id,
+        "title": study.title,
+        "state": study.state,
+        "n_objects": study.n_objects,
+        "created_at": study.created_at // 1000,
+        "link": f"/s/{study.id}",
+    }
 
 
 def _created(store: Store, owner: str, draft: Draft) -> StudyOut:
     settings = draft.settings.model_dump(mode="json")
-    return study_out(store.create_study(draft.title, draft.objects, settings, owner, draft.media))
-
-
-def _drafted(read: Callable[[], Draft]) -> Draft:
-    try:
-        return read()
-    except FileError as error:
-        raise Problem(422, "invalid", str(error)) from None
-
-
-def _reception(request: Request) -> Reception:
-    reception: Reception = request.app.state.reception
-    return reception
+    return study_out(store.studies.create(draft.title, draft.objects, settings, owner, draft.media))

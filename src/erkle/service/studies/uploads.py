@@ -15,7 +15,7 @@ from typing import IO, BinaryIO, NamedTuple
 
 from erkle.files import FileError
 
-__all__ = ["CAPS", "Caps", "Files", "clean_name", "from_disk"]
+__all__ = ["CAPS", "LARGEST", "Caps", "Files", "clean_name"]
 
 _CHUNK = 1 << 16
 _ZIP = b"PK\x03\x04"
@@ -35,8 +35,8 @@ class Caps(NamedTuple):
 
 CAPS = Caps()
 # Files on disk belong to whoever runs the command.
-_LARGEST = 512 << 20
-_FOLDER_CAPS = Caps(file=_LARGEST, total=64 << 30)
+LARGEST = 512 << 20
+_FOLDER_CAPS = Caps(file=LARGEST, total=64 << 30)
 
 
 class _Part(NamedTuple):
@@ -147,21 +147,6 @@ class Files:
             inside = clean_name(entry.filename, name)
             if not entry.is_dir() and not _ignored(inside):
                 self._add(inside, _Part(partial(archive.open, entry), entry.compress_size))
-
-
-def from_disk(path: Path) -> bytes:
-    """The bytes of a file, or a sentence that says why not."""
-    try:
-        if path.stat().st_size > _LARGEST:
-            raise FileError(f"{path.name}: is larger than {_LARGEST >> 20} MB; make it smaller.")
-        return path.read_bytes()
-    except FileNotFoundError:
-        raise FileError(f"{path.name}: there is no such file in {path.absolute().parent}; check the path.") from None
-    except IsADirectoryError:
-        raise FileError(f"{path.name}: is a folder, not a file; give the path of a file in it.") from None
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise FileError(f"{path.name}: cannot be read ({reason}); check the path and its permissions.") from None
 
 
 def clean_name(name: str, where: str = "") -> str:

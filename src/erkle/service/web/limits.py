@@ -16,7 +16,7 @@ from erkle.service.configuration import Configuration, Rate
 from erkle.service.web.errors import Problem
 from erkle.service.web.middleware.addressing import address_of
 
-__all__ = ["Buckets", "Limits", "LimitsDep"]
+__all__ = ["Buckets", "Limits", "LimitsDep", "buckets_of"]
 
 _MOST = 20_000
 
@@ -59,76 +59,60 @@ class Buckets:
 
 
 class Limits:
-    """The buckets of an application; a method that refuses raises a `Problem` with status 429."""
+    """What one address may do; a method that refuses raises a `Problem` with status 429.
 
-    def __init__(self, configuration: Configuration) -> None:
-        self._guess = Buckets(configuration.login_rate)
-        self._name = Buckets(configuration.login_name_rate)
-        self._address = Buckets(configuration.login_address_rate)
-        self._join = Buckets(configuration.join_rate)
-        self._answer = Buckets(configuration.answer_rate)
-        self._answer_address = Buckets(configuration.answer_address_rate)
+    Parameters
+    ----------
+    buckets : dict of Buckets
+        Those of the application, by the name of their rate in the configuration; see `buckets_of`.
+    address : str
+        Where the request comes from.
+    """
 
-    def login(self, address: str, name: str) -> None:
+    def __init__(self, buckets: dict[str, Buckets], address: str) -> None:
+        self._buckets, self._address = buckets, address
+
+    def login(self, name: str) -> None:
         """A password is tried.
 
         Of one name an address has few tries. All together have more, so that whoever guesses from one place does not
         keep the owner out.
         """
-        self.link(address)
-        _refuse(self._guess.wait((address, name)))
-        _refuse(self._name.wait(name))
-
-    def link(self, address: str) -> None:
-        """A one-time link is tried."""
-        _refuse(self._address.wait(address))
-
-    def join(self, address: str) -> None:
-        """Somebody wants to take part."""
-        _refuse(self._join.wait(address))
-
-    def answer(self, address: str, participant: str) -> None:
-        """A participant answers, skips or resumes."""
-        _refuse(self._answer_address.wait(address))
-        _refuse(self._answer.wait(participant))
-
-
-class Guard:
-    """The limits of whoever sends a request."""
-
-    def __init__(self, limits: Limits, address: str) -> None:
-        self._limits, self._address = limits, address
-
-    def login(self, name: str) -> None:
-        """See `Limits.login`."""
-        self._limits.login(self._address, name)
+        self.link()
+        self._take("login_rate", (self._address, name))
+        self._take("login_name_rate", name)
 
     def link(self) -> None:
-        """See `Limits.link`."""
-        self._limits.link(self._address)
+        """A one-time link is tried."""
+        self._take("login_address_rate", self._address)
 
     def join(self) -> None:
-        """See `Limits.join`."""
-        self._limits.join(self._address)
+        """Somebody wants to take part."""
+        self._take("join_rate", self._address)
 
     def answer(self, participant: str) -> None:
-        """See `Limits.answer`."""
-        self._limits.answer(self._address, participant)
+        """A participant answers, skips or resumes."""
+        self._take("answer_address_rate", self._address)
+        self._take("answer_rate", participant)
+
+    def _take(self, rate: str, key: Hashable) -> None:
+        if (seconds := self._buckets[rate].wait(key)) > 0:
+            whole = int(seconds) + 1
+            raise Problem(
+                429,
+                "too-often",
+                f"This was tried too often; try again in {whole} second{'s' * (whole > 1)}.",
+                headers={"Retry-After": str(whole)},
+            )
 
 
-async def _guard(request: Request) -> Guard:
-    return Guard(request.app.state.limits, address_of(request.scope))
+def buckets_of(configuration: Configuration) -> dict[str, Buckets]:
+    """The buckets of an application, by the name of their rate."""
+    return {name: Buckets(rate) for name, rate in configuration if isinstance(rate, Rate)}
 
 
-LimitsDep = Annotated[Guard, Depends(_guard)]
+async def _limits(request: Request) -> Limits:
+    return Limits(request.app.state.buckets, address_of(request.scope))
 
 
-def _refuse(seconds: float) -> None:
-    if seconds > 0:
-        whole = int(seconds) + 1
-        raise Problem(
-            429,
-            "too-often",
-            f"This was tried too often; try again in {whole} second{'s' * (whole > 1)}.",
-            headers={"Retry-After": str(whole)},
-        )
+LimitsDep = Annotated[Limits, Depends(_limits)]

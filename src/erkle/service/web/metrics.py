@@ -8,16 +8,13 @@ import os
 import threading
 import time
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
 from prometheus_client import CollectorRegistry, Counter, Histogram, disable_created_metrics, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.multiprocess import MultiProcessCollector
 
+from erkle.service.runtime import Runtimes
 from erkle.store import State, Store
-
-if TYPE_CHECKING:
-    from erkle.service.learning import Engine
 
 __all__ = ["REFUSED", "REQUESTS", "Exposition"]
 
@@ -37,8 +34,8 @@ REFUSED = Counter("erkle_refused", "What was not done, by reason.", ["route", "r
 class Exposition:
     """What ``/metrics`` says; the database is asked at most once in some seconds."""
 
-    def __init__(self, store: Store, engine: "Engine", seconds: float = 5.0) -> None:
-        self._store, self._engine, self._seconds = store, engine, seconds
+    def __init__(self, store: Store, runtimes: Runtimes, seconds: float = 5.0) -> None:
+        self._store, self._runtimes, self._seconds = store, runtimes, seconds
         self._lock = threading.Lock()
         self._counted: tuple[float, list[Metric]] = (-seconds, [])
 
@@ -53,7 +50,7 @@ class Exposition:
         return generate_latest(registry)
 
     def _lag(self) -> Metric:
-        lag = sum(learning.lag for learning in self._engine.learnings())
+        lag = sum(runtime.learning.lag for runtime in self._runtimes.all())
         return GaugeMetricFamily("erkle_learner_lag_answers", "Answers that have not been learned yet.", value=lag)
 
     def _from_database(self) -> list[Metric]:
@@ -74,8 +71,8 @@ class _Collected:
 
 
 def _count(store: Store) -> Iterable[Metric]:
-    studies = store.studies()
-    counts = [store.counts(study.id) for study in studies]
+    studies = store.studies.all()
+    counts = [store.studies.counts(study.id) for study in studies]
     states = GaugeMetricFamily("erkle_studies", "Studies.", labels=["state"])
     for state in State:
         states.add_metric([state.value], sum(study.state is state for study in studies))
@@ -89,7 +86,7 @@ def _count(store: Store) -> Iterable[Metric]:
         "erkle_open_participants",
         "Participants of open studies who have an open question.",
         value=sum(
-            len({issued.participant for issued in store.pending(study.id)})
+            len({issued.participant for issued in store.questions.pending(study.id)})
             for study in studies
             if study.state is State.OPEN
         ),
@@ -99,7 +96,7 @@ def _count(store: Store) -> Iterable[Metric]:
 def _strategies(store: Store, studies: list[str]) -> Iterable[Metric]:
     asked: dict[tuple[str, str], int] = {}
     for study in studies:
-        for strategy, kind, n_asked, _ in store.strategies(study):
+        for strategy, kind, n_asked, _ in store.questions.strategies(study):
             asked[strategy, kind] = asked.get((strategy, kind), 0) + n_asked
     family = CounterMetricFamily("erkle_questions", "Questions that were issued.", labels=["strategy", "kind"])
     for (strategy, kind), number in sorted(asked.items()):

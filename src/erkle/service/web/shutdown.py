@@ -4,12 +4,12 @@ import signal
 import threading
 from types import FrameType
 
-__all__ = ["Ending"]
+__all__ = ["Shutdown"]
 
 _SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
 
-class Ending:
+class Shutdown:
     """Whether the server has been asked to end.
 
     The server's own handlers of signals are called as before. They are not seen by the application, which is told of

@@ -37,7 +37,7 @@ class BodyLimit:
         if not headers.get(b"content-type", b"").lower().startswith(b"multipart/form-data"):
             return self._body
         token = cookie_parser(headers.get(b"cookie", b"").decode("latin-1")).get(COOKIE)
-        signed_in = is_id(token) and await run_sync(scope["app"].state.store.session, token) is not None
+        signed_in = is_id(token) and await run_sync(scope["app"].state.store.sessions.get, token) is not None
         return self._upload if signed_in else self._body
 
 

@@ -8,12 +8,12 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from erkle.service.configuration import Configuration
 
-__all__ = ["Origins"]
+__all__ = ["Cors"]
 
 _PATHS = ("/api/take/", "/media/")
 
 
-class Origins:
+class Cors:
     """ASGI middleware that answers with CORS headers, at participants' addresses, if there are such origins."""
 
     def __init__(self, app: ASGIApp, configuration: Configuration) -> None:

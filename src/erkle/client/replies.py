@@ -1,0 +1,84 @@
+"""What the server tells a participant: where they stand, and the questions that are open."""
+
+from typing import Any, NamedTuple
+
+__all__ = ["Acknowledged", "Finished", "Question", "Reply", "ShownObject", "object_of", "reply_of"]
+
+Json = dict[str, Any]
+
+
+class ShownObject(NamedTuple):
+    """An object of a study, and the addresses of what is shown of it."""
+
+    id: int
+    name: str
+    text: str | None = None
+    image: str | None = None
+    thumb: str | None = None
+    audio: str | None = None
+    video: str | None = None
+
+
+class Question(NamedTuple):
+    """Is the head more like the left thing or like the right one?"""
+
+    token: str
+    practice: bool
+    head: ShownObject
+    left: ShownObject
+    right: ShownObject
+    expires_at: int
+
+
+class Acknowledged(NamedTuple):
+    """The answer counts and is on the disk of the server."""
+
+    sequence: int
+    repeated: bool
+
+
+class Finished(NamedTuple):
+    """How it ended, and what the participant takes home."""
+
+    outcome: str
+    code: str
+    url: str
+    thanks_html: str
+
+
+class Reply(NamedTuple):
+    """Where a participant stands: what became of the last answer, and the questions that are open, oldest first."""
+
+    participant: str | None
+    acknowledged: Acknowledged | None
+    skipped: bool
+    too_fast: bool
+    questions: list[Question]
+    done: int
+    total: int
+    finished: Finished | None
+
+
+def reply_of(found: Json) -> Reply:
+    """The reply that JSON tells of."""
+    acknowledged, finished, progress = found.get("acknowledged"), found.get("finished"), found.get("progress") or {}
+    return Reply(
+        found.get("participant"),
+        acknowledged and Acknowledged(acknowledged["sequence"], acknowledged["repeated"]),
+        bool(found.get("skipped")),
+        bool(found.get("too_fast")),
+        [_question(each) for each in found.get("questions") or []],
+        progress.get("done", 0),
+        progress.get("total", 0),
+        finished and Finished(*(finished[name] for name in Finished._fields)),
+    )
+
+
+def _question(found: Json) -> Question:
+    head, left, right = (object_of(found[name]) for name in ("head", "left", "right"))
+    return Question(found["token"], found["practice"], head, left, right, found["expires_at"])
+
+
+def object_of(found: Json) -> ShownObject:
+    """The thing that JSON tells of."""
+    return ShownObject(*(found.get(name) for name in ShownObject._fields))  # type: ignore[arg-type]

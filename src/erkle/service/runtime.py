@@ -1,0 +1,126 @@
+"""One runtime per study: its learner, its prepared settings and its dashboard begin together and end together.
+
+A runtime begins when somebody first asks for its study. It ends when the study is forgotten, when its learner has
+ended because nobody wanted it, or when the process ends.
+"""
+
+import logging
+import os
+import secrets
+import socket
+import threading
+import time
+
+from erkle.service.dashboard.dashboard import Dashboard
+from erkle.service.learning import Learning
+from erkle.service.participation.prepared_study import PreparedStudy
+from erkle.store import State, Store, Study, Transaction
+
+__all__ = ["Runtime", "Runtimes"]
+
+# Seconds between two renewals of all leases; a lease lasts three times as long, so that a busy machine keeps it.
+_RENEWAL = 2.0
+
+log = logging.getLogger("erkle.service")
+
+
+class Runtime:
+    """One study in this process.
+
+    Attributes
+    ----------
+    learning : Learning
+        What is learned of it.
+    dashboard : Dashboard
+        What researchers watch of it.
+    """
+
+    def __init__(self, store: Store, study: Study, owner: str) -> None:
+        self.learning = Learning(store, study, owner)
+        self.dashboard = Dashboard(store, self.learning)
+        self._prepared: PreparedStudy | None = None
+
+    def prepared(self, study: Study, source: Store | Transaction) -> PreparedStudy:
+        """What is needed to ask about the study as it is now; objects are read from the store or a transaction."""
+        found = self._prepared
+        if found is None or found.raw != study.settings:
+            found = PreparedStudy.of(study, source.studies.objects(study.id))
+            if study.state != State.DRAFT:
+                # A draft may still get other objects.
+                self._prepared = found
+        return found
+
+
+class Runtimes:
+    """The runtimes of this process, by study, and the thread that renews their leases.
+
+    Parameters
+    ----------
+    store : Store
+    """
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._process = f"{socket.gethostname()[:60]}-{os.getpid()}-{secrets.token_hex(4)}"
+        self._lock = threading.Lock()
+        self._by_study: dict[str, Runtime] = {}
+        self._closing = threading.Event()
+        self._renewer = threading.Thread(target=self._renew, name="erkle-leases", daemon=True)
+        self._renewer.start()
+
+    def of(self, study: str) -> Runtime:
+        """The runtime of a study; `Unknown` if there is no such study."""
+        found = self._running(study)
+        if found is None:
+            # Not under the lock, which every request takes.
+            known = self._store.studies.get(study)
+            with self._lock:
+                found = self._by_study.get(study)
+                if found is None or not found.learning.alive:
+                    # A name of its own: a learner that ends must not release the lease of its successor.
+                    owner = f"{self._process}-{secrets.token_hex(4)}"
+                    found = self._by_study[study] = Runtime(self._store, known, owner)
+        found.learning.wanted_at = time.monotonic()
+        return found
+
+    def all(self) -> list[Runtime]:
+        """All that run."""
+        with self._lock:
+            return list(self._by_study.values())
+
+    def forget(self, study: str) -> None:
+        """End the runtime of a study, and keep nothing of it."""
+        with self._lock:
+            found = self._by_study.pop(study, None)
+        if found is not None:
+            found.learning.close()
+
+    def close(self) -> None:
+        """Save snapshots, release all leases and end all threads."""
+        self._closing.set()
+        for runtime in self.all():
+            runtime.learning.stop()
+        for runtime in self.all():
+            runtime.learning.close()
+        self._renewer.join()
+
+    def _running(self, study: str) -> Runtime | None:
+        with self._lock:
+            found = self._by_study.get(study)
+        return found if found is not None and found.learning.alive else None
+
+    def _renew(self) -> None:
+        while not self._closing.wait(_RENEWAL):
+            for runtime in self.all():
+                try:
+                    runtime.learning.renew()
+                except Exception:
+                    # Whatever it is: the other leases must be renewed all the same.
+                    log.exception("a lease could not be renewed")
+            self._drop_ended()
+
+    def _drop_ended(self) -> None:
+        """Keep nothing of studies whose learner has ended: nobody wanted it, or the study was deleted elsewhere."""
+        with self._lock:
+            for study in [study for study, runtime in self._by_study.items() if not runtime.learning.alive]:
+                del self._by_study[study]

@@ -1,0 +1,292 @@
+"""To answer is to compare and set, in one transaction: of all that is sent for a question, exactly one answer counts.
+
+The same answer again gets the same acknowledgement, whatever has happened since, so a browser that never received it
+may ask again. Another answer is refused and kept.
+
+The answers of a study form a log. They are numbered 1, 2, 3, ... without a gap, in the order in which they were
+committed: whoever has read up to a number has missed nothing before it. What is learned is a fold over the log. Without
+excluded participants it is a function of the answers and of the study's ``roster`` alone, so two readers of the same
+roster and the same last number have read the same.
+"""
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from sqlalchemy import RowMapping, bindparam, func, insert, select
+
+from erkle.store import limits
+from erkle.store.database import rows, schema
+from erkle.store.database.enumerations import Kind, Reason, Standing, State
+from erkle.store.database.topics import Topic, reading, writing
+from erkle.store.participants import standing_of
+from erkle.store.refusals import Refused, record
+from erkle.store.sanitising import Json, bounded_json, bounded_text, is_id
+
+__all__ = ["Acknowledged", "Answer", "Answers", "Skip", "Skipped", "response_time"]
+
+# Answers that are read in one transaction.
+_PAGE = 1000
+
+_A, _Q, _P = schema.answers.c, schema.questions.c, schema.participants.c
+# A question with its participant, its study, and its answer or skip if it has one.
+_ASKED = (
+    select(schema.questions, _P.state, _P.excluded)
+    .add_columns(_P.public_id.label("participant"))
+    .add_columns(schema.studies.c.public_id.label("study"), schema.studies.c.state.label("study_state"))
+    .add_columns(_A.sequence, _A.choice, schema.skips.c.skipped_at)
+    .select_from(schema.questions.join(schema.participants).join(schema.studies, _Q.study_id == schema.studies.c.id))
+    .outerjoin(schema.answers, _A.question_id == _Q.id)
+    .outerjoin(schema.skips, schema.skips.c.question_id == _Q.id)
+    .where(_Q.token == bindparam("token"))
+)
+
+
+def _last(study: Any) -> Any:
+    """The last number of a study, or 0, as a part of a query."""
+    return func.coalesce(select(func.max(_A.sequence)).where(_A.study_id == study).scalar_subquery(), 0)
+
+
+_LAST = select(
+    _last(select(schema.studies.c.id).where(schema.studies.c.public_id == bindparam("study")).scalar_subquery())
+)
+# No other transaction can come between: whoever adds an answer holds the lock on the study until it has committed.
+_INSERT = (
+    insert(schema.answers)
+    .values(
+        study_id=bindparam("study"),
+        sequence=_last(bindparam("study")) + 1,
+        question_id=bindparam("question"),
+        choice=bindparam("choice"),
+        response_ms=bindparam("response_ms"),
+        client=bindparam("client", type_=_A.client.type),
+        answered_at=bindparam("answered_at"),
+    )
+    .returning(_A.sequence)
+)
+_LOG = (
+    select(_A.sequence, _P.public_id, _Q.head, _Q.o1, _Q.o2, _A.choice, _Q.kind, _Q.left_object, _Q.strategy, _Q.token)
+    .add_columns(_A.response_ms, _A.client, _Q.issued_at, _A.answered_at, _P.excluded)
+    .select_from(schema.answers.join(schema.questions).join(schema.participants))
+)
+
+
+class Acknowledged(NamedTuple):
+    """The answer counts, and is on the disk; ``repeated`` if it already was."""
+
+    sequence: int
+    repeated: bool
+
+
+class Skipped(NamedTuple):
+    """The question was skipped; ``repeated`` if it already was."""
+
+    repeated: bool
+
+
+class Answer(NamedTuple):
+    """An answer that counts: the head is more like ``near`` than like ``far``."""
+
+    sequence: int
+    participant: str
+    head: int
+    near: int
+    far: int
+    kind: Kind
+    left: int
+    strategy: str
+    token: str
+    response_ms: int | None
+    client: Json
+    issued_at: int
+    answered_at: int
+    excluded: bool
+
+
+class Skip(NamedTuple):
+    """A question that somebody skipped, with a reason in their words."""
+
+    participant: str
+    head: int
+    o1: int
+    o2: int
+    reason: str
+    skipped_at: int
+
+
+class _Sent(NamedTuple):
+    """What somebody sent for a question; nothing of it is trusted."""
+
+    study: str
+    participant: str
+    token: str
+    choice: int | None = None
+    response_ms: int | None = None
+    client: Any = None
+    reason: str = ""
+
+
+class Answers(Topic):
+    """Answers and skips: what counts, and the log of it."""
+
+    @writing
+    def submit(
+        self,
+        study: str,
+        participant: str,
+        token: str,
+        choice: int,
+        response_ms: int | None = None,
+        client: Any = None,
+    ) -> Acknowledged | Refused:
+        """Count an answer: the head is more like the object ``choice``. Nothing that is passed here is trusted.
+
+        Parameters
+        ----------
+        study, participant, token : str
+            The question's token, and to whom in which study it must have been put.
+        choice : int
+            The id of one of the two objects.
+        response_ms : int, optional
+            Milliseconds to the answer; what is not from 0 to a day is kept as None.
+        client : anything, optional
+            What else the browser reports, cut to a size.
+
+        Returns
+        -------
+        Acknowledged
+            The answer counts, and is on the disk. The same answer again gives the same sequence number.
+        Refused
+            It does not count; it was kept with the reason.
+        """
+        at, sent = self.clock(), _Sent(study, participant, token, choice, response_ms, client)
+        question = self._question(sent)
+        if isinstance(question, Reason):
+            return self._refuse(question, sent, at)
+        if type(choice) is not int or choice not in (question["o1"], question["o2"]):
+            return self._refuse(Reason.OUT_OF_RANGE, sent, at)
+        if question["choice"] == choice:
+            return Acknowledged(question["sequence"], repeated=True)
+        reason = _used(question) or _closed(question, at)
+        if reason is not None:
+            return self._refuse(reason, sent, at)
+        return Acknowledged(self._add(question, sent, at), repeated=False)
+
+    @writing
+    def skip(self, study: str, participant: str, token: str, reason: str = "") -> Skipped | Refused:
+        """Skip a question, with a reason in the participant's words; it cannot be answered any more."""
+        at, sent = self.clock(), _Sent(study, participant, token, reason=reason)
+        question = self._question(sent)
+        if isinstance(question, Reason):
+            return self._refuse(question, sent, at)
+        why = _used(question) or _closed(question, at)
+        if why == Reason.SKIPPED:
+            return Skipped(repeated=True)
+        if why is not None:
+            return self._refuse(why, sent, at)
+        values = {"question_id": question["id"], "reason": bounded_text(reason, limits.SKIP_REASON), "skipped_at": at}
+        self.connection.execute(insert(schema.skips), values)
+        return Skipped(repeated=False)
+
+    @reading
+    def last(self, study: str) -> int:
+        """The number of the study's last answer, which is how many answers it has."""
+        found = self.connection.execute(_LAST, {"study": study}).scalar_one() if is_id(study) else 0
+        if found == 0:
+            # There is no answer, or no study.
+            rows.study(self.connection, study)
+        return int(found)
+
+    def log(
+        self, study: str, after: int = 0, limit: int | None = None, include_excluded: bool = False
+    ) -> Iterator[Answer]:
+        """Answers that count, in the order of their numbers, of those after a number at most so many."""
+        left = limit
+        while left is None or left > 0:
+            size = _PAGE if left is None else min(left, _PAGE)
+            # A transaction for each page, so that a slow reader holds up nobody.
+            page = self._page(study, after, size, include_excluded)
+            yield from page
+            if len(page) < size:
+                return
+            after, left = page[-1].sequence, None if left is None else left - size
+
+    @reading
+    def skips(self, study: str) -> list[Skip]:
+        """All questions of a study that were skipped, oldest first."""
+        s = schema.skips.c
+        query = (
+            select(_P.public_id, _Q.head, _Q.o1, _Q.o2, s.reason, s.skipped_at)
+            .select_from(schema.skips.join(schema.questions).join(schema.participants))
+            .where(_Q.study_id == rows.study(self.connection, study)["id"])
+            .order_by(s.skipped_at, s.question_id)
+        )
+        return [Skip(*row) for row in self.connection.execute(query)]
+
+    @reading
+    def _page(self, study: str, after: int, size: int, include_excluded: bool) -> list[Answer]:
+        query = _LOG.where(_A.study_id == rows.study(self.connection, study)["id"], _A.sequence > after)
+        if not include_excluded:
+            query = query.where(_P.excluded.is_(False))
+        return [_answer(*row) for row in self.connection.execute(query.order_by(_A.sequence).limit(size))]
+
+    def _question(self, sent: _Sent) -> RowMapping | Reason:
+        """The question that was put to this participant, its study locked; or why it is not theirs to answer."""
+        values = {"token": sent.token}
+        found = self.connection.execute(_ASKED, values).mappings().one_or_none() if is_id(sent.token) else None
+        if found is None:
+            return Reason.UNKNOWN_TOKEN
+        if found["study"] != sent.study:
+            return Reason.OTHER_STUDY
+        if found["participant"] != sent.participant:
+            return Reason.OTHER_PARTICIPANT
+        if self.connection.dialect.name == "sqlite":
+            # Everything has been locked since the transaction began.
+            return found
+        rows.lock_study(self.connection, sent.study)
+        # Read once more: before the lock another answer may have counted, or the study was closed.
+        return self.connection.execute(_ASKED, values).mappings().one()
+
+    def _add(self, question: RowMapping, sent: _Sent, at: int) -> int:
+        values = {
+            "study": question["study_id"],
+            "question": question["id"],
+            "choice": sent.choice,
+            "response_ms": response_time(sent.response_ms),
+            "client": bounded_json(sent.client, limits.CLIENT),
+            "answered_at": at,
+        }
+        return int(self.connection.execute(_INSERT, values).scalar_one())
+
+    def _refuse(self, reason: Reason, sent: _Sent, at: int) -> Refused:
+        payload = {"choice": bounded_text(sent.choice, 100), "reason": bounded_text(sent.reason, 100)}
+        payload["client"] = bounded_text(sent.client, 600)
+        record(self.connection, reason, sent.study, sent.participant, sent.token, payload, at)
+        return Refused(reason)
+
+
+def response_time(value: object) -> int | None:
+    """A response time, or None if it cannot be one: that is no reason to lose an answer."""
+    return value if type(value) is int and 0 <= value <= limits.RESPONSE_MS else None
+
+
+def _used(question: RowMapping) -> Reason | None:
+    """What has become of the question before."""
+    if question["sequence"] is not None:
+        return Reason.ANSWERED
+    return Reason.SKIPPED if question["skipped_at"] is not None else None
+
+
+def _closed(question: RowMapping, at: int) -> Reason | None:
+    """Why the question cannot be answered now."""
+    if question["study_state"] != State.OPEN:
+        return Reason.NOT_OPEN
+    if (standing := standing_of(question)) != Standing.ACTIVE:
+        return Reason.EXCLUDED if standing == Standing.EXCLUDED else Reason.ENDED
+    return None if question["expires_at"] > at else Reason.EXPIRED
+
+
+def _answer(
+    sequence: int, participant: str, head: int, o1: int, o2: int, choice: int, kind: str, *others: Any
+) -> Answer:  # fmt: skip
+    far = o1 + o2 - choice
+    return Answer(sequence, participant, head, choice, far, Kind(kind), *others)

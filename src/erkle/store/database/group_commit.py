@@ -1,0 +1,136 @@
+"""Those who wait to write share a transaction, and so one flush to the disk, which is what a write costs.
+
+While one thread flushes, others queue. The first of them then takes all that have queued into one transaction. Nobody
+hears of a result before that is committed. What one of them gets wrong is undone by itself; if the transaction fails
+as a whole, each is tried once more on its own, so that it fails for its own reasons only.
+"""
+
+import threading
+from collections import deque
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from typing import Any, TypeVar
+
+from sqlalchemy import Connection
+from sqlalchemy.exc import DBAPIError
+
+from erkle.store.errors import Unavailable
+
+__all__ = ["GroupCommit"]
+
+T = TypeVar("T")
+
+
+class GroupCommit:
+    """A queue of writes.
+
+    Parameters
+    ----------
+    transaction : function
+        Gives a context manager: a transaction that is committed when the block has ended without an error.
+    """
+
+    def __init__(self, transaction: Callable[[], AbstractContextManager[Connection]]) -> None:
+        self._transaction = transaction
+        self._mutex = threading.Lock()
+        self._waiting: deque[_Write] = deque()
+        self._busy = False
+
+    def write(self, work: Callable[[Connection], T]) -> T:
+        """What the work returns, when it is committed."""
+        mine = _Write(work)
+        with self._mutex:
+            mine.leads, self._busy = not self._busy, True
+            if not mine.leads:
+                self._waiting.append(mine)
+        if not mine.leads:
+            self._wait(mine)
+        if mine.leads:
+            self._lead(mine)
+        return mine.result()  # type: ignore[no-any-return]
+
+    def _wait(self, mine: "_Write") -> None:
+        try:
+            mine.woken.wait()
+        except BaseException:
+            # Interrupted: the queue must not wait for a leader who has left.
+            with self._mutex:
+                if mine in self._waiting:
+                    self._waiting.remove(mine)
+                elif mine.leads:
+                    self._appoint()
+            raise
+
+    def _lead(self, mine: "_Write") -> None:
+        with self._mutex:
+            batch = [mine, *self._waiting]
+            self._waiting.clear()
+        try:
+            self._commit(batch)
+        finally:
+            with self._mutex:
+                self._appoint()
+            for each in batch:
+                each.woken.set()
+
+    def _appoint(self) -> None:
+        self._busy = bool(self._waiting)
+        if self._waiting:
+            following = self._waiting.popleft()
+            following.leads = True
+            following.woken.set()
+
+    def _commit(self, batch: list["_Write"]) -> None:
+        if len(batch) > 1:
+            try:
+                with self._transaction() as connection:
+                    for each in batch:
+                        each.attempt(connection)
+            except Exception:
+                self._one_by_one(batch)
+            else:
+                for each in batch:
+                    each.committed = True
+        else:
+            self._one_by_one(batch)
+
+    def _one_by_one(self, batch: list["_Write"]) -> None:
+        for each in batch:
+            each.error = None
+            try:
+                with self._transaction() as connection:
+                    each.value = each.work(connection)
+                each.committed = True
+            except Exception as error:
+                each.error = error
+
+
+class _Write:
+    """One piece of work, and what came of it."""
+
+    def __init__(self, work: Callable[[Connection], Any]) -> None:
+        self.work = work
+        self.woken = threading.Event()
+        self.leads = self.committed = False
+        self.value: Any = None
+        self.error: Exception | None = None
+
+    def attempt(self, connection: Connection) -> None:
+        """Do it; what it gets wrong is undone, but an error of the database is one of all."""
+        savepoint = connection.begin_nested()
+        try:
+            self.value = self.work(connection)
+        except DBAPIError:
+            raise
+        except Exception as error:
+            savepoint.rollback()
+            self.error = error
+        else:
+            savepoint.commit()
+
+    def result(self) -> Any:
+        if self.error is not None:
+            raise self.error
+        if not self.committed:
+            raise Unavailable("The write was interrupted and may not have happened; do it again.")
+        return self.value

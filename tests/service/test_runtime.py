@@ -1,0 +1,152 @@
+"""One runtime per study: what belongs to a study in this process begins together, and nothing of it is kept."""
+
+import gc
+import threading
+import time
+import weakref
+
+import numpy as np
+import pytest
+
+from erkle.service.learning import Fold
+from erkle.service.runtime import Runtimes
+from erkle.store import Imported, State, Store, Unavailable
+from people import THINGS, Somebody, settings
+
+ANSWERS = [Imported(f"p{i % 3}", i % 6, (i + 1 + i % 2) % 6, (i + 4) % 6) for i in range(60)]
+
+
+def until(condition, seconds=30):
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "it did not happen in time"
+        time.sleep(0.01)
+
+
+@pytest.fixture
+def data(tmp_path):
+    with Store(tmp_path / "erkle.db") as store:
+        yield store
+
+
+@pytest.fixture
+def asked(data):
+    """The id of an open study with answers."""
+    study = data.studies.create("Cities", THINGS, settings()).id
+    data.studies.change_state(study, State.OPEN)
+    data.imports.answers(study, ANSWERS)
+    return study
+
+
+@pytest.fixture
+def runtimes(data):
+    runtimes = Runtimes(data)
+    yield runtimes
+    runtimes.close()
+
+
+def parts(runtime):
+    """Everything that a runtime holds, without holding it."""
+    prepared = runtime._prepared
+    kept = [runtime, runtime.learning, runtime.dashboard, runtime.learning.columns, prepared.plan.chooser]
+    return [weakref.ref(each) for each in kept]
+
+
+def test_after_a_study_is_deleted_nothing_of_it_is_kept(client, researcher, study):
+    ann = Somebody(client, study)
+    ann.answer()
+    for page in ("live", "participants", "disputed", "preview"):
+        assert researcher.get(f"/api/studies/{study}/{page}").status_code == 200
+    kept = parts(client.app.state.runtimes.of(study))
+    assert researcher.delete(f"/api/studies/{study}").status_code == 204
+    gc.collect()
+    assert [each() for each in kept] == [None] * len(kept)
+    assert not [thread for thread in threading.enumerate() if study in thread.name]
+
+
+def test_of_a_study_that_was_deleted_elsewhere_nothing_is_kept_either(data, asked, monkeypatch):
+    monkeypatch.setattr("erkle.service.runtime._RENEWAL", 0.05)
+    runtimes = Runtimes(data)
+    until(lambda: runtimes.of(asked).learning.ready)
+    data.studies.delete(asked)
+    until(lambda: not runtimes.all())
+    runtimes.close()
+
+
+def test_a_study_has_one_runtime_however_many_ask_at_once(runtimes, asked):
+    found, begin = [], threading.Barrier(8)
+
+    def ask():
+        begin.wait()
+        found.append(runtimes.of(asked))
+
+    threads = [threading.Thread(target=ask) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(set(map(id, found))) == 1
+
+
+def test_the_database_is_never_asked_under_the_lock_that_every_request_takes(runtimes, data, asked, monkeypatch):
+    read, locked = data.studies.get, []
+
+    def study(name):
+        locked.append(runtimes._lock.locked())
+        return read(name)
+
+    monkeypatch.setattr(data.studies, "get", study)
+    runtimes.of(asked)
+    assert locked
+    assert not any(locked)
+
+
+def test_reading_the_dashboard_changes_nothing_that_is_saved(tmp_path):
+    saved = []
+    for watched in (False, True):
+        with Store(tmp_path / f"{watched}.db") as store:
+            study = store.studies.create("Cities", THINGS, settings()).id
+            runtimes = Runtimes(store)
+            for start in range(0, 60, 20):
+                store.imports.answers(study, ANSWERS[start : start + 20])
+                runtime = runtimes.of(study)
+                runtime.learning.heard()
+                until(lambda: runtime.learning.view and runtime.learning.view.sequence == start + 20)  # noqa: B023
+                # Those who look at different times look at different maps before.
+                if watched and start != 20:
+                    assert runtime.dashboard.live(0.1).map.sequence == start + 20
+            runtimes.close()
+            saved.append(Fold.from_bytes(store.snapshots.latest(study)[0].data)[1])
+    assert saved[0] is not None
+    np.testing.assert_array_equal(*saved)
+
+
+def test_a_learner_waits_for_the_database_and_goes_on(runtimes, data, asked, monkeypatch):
+    monkeypatch.setattr("erkle.service.learning.learning._WITHOUT_DATABASE", 0.05)
+    read, troubles = data.answers.log, iter([True, True, True])
+
+    def log(*given, **options):
+        if next(troubles, False):
+            raise Unavailable("The disk is full.")
+        return read(*given, **options)
+
+    monkeypatch.setattr(data.answers, "log", log)
+    learning = runtimes.of(asked).learning
+    until(lambda: learning.view is not None and learning.view.sequence == 60)
+    assert learning.owns
+
+
+def test_who_loses_the_lease_watches_and_takes_over_again(runtimes, data, asked, monkeypatch):
+    monkeypatch.setattr("erkle.service.learning.states._RETRY", 0.05)
+    learning = runtimes.of(asked).learning
+    until(lambda: learning.ready)
+    data.leases.release(asked, learning._owner)
+    assert data.leases.acquire(asked, "another process", 30.0) is not None
+    learning.renew()
+    until(lambda: not learning.owns)
+    data.imports.answers(asked, ANSWERS[:10])
+    # It reads on for the tables, and learns nothing.
+    until(lambda: len(learning.columns) == 70)
+    assert learning.view.sequence == 60
+    data.leases.release(asked, "another process")
+    until(lambda: learning.owns and learning.view.sequence == 70)
