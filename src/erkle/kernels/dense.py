@@ -15,9 +15,9 @@ from erkle import embedding
 from erkle._compiled import dense as compiled
 from erkle._compiled import moves
 from erkle._compiled.lanczos import Krylov
+from erkle.checks import shaped
 from erkle.kernels import lapack
 from erkle.kernels.looping import Rule, Stretch, go_on
-from erkle.matrices import shaped
 
 __all__ = ["Dense", "DenseKernel", "Projection", "check_initial_kernel"]
 

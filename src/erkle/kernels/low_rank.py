@@ -7,10 +7,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from erkle._compiled import low_rank as compiled
+from erkle.checks import shaped
 from erkle.kernels import lapack
 from erkle.kernels.kernel import ByCoordinates
 from erkle.kernels.looping import Rule, Stretch, go_on
-from erkle.matrices import shaped
 
 __all__ = ["LowRank", "LowRankKernel", "excess"]
 

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, clone
 
 from erkle import conflicts
+from erkle.checks import whole
 from erkle.conflicts import Conflicts
 from erkle.estimators import KernelLearner, answers
 from erkle.kernels.dense import Projection
@@ -30,7 +31,6 @@ from erkle.online.replay import Replay, generator
 from erkle.online.selection.candidates import Candidate
 from erkle.online.selection.evidence import Reliability
 from erkle.online.settings import Settings, check_settings
-from erkle.parameters import whole
 from erkle.steps import PassiveAggressive, Step
 
 __all__ = ["ERKLE"]

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from erkle.matrices import shaped
+from erkle.checks import shaped
 
 __all__ = ["Curve", "Record"]
 

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from erkle import triplets
+from erkle.checks import shaped
 from erkle.files import FileError, load_npz, npz_to_bytes, save_npz
 from erkle.kernels.low_rank import LowRank
 from erkle.losses import LOSSES, Loss, check_loss
-from erkle.matrices import shaped
 from erkle.online.models import unpack_model
 from erkle.online.packing import Arrays, Packed, prefixed, under
 from erkle.online.record import Record

@@ -4,11 +4,11 @@ from typing import TYPE_CHECKING, NamedTuple, get_args
 
 import numpy as np
 
+from erkle.checks import number, one_of, whole
 from erkle.kernels.dense import Dense, Projection, check_initial_kernel
 from erkle.kernels.looping import Rule
 from erkle.kernels.low_rank import LowRank
 from erkle.losses import GNMDS, check_loss
-from erkle.parameters import number, one_of, whole
 from erkle.steps import PassiveAggressive, check_step
 
 if TYPE_CHECKING:

@@ -20,11 +20,11 @@ from numpy.typing import NDArray
 from erkle._compiled.evidence import excess_of_map
 from erkle.batch import quasi_newton
 from erkle.batch.objective import ByShiftedMap, Terms, terms_of
+from erkle.checks import shaped
 from erkle.kernels.lapack import one_thread
 from erkle.kernels.looping import Rule, Stretch
 from erkle.kernels.low_rank import LowRankKernel
 from erkle.losses import STE
-from erkle.matrices import shaped
 from erkle.online.models.base import Model
 from erkle.online.packing import Arrays, Packed, prefixed, under
 from erkle.online.selection.candidates import Candidate, Candidates, Entry, next_review

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from erkle._compiled import evidence as compiled
-from erkle.matrices import shaped
+from erkle.checks import shaped
 
 __all__ = ["TEMPERATURES", "Evidence", "Reliability"]
 
