@@ -93,6 +93,8 @@ def test_the_page_in_javascript_takes_part_and_survives_a_reload(server, visitin
         if press == 2:
             tab.reload()
     tab.get_by_text("Thank you. Your code: DONE").wait_for()
+    # After the reload it is still the same person.
+    assert len(server.store.participants.all(study)) == 1
 
 
 def placed(example, server, study):

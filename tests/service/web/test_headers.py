@@ -105,15 +105,3 @@ def test_nothing_but_static_files_can_be_read(client, path):
     answer = client.get(path, follow_redirects=False)
     assert answer.status_code in (404, 405)
     assert reason(answer) == "not-found"
-
-
-@pytest.mark.parametrize("host", ["", "a b", "evil.example/path", "x" * 300, "a:99999999", "<script>", "[::1", "é"])
-def test_a_host_that_cannot_be_read_is_refused(client, host):
-    answer = client.get("/health", headers={b"Host": host.encode()})
-    assert (answer.status_code, reason(answer)) == (400, "host")
-    assert is_guarded(answer)
-
-
-def test_without_a_public_address_any_host_will_do(client):
-    for host in ("localhost:8000", "192.0.2.1", "[::1]:8000", "lab.example"):
-        assert client.get("/login", headers={"Host": host}).status_code == 200

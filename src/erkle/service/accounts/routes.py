@@ -15,6 +15,7 @@ from erkle.service.web.errors import Problem, problems
 from erkle.service.web.limits import Limits, LimitsDep
 from erkle.service.web.middleware.addressing import base_url
 from erkle.store import Account, Purpose, Store
+from erkle.store import limits as sizes
 
 __all__ = ["router"]
 
@@ -31,13 +32,13 @@ def _is_name(name: str) -> str:
     return name.strip()
 
 
-Name = Annotated[str, Field(min_length=1, max_length=100), AfterValidator(_is_name)]
+Name = Annotated[str, Field(min_length=1, max_length=sizes.ACCOUNT_NAME), AfterValidator(_is_name)]
 Password = Annotated[str, Field(max_length=passwords.MOST, json_schema_extra={"format": "password"})]
 # The least length is only told here: `passwords.check_new` says it in a sentence.
 Fresh = Annotated[
     str, Field(max_length=passwords.MOST, json_schema_extra={"format": "password", "minLength": passwords.LEAST})
 ]
-Token = Annotated[str, Field(min_length=1, max_length=64)]
+Token = Annotated[str, Field(min_length=1, max_length=sizes.ID)]
 
 
 class _Body(BaseModel):
@@ -47,7 +48,7 @@ class _Body(BaseModel):
 class Credentials(_Body):
     """Who signs in."""
 
-    name: Annotated[str, Field(max_length=100)]
+    name: Annotated[str, Field(max_length=sizes.ACCOUNT_NAME)]
     password: Password
 
 

@@ -18,7 +18,7 @@ from erkle.service.learning.whole import embedding, kernel_npz
 from erkle.service.studies.routes import StudyOut, study_out
 from erkle.service.web.dependencies import AccountDep, RuntimesDep, StoreDep, StudyDep
 from erkle.service.web.errors import Problem, problems
-from erkle.store import StoreError, Study
+from erkle.store import StoreError, Study, limits
 
 __all__ = ["router"]
 
@@ -82,7 +82,7 @@ def import_study(file: UploadFile, store: StoreDep, account: AccountDep) -> Stud
 @router.post("/import/triplets", status_code=201, responses=problems(400, 413, 422))
 def import_triplets(
     file: UploadFile,
-    title: Annotated[str, Form(min_length=1, max_length=500)],
+    title: Annotated[str, Form(min_length=1, max_length=limits.TITLE)],
     store: StoreDep,
     account: AccountDep,
 ) -> StudyOut:

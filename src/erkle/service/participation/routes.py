@@ -11,6 +11,7 @@ from erkle.service.studies import markup, spec
 from erkle.service.web.dependencies import StoreDep
 from erkle.service.web.errors import problems
 from erkle.service.web.limits import LimitsDep
+from erkle.store import limits as sizes
 
 __all__ = ["router"]
 
@@ -23,7 +24,7 @@ async def _participation(request: Request) -> Participation:
 
 
 ParticipationDep = Annotated[Participation, Depends(_participation)]
-Id = Annotated[str, Field(max_length=64)]
+Id = Annotated[str, Field(max_length=sizes.ID)]
 
 
 class SkippingOut(BaseModel):
@@ -82,7 +83,7 @@ class Giving(_Body):
 
     participant: Id
     token: Id
-    reason: str = Field(default="", max_length=500)
+    reason: str = Field(default="", max_length=sizes.SKIP_REASON)
 
 
 def _sent(reply: Reply) -> Response:

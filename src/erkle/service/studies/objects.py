@@ -6,25 +6,27 @@ A table is a CSV file, or a text file with one name per line.
 import csv
 import io
 from collections.abc import Iterable, Iterator
+from itertools import islice
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
 from pydantic import BaseModel
 
-from erkle.files import FileError
+from erkle.files import FileError, read_bytes
 from erkle.service.studies import media
 from erkle.service.studies.complaints import nearest, printable, shown
 from erkle.service.studies.media import Prepared
-from erkle.service.studies.uploads import Files, from_disk
-from erkle.store import Medium, Object
+from erkle.service.studies.uploads import LARGEST, Files
+from erkle.store import Medium, Object, limits
+from erkle.triplets.tables import Strict, decoded, first_row
 
 __all__ = ["MEDIA", "Entry", "ObjectReader", "ShownObject"]
 
 MEDIA = ("image", "audio", "video")
 _COLUMNS = ("name", "text", *MEDIA)
 _TABLES = (".csv", ".tsv", ".txt")
-_NAME, _TEXT, _MOST = 2000, 20_000, 10_000
-_KEPT = 512 << 20
+# Bytes of all media of a study.
+_MEDIA_BYTES = 512 << 20
 
 
 class Entry(NamedTuple):
@@ -98,7 +100,7 @@ class ObjectReader:
         elif path.suffix.lower() in _TABLES:
             # Paths in a table start where the table is.
             self._folder = path.parent
-            self.add_entries(_listed(path.name, from_disk(path)))
+            self.add_entries(_listed(path.name, read_bytes(path, LARGEST)))
         else:
             raise FileError(f"objects is {name[:100]!r}, which is no CSV file, folder or ZIP; check the path.")
 
@@ -146,12 +148,12 @@ class ObjectReader:
                 self._fault(str(fault), stem)
 
     def _add(self, name: str, payload: dict[str, str], where: str) -> None:
-        if not name.strip() or len(name) > _NAME or "\0" in name:
-            raise FileError(f"the name is {shown(name)}; pass a text of 1 to {_NAME:,} characters.")
+        if not name.strip() or len(name) > limits.OBJECT_NAME or "\0" in name:
+            raise FileError(f"the name is {shown(name)}; pass a text of 1 to {limits.OBJECT_NAME:,} characters.")
         if name in self._where:
             raise FileError(f"{shown(name)} is there already ({self._where[name]}); give each object its own name.")
-        if len(self.objects) >= _MOST:
-            raise FileError(f"is one object too many; name at most {_MOST:,}.")
+        if len(self.objects) >= limits.OBJECTS:
+            raise FileError(f"is one object too many; name at most {limits.OBJECTS:,}.")
         self._where[name] = where
         self.objects.append(Object(name, dict(payload)))
 
@@ -166,7 +168,7 @@ class ObjectReader:
         return payload
 
     def _read(self, path: str) -> bytes:
-        return self._files.read(self._found(path)) if self._folder is None else from_disk(self._folder / path)
+        return self._files.read(self._found(path)) if self._folder is None else read_bytes(self._folder / path, LARGEST)
 
     def _found(self, name: str) -> str:
         """The file that was sent under this name; the end of its path is enough where no other ends so."""
@@ -176,8 +178,10 @@ class ObjectReader:
 
     def _keep(self, path: str, prepared: Prepared) -> None:
         self._kept += sum(len(medium.data) for name, medium in prepared.media.items() if name not in self.media)
-        if self._kept > _KEPT:
-            raise FileError(f"{printable(path)}: with it the media take more than {_KEPT >> 20} MB; make them smaller.")
+        if self._kept > _MEDIA_BYTES:
+            raise FileError(
+                f"{printable(path)}: with it the media take more than {_MEDIA_BYTES >> 20} MB; make them smaller."
+            )
         self.media |= prepared.media
 
     def _fault(self, sentence: str, where: str) -> None:
@@ -186,8 +190,8 @@ class ObjectReader:
 
 def _text(entry: Entry) -> str:
     text = entry.parts.get("text", "")
-    if len(text) > _TEXT:
-        raise FileError(f"the text has {len(text):,} characters; pass at most {_TEXT:,}.")
+    if len(text) > limits.MARKDOWN:
+        raise FileError(f"the text has {len(text):,} characters; pass at most {limits.MARKDOWN:,}.")
     return text
 
 
@@ -199,29 +203,22 @@ def _listed(file: str, data: bytes) -> list[Entry]:
     >>> [entry.name for entry in _listed("cities.txt", b"Paris\nLyon\n")]
     ['Paris', 'Lyon']
     """
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        raise FileError(f"{file}: does not look like text (it is not UTF-8); save it as UTF-8.") from None
-    head = text.partition("\n")[0].strip()
-    separator = next((sign for sign in ",;\t" if "name" in _cells(head, sign)), None)
-    if separator is None and any(sign in head for sign in ",;\t"):
-        raise FileError(f"{file}, line 1: has several columns but none called name; add a header such as name,image.")
-    return list(_lines(file, text) if separator is None else _rows(file, text, separator))
-
-
-def _lines(file: str, text: str) -> Iterator[Entry]:
-    for number, line in enumerate(text.splitlines(), 1):
-        if name := line.strip():
-            yield Entry(f"{file}, line {number}", name, {})
-
-
-def _rows(file: str, text: str, separator: str) -> Iterator[Entry]:
-    rows = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
-    try:
-        columns = [cell.strip().lower() for cell in next(rows)]
+    separator, header = first_row(data, file)
+    columns = [cell.lower() for cell in header]
+    if columns == ["name"] or (separator and "name" in columns):
         _check_columns(file, columns)
-        for row in rows:
+        return list(_rows(file, decoded(data, file), columns, separator or ","))
+    if separator:
+        raise FileError(f"{file}, line 1: has several columns but none called name; add a header such as name,image.")
+    lines = enumerate(decoded(data, file).splitlines(), 1)
+    return [Entry(f"{file}, line {number}", line.strip(), {}) for number, line in lines if line.strip()]
+
+
+def _rows(file: str, text: str, columns: list[str], separator: str) -> Iterator[Entry]:
+    rows = csv.reader(io.StringIO(text, newline=""), Strict, delimiter=separator)
+    try:
+        # The first row that is not blank is the header.
+        for row in islice(filter(any, rows), 1, None):
             where = f"{file}, line {rows.line_num}"
             if len(row) > len(columns):
                 raise FileError(f"{where}: has {len(row)} columns instead of {len(columns)}; quote what has commas.")
@@ -240,10 +237,3 @@ def _check_columns(file: str, columns: list[str]) -> None:
             raise FileError(f"{file}, line 1: {column[:60]!r} is no column; {remedy}")
         if columns.count(column) > 1:
             raise FileError(f"{file}, line 1: the column {column} is there twice; keep one of them.")
-
-
-def _cells(head: str, separator: str) -> list[str]:
-    try:
-        return [cell.strip().lower() for cell in next(csv.reader([head], delimiter=separator), [])]
-    except csv.Error:
-        return []

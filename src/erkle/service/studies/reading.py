@@ -9,18 +9,18 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path, PurePosixPath
 from typing import Any, BinaryIO, NamedTuple
 
-from erkle.files import FileError, Pathlike
+from erkle.files import FileError, Pathlike, read_bytes
 from erkle.service.studies import spec
 from erkle.service.studies.complaints import Complaint, Complaints, Fault, Place, nearest, printable, shown, spelled
 from erkle.service.studies.objects import MEDIA, Entry, ObjectReader
 from erkle.service.studies.spec import StudySettings
-from erkle.service.studies.uploads import CAPS, Caps, Files, from_disk
+from erkle.service.studies.uploads import CAPS, LARGEST, Caps, Files
 from erkle.service.studies.yaml_lines import Lined, parse
-from erkle.store import Medium, Object
+from erkle.store import Medium, Object, limits
+from erkle.triplets.tables import decoded
 
 __all__ = ["Draft", "read_study", "read_upload", "read_values"]
 
-_TITLE = 500
 _KEYS = ("name", "text", *MEDIA)
 
 
@@ -49,10 +49,7 @@ def read_study(path: Pathlike) -> Draft:
         With a line for each thing that is wrong, such as ``study.yaml, line 12: holdout is 1.5; ...``.
     """
     place = Path(path)
-    try:
-        text = from_disk(place).decode("utf-8-sig")
-    except UnicodeDecodeError:
-        raise FileError(f"{place.name}: does not look like text (it is not UTF-8); save it as UTF-8.") from None
+    text = decoded(read_bytes(place, LARGEST), place.name)
     return _draft(place.name, _parsed(text, place.name), place.stem, ObjectReader(Files(), place.parent))
 
 
@@ -71,7 +68,7 @@ def read_upload(text: str, files: Iterable[tuple[str, BinaryIO]], caps: Caps = C
     sent = list(files)
     title = PurePosixPath(sent[0][0].replace("\\", "/")).stem if len(sent) == 1 else ""
     reader = ObjectReader(Files.sent(sent, caps))
-    return _draft("spec", _parsed(text, "spec"), title[:_TITLE] or "Untitled study", reader)
+    return _draft("spec", _parsed(text, "spec"), title[: limits.TITLE] or "Untitled study", reader)
 
 
 def read_values(values: dict[str, Any]) -> Draft:
@@ -82,8 +79,10 @@ def read_values(values: dict[str, Any]) -> Draft:
 def _draft(name: str, lined: Lined, title: str, reader: ObjectReader) -> Draft:
     values, faults = dict(lined.value), list[Complaint]()
     titled, things = values.pop("title", title), values.pop("objects", None)
-    if not isinstance(titled, str) or not 0 < len(titled.strip()) <= _TITLE:
-        faults.append(Complaint(("title",), f"title is {shown(titled)}; pass a text of 1 to {_TITLE} characters."))
+    if not isinstance(titled, str) or not 0 < len(titled.strip()) <= limits.TITLE:
+        faults.append(
+            Complaint(("title",), f"title is {shown(titled)}; pass a text of 1 to {limits.TITLE} characters.")
+        )
     settings = _settings(values, faults)
     _read_objects(reader, things, name, lined, faults)
     if settings is not None and not faults and not reader.faults:

@@ -17,7 +17,7 @@ from erkle.service.studies.spec import StudySettings, checked
 from erkle.service.web.dependencies import AccountDep, RuntimesDep, StoreDep, StudyDep
 from erkle.service.web.errors import Problem, problems
 from erkle.service.web.ranges import Unsatisfiable, span
-from erkle.store import Object, State, Store, Study
+from erkle.store import Object, State, Store, Study, limits
 
 __all__ = ["StudyOut", "media_router", "router", "study_out"]
 
@@ -50,7 +50,7 @@ class _Documented:
 
 
 Settings = Annotated[dict[str, Any], _Documented()]
-Title = Annotated[str, Field(min_length=1, max_length=500)]
+Title = Annotated[str, Field(min_length=1, max_length=limits.TITLE)]
 
 
 class _In(BaseModel):
@@ -60,15 +60,17 @@ class _In(BaseModel):
 class ObjectIn(_In):
     """An object with a text that is shown with its name."""
 
-    name: Annotated[str, Field(min_length=1, max_length=2000)]
-    text: Annotated[str, Field(max_length=20_000)] | None = None
+    name: Annotated[str, Field(min_length=1, max_length=limits.OBJECT_NAME)]
+    text: Annotated[str, Field(max_length=limits.MARKDOWN)] | None = None
 
 
 class StudyIn(_In):
     """A study to be: at least three objects with different names, and settings where they are not the defaults."""
 
     title: Title
-    objects: Annotated[list[Annotated[str, Field(min_length=1, max_length=2000)] | ObjectIn], Field(min_length=3)]
+    objects: Annotated[
+        list[Annotated[str, Field(min_length=1, max_length=limits.OBJECT_NAME)] | ObjectIn], Field(min_length=3)
+    ]
     settings: Settings = {}
 
 

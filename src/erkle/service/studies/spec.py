@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from erkle.service.studies.complaints import Complaint, Complaints, Place, complaints, nearest, shown, spelled
+from erkle.store import limits
 
 __all__ = [
     "Catch",
@@ -38,14 +39,18 @@ def _web_address(url: str) -> str:
     return url
 
 
-Markdown = Annotated[str, Field(max_length=20_000, description="a text (Markdown) of at most 20,000 characters")]
+Markdown = Annotated[
+    str, Field(max_length=limits.MARKDOWN, description=f"a text (Markdown) of at most {limits.MARKDOWN:,} characters")
+]
 Share = Annotated[float, Field(ge=0.0, le=1.0, allow_inf_nan=False, description="a share from 0 to 1")]
-Name = Annotated[str, Field(min_length=1, max_length=2000, description="the name of an object")]
+Name = Annotated[str, Field(min_length=1, max_length=limits.OBJECT_NAME, description="the name of an object")]
 Reason = Annotated[str, Field(min_length=1, max_length=200, description="a text of 1 to 200 characters")]
-Parameter = Annotated[str, Field(min_length=1, max_length=100, description="the name of a URL parameter")]
+Parameter = Annotated[
+    str, Field(min_length=1, max_length=limits.PARAMETER_NAME, description="the name of a URL parameter")
+]
 Url = Annotated[
     str,
-    Field(max_length=2000, description="an address that begins with http:// or https://, or nothing"),
+    Field(max_length=limits.URL, description="an address that begins with http:// or https://, or nothing"),
     AfterValidator(_web_address),
 ]
 
@@ -120,7 +125,7 @@ class Ending(_Part):
     ``{name}`` in the address becomes the parameter of that name of the link that they followed.
     """
 
-    code: str = Field(default="", max_length=200, description="a text of at most 200 characters")
+    code: str = Field(default="", max_length=limits.CODE, description=f"a text of at most {limits.CODE} characters")
     url: Url = ""
 
 

@@ -13,9 +13,9 @@ from functools import partial
 from pathlib import Path
 from typing import IO, BinaryIO, NamedTuple
 
-from erkle.files import FileError, read_bytes
+from erkle.files import FileError
 
-__all__ = ["CAPS", "Caps", "Files", "clean_name", "from_disk"]
+__all__ = ["CAPS", "LARGEST", "Caps", "Files", "clean_name"]
 
 _CHUNK = 1 << 16
 _ZIP = b"PK\x03\x04"
@@ -35,8 +35,8 @@ class Caps(NamedTuple):
 
 CAPS = Caps()
 # Files on disk belong to whoever runs the command.
-_LARGEST = 512 << 20
-_FOLDER_CAPS = Caps(file=_LARGEST, total=64 << 30)
+LARGEST = 512 << 20
+_FOLDER_CAPS = Caps(file=LARGEST, total=64 << 30)
 
 
 class _Part(NamedTuple):
@@ -147,11 +147,6 @@ class Files:
             inside = clean_name(entry.filename, name)
             if not entry.is_dir() and not _ignored(inside):
                 self._add(inside, _Part(partial(archive.open, entry), entry.compress_size))
-
-
-def from_disk(path: Path) -> bytes:
-    """The bytes of a file, or a sentence that says why not."""
-    return read_bytes(path, _LARGEST)
 
 
 def clean_name(name: str, where: str = "") -> str:
