@@ -9,7 +9,6 @@ the lines shown, in that order (numbers to a twentieth).
 from __future__ import annotations
 
 import contextlib
-import csv
 import doctest
 import os
 import re
@@ -139,9 +138,8 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
 
 def _write_answers(path: Path) -> None:
     from erkle.datasets import city_answers, load_cities
+    from erkle.files import csv_text, write_text
 
     names = load_cities().names
-    with path.open("w", encoding="utf-8", newline="") as file:
-        table = csv.writer(file)
-        table.writerow(["anchor", "near", "far"])
-        table.writerows([names[i] for i in row] for row in city_answers(10_000))
+    rows = ([names[i] for i in row] for row in city_answers(10_000))
+    write_text(path, csv_text(["anchor", "near", "far"], rows))

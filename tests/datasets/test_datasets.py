@@ -181,7 +181,7 @@ DAMAGED = {
     "from zero": ("aset400_vdm", "music_triplets.mat", matrix([[0, 1, 2]]), "beyond the 4 listed"),
     "artist 5 of 4": ("aset400_vdm", "music_triplets.mat", matrix([[1, 2, 5]]), "beyond the 4 listed"),
     "commas": ("food100", "all-triplets.csv", b"a, b, c\n", "has 1 cells instead of 3"),
-    "not text": ("food100", "all-triplets.csv", b"\xff\xfe\x00", "is not UTF-8 text"),
+    "not text": ("food100", "all-triplets.csv", b"\xff\xfe\x00", "not UTF-8"),
     "another header": ("cars60", "survey_data.csv", b"a,b\n1,2\n", "no column 'survey_round'"),
     "car 0": ("cars60", "survey_data.csv", CARS + b"3,0,0,1,2,1\n", "line 5: has ids 0, but they run from 1 to 60"),
     "car 61": ("cars60", "survey_data.csv", CARS + b"3,1,61,1,2,1\n", "line 5"),

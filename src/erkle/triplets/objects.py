@@ -6,16 +6,15 @@ call them, their ids or else their names, comes only once.
 
 from __future__ import annotations
 
-import io
 import os
 from collections.abc import Iterator
 from pathlib import PurePath
 from typing import NamedTuple
 
-from erkle.files import file_name, open_binary
+from erkle.files import file_name, read_bytes
 
 from .labels import declared_flaw, shown
-from .lines import BOM, BadLine, ReadError, blocks, complaint, text_of
+from .lines import BOM, BadLine, ReadError, complaint, text_of
 from .tables import ANY_SEPARATOR, possible_tables, split_cells
 
 _COLUMNS = ("name", "label", "object")
@@ -126,12 +125,8 @@ def _detect(line: str, suffix: str) -> tuple[_Table, int]:
 
 
 def _lines(path: str | os.PathLike[str], name: str) -> Iterator[str]:
-    number = 0
-    with open_binary(path) as stream:
-        for block in blocks(stream, name):
-            for line in io.BytesIO(block):
-                number += 1
-                try:
-                    yield text_of(line.removeprefix(BOM) if number == 1 else line)
-                except BadLine as trouble:
-                    raise complaint(name, number, trouble) from None
+    for number, line in enumerate(read_bytes(path).removeprefix(BOM).split(b"\n"), 1):
+        try:
+            yield text_of(line)
+        except BadLine as trouble:
+            raise complaint(name, number, trouble) from None

@@ -149,7 +149,7 @@ def decoded(data: bytes, name: str) -> str:
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError:
-        raise ReadError(f"{name}: is not UTF-8 text; check that it is the right file.") from None
+        raise ReadError(f"{name}: does not look like text (it is not UTF-8); save it as UTF-8.") from None
 
 
 def has_triples(columns: Iterable[str]) -> bool:

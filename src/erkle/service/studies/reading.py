@@ -17,6 +17,7 @@ from erkle.service.studies.spec import StudySettings
 from erkle.service.studies.uploads import CAPS, LARGEST, Caps, Files
 from erkle.service.studies.yaml_lines import Lined, parse
 from erkle.store import Medium, Object, limits
+from erkle.triplets.tables import decoded
 
 __all__ = ["Draft", "read_study", "read_upload", "read_values"]
 
@@ -48,10 +49,7 @@ def read_study(path: Pathlike) -> Draft:
         With a line for each thing that is wrong, such as ``study.yaml, line 12: holdout is 1.5; ...``.
     """
     place = Path(path)
-    try:
-        text = read_bytes(place, LARGEST).decode("utf-8-sig")
-    except UnicodeDecodeError:
-        raise FileError(f"{place.name}: does not look like text (it is not UTF-8); save it as UTF-8.") from None
+    text = decoded(read_bytes(place, LARGEST), place.name)
     return _draft(place.name, _parsed(text, place.name), place.stem, ObjectReader(Files(), place.parent))
 
 
