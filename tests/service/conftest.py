@@ -255,5 +255,5 @@ def visitor(site, visiting):
 
 @pytest.fixture
 def page(visitor):
-    """The page of one person at a desk."""
+    """The page of one person at a computer."""
     return visitor()

@@ -29,15 +29,15 @@ class Somebody:
 
     def __init__(self, client, study, consent=True, **parameters):
         self.client, self.study = client, study
-        self.turn = self.post("join", parameters=parameters, consent=consent).json()
-        self.id = self.turn.get("participant")
+        self.reply = self.post("join", parameters=parameters, consent=consent).json()
+        self.id = self.reply.get("participant")
 
     def post(self, what, **body):
         return self.client.post(f"/api/take/{self.study}/{what}", json=body)
 
     @property
     def question(self):
-        return self.turn["questions"][0]
+        return self.reply["questions"][0]
 
     def send(self, question=None, side="left", **changes):
         question = question or self.question
@@ -47,10 +47,10 @@ class Somebody:
     def answer(self, **options):
         reply = self.send(**options)
         assert reply.status_code == 200, reply.text
-        self.turn = reply.json()
-        return self.turn
+        self.reply = reply.json()
+        return self.reply
 
     def answer_all(self, **options):
-        while not self.turn["finished"]:
+        while not self.reply["finished"]:
             self.answer(**options)
-        return self.turn["finished"]
+        return self.reply["finished"]

@@ -17,14 +17,14 @@ def configuration(tmp_path, new_postgresql):
 def test_people_answer_and_the_kernel_is_a_fold_of_the_log(client, researcher, store, study, tmp_path):
     for name in ("ann", "bob"):
         sent = {"parameters": {"PROLIFIC_PID": name}, "consent": True}
-        turn = client.post(f"/api/take/{study}/join", json=sent).json()
-        while not turn["finished"]:
-            question = turn["questions"][0]
+        reply = client.post(f"/api/take/{study}/join", json=sent).json()
+        while not reply["finished"]:
+            question = reply["questions"][0]
             choice = min(question["left"]["id"], question["right"]["id"])
-            body = {"participant": turn["participant"], "token": question["token"], "choice": choice}
-            turn = client.post(f"/api/take/{study}/answer", json=body).json()
+            body = {"participant": reply["participant"], "token": question["token"], "choice": choice}
+            reply = client.post(f"/api/take/{study}/answer", json=body).json()
             again = client.post(f"/api/take/{study}/answer", json=body).json()
-            assert again["acknowledged"] == {**turn["acknowledged"], "repeated": True}
+            assert again["acknowledged"] == {**reply["acknowledged"], "repeated": True}
     kernel = researcher.get(f"/api/studies/{study}/export/kernel.npz")
     assert kernel.status_code == 200, kernel.text
     fold = Fold(6)

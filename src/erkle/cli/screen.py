@@ -8,6 +8,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING
 
 from rich.console import Console
@@ -101,7 +102,7 @@ def compile_first(learner: ERKLE) -> None:
     from erkle.online import ERKLE
 
     words = "Compiling for this machine: once, some ten seconds; later runs start at once."
-    with when_compiling(lambda: console.print(words, style="dim")):
+    with when_compiling(partial(console.print, words, style="dim")):
         # As many answers as it takes to come to a first fit of them.
         ERKLE(3, learner.loss, learner.step, kernel=learner.kernel).fit(_SOME)
 

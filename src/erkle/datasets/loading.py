@@ -25,13 +25,14 @@ __all__ = ["Recipe", "load_by"]
 class Recipe(NamedTuple):
     """How a data set is read: from its published files, or from tables.
 
-    ``parse`` gives every row of the published files, and ``reduce`` those that are learned from. As tables, every
-    row may be in a file ``whole``, and more about each row, with columns renamed, in a file ``beside`` it.
+    ``parse`` gives every row of the published files, and ``reduce`` leaves those that are learned from, by default all
+    of them. As tables, every row may be in a file ``whole``, and more about each row, with columns renamed, in a file
+    ``beside`` it.
     """
 
     name: str
     parse: Callable[[Original, Entry], Dataset]
-    reduce: Callable[[Dataset], Dataset] = lambda dataset: dataset
+    reduce: Callable[[Dataset], Dataset] | None = None
     whole: str | None = None
     beside: str | None = None
     columns: Mapping[str, str] = {}
@@ -45,7 +46,7 @@ def load_by(recipe: Recipe, data_home: Pathlike | None, whole: bool = False) -> 
         dataset = _named(recipe.parse(copy, entry), copy.objects)
     else:
         dataset = _from_tables(recipe, entry, copy.folder, whole)
-    reduced = recipe.reduce(dataset)
+    reduced = recipe.reduce(dataset) if recipe.reduce else dataset
     _compare(entry, reduced, copy.folder)
     return dataset if whole else reduced
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -35,7 +36,7 @@ def write_beside(axes: Axes, labels: Sequence[Label], tall: float) -> None:
 
     if not labels:
         return
-    labels = sorted(labels, key=lambda label: label.height)
+    labels = sorted(labels, key=attrgetter("height"))
     steps = STEP * np.arange(len(labels))
     wanted = np.array([label.height for label in labels]) * tall
     heights = np.clip(isotonic_regression(wanted - steps).x, 0.0, max(0.0, tall - steps[-1])) + steps

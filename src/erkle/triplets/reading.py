@@ -103,7 +103,7 @@ class Reader:
     name : str, optional
         What errors call the source, by default its file name.
     column : str, optional
-        A further column that every chunk is to bring along, as that of the workers; it needs a header, or JSON.
+        A further column for every chunk, such as that of the participants; it needs a header, or JSON.
 
     Attributes
     ----------

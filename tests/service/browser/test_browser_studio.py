@@ -58,12 +58,12 @@ def pictures(tmp_path):
 
 def answer(client, study, n_answers, name="somebody"):
     """Somebody who takes part, and finds those alike that are near each other in the list."""
-    turn = client.join(study, {"PROLIFIC_PID": name})
+    reply = client.join(study, {"PROLIFIC_PID": name})
     for _ in range(n_answers):
-        question = turn.questions[0]
+        question = reply.questions[0]
         choice = min((question.left.id, question.right.id), key=lambda thing: abs(thing - question.head.id))
-        turn = client.answer(study, turn.participant, question.token, choice, 900)
-    return turn.participant
+        reply = client.answer(study, reply.participant, question.token, choice, 900)
+    return reply.participant
 
 
 def sign_in(page, password=PASSWORD):

@@ -162,7 +162,7 @@ def test_catch_questions_are_failed_on_the_dashboard_as_they_are_where_they_are_
     for _ in range(2):
         # "C" is wrong at first, and right then.
         ann.answer(side="left" if ann.question["left"]["name"] == "C" else "right")
-        bob.turn = bob.post("skip", participant=bob.id, token=bob.question["token"]).json()
+        bob.reply = bob.post("skip", participant=bob.id, token=bob.question["token"]).json()
     while researcher.get(f"/api/studies/{study}/live").json()["answers"] != 2:
         time.sleep(0.02)
     plan = PreparedStudy.of(store.studies.get(study), store.studies.objects(study)).plan

@@ -16,15 +16,15 @@ def kinds(store, study, person):
 def test_who_does_not_consent_is_screened_and_nothing_is_kept(client, store, make):
     study = make(endings={"screened": {"code": "NO"}})
     bob = Somebody(client, study, consent=False, PROLIFIC_PID="bob")
-    assert bob.turn["finished"]["outcome"] == "screened"
-    assert bob.turn["finished"]["code"] == "NO"
+    assert bob.reply["finished"]["outcome"] == "screened"
+    assert bob.reply["finished"]["code"] == "NO"
     assert store.participants.all(study) == []
 
 
 def test_a_full_study_sends_others_away_but_not_those_who_come_back(client, make):
     study = make(limits={"per_participant": 4, "participants": 1}, endings={"screened": {"code": "FULL"}})
     ann = Somebody(client, study, workerId="ann")
-    assert Somebody(client, study, workerId="bob").turn["finished"]["code"] == "FULL"
+    assert Somebody(client, study, workerId="bob").reply["finished"]["code"] == "FULL"
     assert Somebody(client, study, workerId="ann").id == ann.id
 
 
@@ -33,25 +33,25 @@ def test_a_study_that_has_all_its_answers_asks_no_more(client, store, make):
     assert Somebody(client, study).answer_all()["outcome"] == "completed"
     assert 3 <= store.answers.last(study) <= 4
     # Who comes only now has completed nothing.
-    assert Somebody(client, study).turn["finished"]["outcome"] == "screened"
+    assert Somebody(client, study).reply["finished"]["outcome"] == "screened"
 
 
 @pytest.mark.parametrize(("skips", "outcome"), [(2, "completed"), (3, "failed"), (4, "failed")])
 def test_who_skips_more_than_half_has_not_completed(client, make, skips, outcome):
     ann = Somebody(client, make(limits={"per_participant": 4}, checks={"practice": 0}))
     for _ in range(skips):
-        ann.turn = ann.post("skip", participant=ann.id, token=ann.question["token"]).json()
-    if not ann.turn["finished"]:
+        ann.reply = ann.post("skip", participant=ann.id, token=ann.question["token"]).json()
+    if not ann.reply["finished"]:
         ann.answer_all()
-    assert ann.turn["finished"]["outcome"] == outcome
+    assert ann.reply["finished"]["outcome"] == outcome
 
 
 def test_a_catch_question_that_is_skipped_was_not_answered_rightly(client, make):
     ann = Somebody(client, make(limits={"per_participant": 10}, checks=CATCH))
-    while not ann.turn["finished"]:
-        ann.turn = ann.post("skip", participant=ann.id, token=ann.question["token"]).json()
-    assert ann.turn["finished"]["outcome"] == "failed"
-    assert ann.turn["progress"]["done"] == 4
+    while not ann.reply["finished"]:
+        ann.reply = ann.post("skip", participant=ann.id, token=ann.question["token"]).json()
+    assert ann.reply["finished"]["outcome"] == "failed"
+    assert ann.reply["progress"]["done"] == 4
 
 
 @pytest.mark.parametrize("attentive", [True, False])
@@ -60,12 +60,12 @@ def test_who_fails_the_catch_questions_fails(client, store, make, attentive):
         limits={"per_participant": 10}, checks=CATCH, endings={"completed": {"code": "YES"}, "failed": {"code": "NO"}}
     )
     ann = Somebody(client, study)
-    while not ann.turn["finished"]:
+    while not ann.reply["finished"]:
         question = ann.question
         wanted = "b" if attentive else "c"
         side = "left" if question["left"]["name"] == wanted else "right"
         ann.answer(side=side)
-    assert ann.turn["finished"]["code"] == ("YES" if attentive else "NO")
+    assert ann.reply["finished"]["code"] == ("YES" if attentive else "NO")
     if attentive:
         assert [kind == Kind.CATCH for kind in kinds(store, study, ann)] == [False, True] * 5
 

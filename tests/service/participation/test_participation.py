@@ -13,8 +13,8 @@ def test_somebody_joins_practises_answers_and_gets_the_code(client, store, make)
     )
     ann = Somebody(client, study, PROLIFIC_PID="ann", STUDY_ID="x")
     assert ann.question["practice"]
-    assert ann.turn["progress"] == {"done": 0, "total": 4}
-    assert len(ann.turn["questions"]) == 2
+    assert ann.reply["progress"] == {"done": 0, "total": 4}
+    assert len(ann.reply["questions"]) == 2
     finished = ann.answer_all()
     assert finished == {
         "outcome": "completed",
@@ -34,13 +34,13 @@ def test_the_address_at_the_end_takes_parameters_of_the_link_along(client, make)
     study = make(limits={"per_participant": 1}, endings={"completed": {"url": url}, "screened": {"url": url}})
     ann = Somebody(client, study, survey_code="7&x=//evil.example.org")
     assert ann.answer_all()["url"] == url.replace("{survey_code}", "7%26x%3D%2F%2Fevil.example.org")
-    assert Somebody(client, study, consent=False).turn["finished"]["url"] == url.replace("{survey_code}", "")
+    assert Somebody(client, study, consent=False).reply["finished"]["url"] == url.replace("{survey_code}", "")
 
 
 def test_the_next_question_is_there_before_the_answer_and_nobody_is_asked_the_same_twice(client, store, make):
     ann = Somebody(client, make(limits={"per_participant": 12}, checks={"practice": 0}))
-    while not ann.turn["finished"]:
-        following = ann.turn["questions"][1]["token"] if len(ann.turn["questions"]) > 1 else None
+    while not ann.reply["finished"]:
+        following = ann.reply["questions"][1]["token"] if len(ann.reply["questions"]) > 1 else None
         ann.answer()
         if following:
             assert ann.question["token"] == following
@@ -113,7 +113,7 @@ def test_who_comes_back_with_the_same_identity_goes_on(client, store, study):
     ann.answer()
     again = Somebody(client, study, PROLIFIC_PID="ann")
     assert again.id == ann.id
-    assert [q["token"] for q in again.turn["questions"]] == [q["token"] for q in ann.turn["questions"]]
+    assert [q["token"] for q in again.reply["questions"]] == [q["token"] for q in ann.reply["questions"]]
     assert Somebody(client, study, PROLIFIC_PID="bob").id != ann.id
     assert len(store.participants.all(study)) == 2
 
@@ -122,7 +122,7 @@ def test_after_a_reload_the_same_questions_are_open(client, study):
     ann = Somebody(client, study)
     ann.answer()
     resumed = ann.post("resume", participant=ann.id).json()
-    assert resumed["questions"] == ann.turn["questions"]
+    assert resumed["questions"] == ann.reply["questions"]
     assert resumed["acknowledged"] is None
 
 
@@ -132,9 +132,9 @@ def test_what_was_not_answered_in_time_is_asked_again(client, store, make, monke
     late = store._clock() + 20_000_000
     monkeypatch.setattr("erkle.service.participation.participation.now", lambda: late)
     monkeypatch.setattr(store, "_clock", lambda: late)
-    turn = ann.post("resume", participant=ann.id).json()
-    assert len(turn["questions"]) == 2
-    assert turn["questions"][0]["token"] != ann.question["token"]
+    reply = ann.post("resume", participant=ann.id).json()
+    assert len(reply["questions"]) == 2
+    assert reply["questions"][0]["token"] != ann.question["token"]
     assert ann.send().json()["error"]["reason"] == Reason.EXPIRED
 
 
@@ -189,8 +189,8 @@ def test_what_is_deep_or_odd_costs_no_answer_and_breaks_no_table(client, store, 
     for _ in range(450):
         deep = {"a": [deep]} if len(str(deep)) % 2 else {"a": deep}
     reply = client.post(f"/api/take/{study}/join", json={"parameters": {"x": deep}, "consent": True})
-    turn, [question, _] = reply.json(), reply.json()["questions"]
-    body = {"participant": turn["participant"], "token": question["token"], "choice": question["left"]["id"]}
+    reply, [question, _] = reply.json(), reply.json()["questions"]
+    body = {"participant": reply["participant"], "token": question["token"], "choice": question["left"]["id"]}
     for client_tells in ({"a": r"\u0000"}, {"a": deep}):
         # The first of them counts, and the second is the same answer again.
         sent = client.post(f"/api/take/{study}/answer", json={**body, "client": client_tells})

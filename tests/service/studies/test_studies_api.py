@@ -192,9 +192,9 @@ def test_what_is_no_text_and_no_number_is_refused_everywhere(researcher, body):
 
 
 def test_a_study_that_people_take_can_be_deleted(researcher, client, study):
-    turn = client.post(f"/api/take/{study}/join", json={"parameters": {}, "consent": True}).json()
-    asked = turn["questions"][0]
-    answer = {"participant": turn["participant"], "token": asked["token"], "choice": asked["left"]["id"]}
+    reply = client.post(f"/api/take/{study}/join", json={"parameters": {}, "consent": True}).json()
+    asked = reply["questions"][0]
+    answer = {"participant": reply["participant"], "token": asked["token"], "choice": asked["left"]["id"]}
     assert client.post(f"/api/take/{study}/answer", json=answer).status_code == 200
     assert researcher.get(f"/api/studies/{study}/live").json()["state"] == "open"
     assert researcher.delete(f"/api/studies/{study}").status_code == 204

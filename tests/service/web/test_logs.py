@@ -59,9 +59,9 @@ def test_a_real_servers_log_has_no_names_ids_tokens_addresses_or_queries(serve, 
     signed_in, headers = post("/api/login", {"name": "somebody special", "password": PASSWORD})
     post("/api/login", {"name": "somebody special", "password": "a wrong password"})
     joining = {"parameters": {"PROLIFIC_PID": "5f3c"}, "consent": True}
-    turn, _ = post(f"/api/take/{study}/join?PROLIFIC_PID=5f3c", joining)
-    post(f"/api/take/{study}/resume", {"participant": turn["participant"]})
-    post(f"/api/take/{study}/answer", {"participant": turn["participant"], "token": "forged-token", "choice": 1})
+    reply, _ = post(f"/api/take/{study}/join?PROLIFIC_PID=5f3c", joining)
+    post(f"/api/take/{study}/resume", {"participant": reply["participant"]})
+    post(f"/api/take/{study}/answer", {"participant": reply["participant"], "token": "forged-token", "choice": 1})
     post("/api/enter", {"token": "some-link-token"})
     with urllib.request.urlopen(server.url + "/metrics", timeout=20) as answer:
         numbers = answer.read().decode()
@@ -76,8 +76,8 @@ def test_a_real_servers_log_has_no_names_ids_tokens_addresses_or_queries(serve, 
         signed_in["csrf"],
         headers["set-cookie"].split(";")[0].partition("=")[2],
         study,
-        turn["participant"],
-        turn["questions"][0]["token"],
+        reply["participant"],
+        reply["questions"][0]["token"],
         "forged-token",
         "some-link-token",
         "5f3c",

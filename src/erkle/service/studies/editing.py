@@ -7,7 +7,7 @@ from typing import Any
 
 from erkle.service.studies import spec
 from erkle.service.studies.spec import StudySettings
-from erkle.store import NotAllowed, Object, State, Store, Study
+from erkle.store import NotAllowed, Object, State, Store, Study, Transaction
 
 __all__ = ["LATER", "change_state", "changed"]
 
@@ -36,9 +36,13 @@ def change_state(store: Store, study: str, state: State) -> Study:
         If the study is to be opened and is not ready: its settings are invalid, or catch questions name objects that
         it does not have.
     """
-    if state == State.OPEN:
-        _checked(store.studies.get(study).settings, store.studies.objects(study))
-    return store.studies.change_state(study, state)
+
+    def change(transaction: Transaction) -> Study:
+        if state == State.OPEN:
+            _checked(transaction.studies.get(study).settings, transaction.studies.objects(study))
+        return transaction.studies.change_state(study, state)
+
+    return store.transact(change)
 
 
 def _checked(values: dict[str, Any], objects: list[Object]) -> StudySettings:
