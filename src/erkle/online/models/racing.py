@@ -97,9 +97,9 @@ class PaceProposals:
         """None: steps lead from any setting to any other."""
         return ()
 
-    def begin(self, setting: Pace, leader: Entry[Pace, LowRankKernel], seen: int) -> LowRankKernel:
+    def begin(self, setting: Pace, model: LowRankKernel, seen: int) -> LowRankKernel:
         """The kernel of the leader, cut to the rank."""
-        return LowRankKernel.of_map(leader.model.map(), setting.rank, setting.trace)
+        return LowRankKernel.of_map(model.map(), setting.rank, setting.trace)
 
 
 class Racing(Model):

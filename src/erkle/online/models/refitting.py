@@ -180,22 +180,19 @@ class FitProposals(NamedTuple):
         most, leader = _largest_rank(len(candidates.leader.model)), candidates.leader.setting
         return [] if self.fixed else [free for free in TUNING.free if leader.rank != free.rank <= most]
 
-    def begin(self, setting: Fit, leader: Entry[Fit, Floats], seen: int) -> Floats:
-        """The longest axes of the leader's map."""
-        return self.start(leader.model, setting, seen)
-
-    def start(self, X: Floats, fit: Fit, seen: int) -> Floats:
+    def begin(self, setting: Fit, model: Floats, seen: int) -> Floats:
         """Coordinates to begin a fit at: the longest axes of other coordinates, and small random numbers.
 
         Where a new column would begin, at zero, the gradient is zero, too.
         """
-        start = np.zeros((len(X), fit.rank + 1))
-        noise = np.random.default_rng((self.seed, seen, fit.rank)).standard_normal((len(X), fit.rank))
+        X, rank = model, setting.rank
+        start = np.zeros((len(X), rank + 1))
+        noise = np.random.default_rng((self.seed, seen, rank)).standard_normal((len(X), rank))
         _, vectors = np.linalg.eigh(X[:, :-1].T @ X[:, :-1])
-        axes = vectors[:, ::-1][:, : fit.rank]
+        axes = vectors[:, ::-1][:, :rank]
         start[:, : axes.shape[1]] = X[:, :-1] @ axes
         start[:, :-1] += 0.01 * noise
-        if fit.shift:
+        if setting.shift:
             start[:, -1] = X[:, -1]
         return start
 
@@ -299,9 +296,9 @@ class Refitting(Model):
     def _fit(self, entry: Entry[Fit, Floats], terms: Terms, other: Floats | None, iterations: int, tol: float) -> None:
         fit, seen = entry.setting, len(terms.T)
         objective = ByShiftedMap(terms, fit.ridge, fit.shift or None)
-        starts = [entry.model if _is_alive(entry.model) else self._proposals.start(entry.model, fit, seen)]
+        starts = [entry.model if _is_alive(entry.model) else self._proposals.begin(fit, entry.model, seen)]
         if other is not None and _is_alive(other):
-            starts.append(self._proposals.start(other, fit, seen))
+            starts.append(self._proposals.begin(fit, other, seen))
         fits = [quasi_newton.minimise(objective.__call__, start, iterations, tol, _ignore)[0] for start in starts]
         entry.model = fits[0] if len(fits) == 1 else min(fits, key=lambda X: objective(X)[0])
 
