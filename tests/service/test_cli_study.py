@@ -9,6 +9,7 @@ from exchanged import filled, kernel, log
 
 from erkle import ERKLE
 from erkle.store import Purpose, State, Store
+from erkle.store.database.versioning import VERSION_TABLE
 from people import settings
 
 YAML = "title: Towns\nobjects: [Paris, Lyon, Madrid, Rome]\nholdout: 0.2\n"
@@ -117,6 +118,27 @@ def test_a_form_that_is_asked_for_goes_before_the_name(run, store, tmp_path):
     study = filled(store)
     run("study", "export", study.id, "--out", tmp_path / "study.csv", "--format", "bundle")
     assert "study.json" in zipfile.ZipFile(tmp_path / "study.csv").namelist()
+
+
+def test_a_check_counts_what_is_sound_and_names_what_is_not(run, erkle, refused, store, data, tmp_path):
+    filled(store)
+    assert "erkle.db: no faults found in 1 studies, 3 participants, 39 questions and 36 answers." in run("check").stdout
+    with store._database.writing() as connection:
+        connection.exec_driver_sql("UPDATE studies SET n_objects = 99")
+        connection.exec_driver_sql("DELETE FROM leases")
+    result = erkle("check", "--data", data)
+    assert result.returncode == 1
+    size, lease = result.stdout.splitlines()
+    assert "but should have 99" in size
+    assert "has no lease" in lease
+    assert "has no data of a service" in refused("check", where=tmp_path / "elsewhere")
+
+
+@pytest.mark.parametrize("command", [("serve",), ("check",), ("study", "list")])
+def test_a_database_of_another_version_is_refused(refused, store, command):
+    with store._database.writing() as connection:
+        connection.exec_driver_sql(f"UPDATE {VERSION_TABLE} SET version_num = '0002'")
+    assert "has tables of version 0002, but this erkle uses version 1; open it with" in refused(*command)
 
 
 def test_a_backup_is_the_data_at_one_moment(run, store, tmp_path):

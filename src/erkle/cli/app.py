@@ -6,6 +6,7 @@ import typer
 
 from erkle.cli import account, data, study
 from erkle.cli.backup import backup
+from erkle.cli.check import check
 from erkle.cli.demo import demo
 from erkle.cli.info import info
 from erkle.cli.learn.command import learn
@@ -21,7 +22,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-for command in (learn, demo, info, reproduce, simulate, serve, backup):
+for command in (learn, demo, info, reproduce, simulate, serve, backup, check):
     app.command()(command)
 app.add_typer(data.app, name="data")
 app.add_typer(study.app, name="study")

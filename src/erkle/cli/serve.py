@@ -81,8 +81,8 @@ def _serve(configuration: Configuration, host: str, port: int, workers: int, dem
     with _listening(host, port) as listener, ExitStack() as stack:
         local = f"http://{_ANYWHERE.get(host, f'[{host}]' if ':' in host else host)}:{listener.getsockname()[1]}"
         place = configuration.public_url or local
-        console.print(f"erkle serves {place}, with its data in {_told(configuration)}.", soft_wrap=True)
         with Store(configuration.place) as store:
+            console.print(f"erkle serves {place}, with its data in {_told(configuration)}.", soft_wrap=True)
             if demo:
                 stack.enter_context(_demonstrated(store, place, local))
             elif link := setup_link(store, place):

@@ -12,7 +12,7 @@ import typer
 if TYPE_CHECKING:
     from erkle.store import Account, Store
 
-__all__ = ["HERE", "Data", "Database", "account_named", "opened"]
+__all__ = ["HERE", "Data", "Database", "account_named", "opened", "place"]
 
 Data = Annotated[Path, typer.Option("--data", help="Folder of the service's data.", envvar="ERKLE_SERVER_DATA")]
 Database = Annotated[
@@ -29,13 +29,18 @@ def opened(data: Path, database: str | None, new: bool = False) -> Iterator[Stor
     """The store of a service; that of a folder must be there already, unless it may be new."""
     from erkle.store import Store
 
-    file = data / "erkle.db"
     if not database and new:
         data.mkdir(mode=0o700, parents=True, exist_ok=True)
-    elif not database and not file.is_file():
-        raise ValueError(f"{data}: has no data of a service; pass its --data, or start one there with erkle serve.")
-    with Store(database or file) as store:
+    with Store(place(data, database, new)) as store:
         yield store
+
+
+def place(data: Path, database: str | None, new: bool = False) -> Path | str:
+    """The database of a service; the file of a folder must be there already, unless it may be new."""
+    file = data / "erkle.db"
+    if not (database or new or file.is_file()):
+        raise ValueError(f"{data}: has no data of a service; pass its --data, or start one there with erkle serve.")
+    return database or file
 
 
 def account_named(store: Store, name: str) -> Account:

@@ -16,6 +16,7 @@ if not (find_spec("sqlalchemy") and find_spec("alembic")):
 
 from erkle.store.accounts import Account, Link, Session
 from erkle.store.answers import Acknowledged, Answer, Skip, Skipped
+from erkle.store.database.checking import Report, check_database
 from erkle.store.database.enumerations import Kind, Purpose, Reason, Standing, State
 from erkle.store.errors import Full, NotAllowed, StoreError, Unavailable, Unknown
 from erkle.store.importing import Imported, Person, Whole
@@ -47,6 +48,7 @@ __all__ = [
     "Query",
     "Reason",
     "Refused",
+    "Report",
     "Session",
     "Skip",
     "Skipped",
@@ -60,4 +62,5 @@ __all__ = [
     "Unavailable",
     "Unknown",
     "Whole",
+    "check_database",
 ]

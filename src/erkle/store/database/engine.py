@@ -20,7 +20,7 @@ from erkle.store.database.group_commit import GroupCommit
 from erkle.store.database.versioning import is_current, migrate
 from erkle.store.errors import StoreError, Unavailable
 
-__all__ = ["Database", "Pathlike"]
+__all__ = ["Database", "Pathlike", "database_url", "in_sentences", "shown_name"]
 
 T = TypeVar("T")
 Pathlike = str | os.PathLike[str]
@@ -48,9 +48,9 @@ class Database:
     """
 
     def __init__(self, place: Pathlike) -> None:
-        url = _url(place)
+        url = database_url(place)
         self.is_sqlite = url.get_backend_name() == "sqlite"
-        self.name = str(url.database) if self.is_sqlite else url.render_as_string(hide_password=True)
+        self.name = shown_name(url)
         self.engine = _engine(url, self.name)
         # On PostgreSQL transactions that lock several studies could wait for each other for ever.
         self._group_commit = GroupCommit(self.writing) if self.is_sqlite else None
@@ -68,13 +68,13 @@ class Database:
     @contextmanager
     def reading(self) -> Iterator[Connection]:
         """A transaction that only reads, and sees one state of an SQLite database."""
-        with self._sentences(), _begun(self.engine) as connection:
+        with in_sentences(self.name), _begun(self.engine) as connection:
             yield connection
 
     @contextmanager
     def writing(self) -> Iterator[Connection]:
         """A transaction that is on the disk when the block has ended without an error."""
-        with self._sentences(), _begun(self.engine.execution_options(writes=True)) as connection:
+        with in_sentences(self.name), _begun(self.engine.execution_options(writes=True)) as connection:
             yield connection
             self.check()
 
@@ -104,7 +104,7 @@ class Database:
             raise StoreError(f"{self.name}: is a PostgreSQL database; back it up with pg_dump.")
         if os.path.realpath(path) == os.path.realpath(self.name):
             raise StoreError(f"{self.name}: cannot be its own backup; give another path.")
-        with self._sentences(), write_atomically(path) as file, self.engine.connect() as connection:
+        with in_sentences(self.name), write_atomically(path) as file, self.engine.connect() as connection:
             # There are hashes of passwords in it.
             Path(file.name).chmod(0o600)
             copy = sqlite3.connect(file.name)
@@ -144,7 +144,7 @@ class Database:
         while True:
             try:
                 # Not through SQLAlchemy, which would begin a transaction first.
-                with self._sentences(), closing(self.engine.raw_connection()) as connection:
+                with in_sentences(self.name), closing(self.engine.raw_connection()) as connection:
                     [[mode]] = connection.driver_connection.execute("PRAGMA journal_mode=WAL")  # type: ignore[union-attr]
                 break
             except StoreError as error:
@@ -155,19 +155,21 @@ class Database:
         if mode != "wal":
             raise StoreError(f"{self.name}: cannot keep a write-ahead log there; use a disk of this machine.")
 
-    @contextmanager
-    def _sentences(self) -> Iterator[None]:
-        """What the database complains about, as a sentence."""
-        try:
-            yield
-        except (DBAPIError, sqlite3.Error) as error:
-            sentence = _sentence(error)
-            if sentence is None:
-                raise
-            raise Unavailable(f"{self.name}: {sentence}.") from error
+
+@contextmanager
+def in_sentences(name: str) -> Iterator[None]:
+    """Turn what the database complains about into a sentence."""
+    try:
+        yield
+    except (DBAPIError, sqlite3.Error) as error:
+        sentence = _sentence(error)
+        if sentence is None:
+            raise
+        raise Unavailable(f"{name}: {sentence}.") from error
 
 
-def _url(place: Pathlike) -> URL:
+def database_url(place: Pathlike) -> URL:
+    """The URL of a database, given the path of an SQLite file or a URL."""
     text = os.fspath(place)
     if "://" not in text:
         return URL.create("sqlite", database=str(Path(text).absolute()))
@@ -181,6 +183,11 @@ def _url(place: Pathlike) -> URL:
     if backend == "sqlite" and url.database in (None, "", ":memory:"):
         raise StoreError("The database is in memory, where answers would be lost; give the path of a file.")
     return url.set(drivername="postgresql+psycopg") if backend == "postgresql" else url
+
+
+def shown_name(url: URL) -> str:
+    """What messages call a database: the path of a file, or a URL without the password."""
+    return str(url.database) if url.get_backend_name() == "sqlite" else url.render_as_string(hide_password=True)
 
 
 def _engine(url: URL, name: str) -> Engine:
