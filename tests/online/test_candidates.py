@@ -35,8 +35,8 @@ class Proposed:
     def exploratory(self, candidates, seen):
         return map(Size, self._exploratory)
 
-    def begin(self, setting, leader, seen):
-        return f"from {leader.setting.size}"
+    def begin(self, setting, model, seen):
+        return f"from {model}"
 
 
 def evidence_of(loss):
@@ -47,7 +47,7 @@ def evidence_of(loss):
 
 
 def candidates_of(*losses, margin=10.0, **proposed):
-    entries = [Entry(Size(i), None, evidence_of(loss)) for i, loss in enumerate(losses)]
+    entries = [Entry(Size(i), f"model {i}", evidence_of(loss)) for i, loss in enumerate(losses)]
     return Candidates(entries, Proposed(**proposed), margin)
 
 
@@ -88,7 +88,7 @@ def test_neighbours_of_the_leader_enter_just_behind_it_until_there_are_most():
     candidates.review(10, 3)
     # Size 1 leads and 0 runs already: only 2 is new.
     assert [entry.setting.size for entry in candidates.entries] == [1, 0, 2]
-    assert candidates.entries[2].model == "from 1"
+    assert candidates.entries[2].model == "from model 1"
     assert candidates.entries[2].evidence.discounted_loss == pytest.approx(3.0)
     candidates.entries[2].evidence = evidence_of(0.0)
     candidates.review(20, 3)

@@ -20,7 +20,11 @@ Model = TypeVar("Model")
 
 
 class SelectionTuning(NamedTuple):
-    """Constants of the selection, set by the errors in `python -m benchmarks.people choosing` and `... moments`."""
+    """Constants of the selection.
+
+    No run that set these values is on record. `python -m benchmarks.people choosing` and `... moments` measure what a
+    change does to errors and to CPU time; `make active`, what it does where the learner chooses its questions.
+    """
 
     # Nats of discounted loss by which a neighbour of the leader enters behind it.
     handicap: float = 1.0
@@ -74,8 +78,8 @@ class Proposals(Protocol[Setting, Model]):
         Those that predict worse than the leader are eliminated at the next review.
         """
 
-    def begin(self, setting: Setting, leader: Entry[Setting, Model], seen: int) -> Model:
-        """What a new candidate starts with."""
+    def begin(self, setting: Setting, model: Model, seen: int) -> Model:
+        """What a new candidate starts with, given the model of the leader."""
 
 
 class Candidates(Generic[Setting, Model]):
@@ -121,7 +125,7 @@ class Candidates(Generic[Setting, Model]):
     def _enter(self, setting: Setting, evidence: Evidence, places: int, seen: int) -> None:
         if len(self.entries) < places and setting not in (entry.setting for entry in self.entries):
             self.retired.pop(setting, None)
-            self.entries.append(Entry(setting, self._proposals.begin(setting, self.leader, seen), evidence))
+            self.entries.append(Entry(setting, self._proposals.begin(setting, self.leader.model, seen), evidence))
 
     def _due(self, settings: Iterable[Setting], seen: int) -> list[Setting]:
         """Those that do not run and have not retired lately."""
