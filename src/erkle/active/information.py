@@ -1,10 +1,10 @@
 """How much an answer would tell: expected information in closed form, from a map and from how often objects were asked.
 
-The place of an object is uncertain along each axis. Before the first answer about it, the uncertainty is the spread of
-all objects along that axis; every answer about it makes it smaller. So a decision value is uncertain too, to first order
-through the places of its three objects. An answer tells the entropy of the answer, less the entropy that is left when
-the places are known (Houlsby et al. 2011). That is large where the model does not know, and small where nobody can know
-because the answer is a matter of chance.
+The place of an object is uncertain along each axis. Before the first answer about it, the uncertainty is the spread
+of all objects along that axis; every answer about it makes it smaller. So a decision value is uncertain too, to first
+order through the places of its three objects. An answer tells the entropy of the answer, less the entropy that is
+left when the places are known (Houlsby et al. 2011). That is large where the model does not know, and small where
+nobody can know because the answer is a matter of chance.
 """
 
 import math
