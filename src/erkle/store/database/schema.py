@@ -1,7 +1,8 @@
 """The tables, and what the database itself makes sure of.
 
 CHECK constraints refuse values that cannot be. On SQLite, which keeps a text in a column of numbers and takes any text
-for JSON, further ones refuse values of another type. What concerns rows of several tables is in `triggers`.
+for JSON, further ones refuse values of another type. What concerns rows of several tables is up to triggers, which are
+in the SQL files of `erkle.store.database.migrations`: answers, questions, skips and refusals are only ever added to.
 
 Times are whole microseconds since 1970, UTC. The numbers of rows stay inside the store; what leaves it is a public id
 or a token, which nobody can guess. Of the tokens that let a researcher in only a digest is kept.
