@@ -18,7 +18,7 @@ from sqlalchemy.exc import DBAPIError
 
 from erkle.store.database import schema
 from erkle.store.database.engine import Pathlike, database_url, in_sentences, shown_name
-from erkle.store.database.versioning import is_current, statements
+from erkle.store.database.versioning import initial_statements, is_current, statements
 from erkle.store.errors import StoreError
 from erkle.store.media import PARTS
 
@@ -80,7 +80,9 @@ def _reading(place: Pathlike) -> Iterator[tuple[str, Connection]]:
     url = database_url(place)
     name, engine = shown_name(url), _read_only(url)
     try:
-        with in_sentences(name), engine.connect() as connection, connection.begin():
+        with in_sentences(name), engine.connect() as connection:
+            if connection.dialect.name == "sqlite":
+                connection.exec_driver_sql("BEGIN")
             yield name, connection
     finally:
         engine.dispose()
@@ -93,7 +95,7 @@ def _read_only(url: URL) -> Engine:
 
     def connect() -> sqlite3.Connection:
         # Not mode=ro, in which SQLite ignores CHECK constraints, and so the integrity check does, too.
-        connection = sqlite3.connect(f"file:{quote(str(url.database))}?mode=rw", uri=True)
+        connection = sqlite3.connect(f"file:{quote(str(url.database))}?mode=rw", uri=True, isolation_level=None)
         connection.execute("PRAGMA query_only=ON")
         return connection
 
