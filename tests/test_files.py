@@ -138,7 +138,7 @@ def current_umask():
 def test_arrays_and_description_come_back_as_they_were(tmp_path):
     save_npz(tmp_path / "model.npz", ARRAYS, {"loss": "STE", "n": [1, None, 0.5]})
     arrays, meta = load_npz(tmp_path / "model.npz")
-    assert meta == {"format": "erkle", "version": 1, "loss": "STE", "n": [1, None, 0.5]}
+    assert meta == {"format": "erkle", "version": 2, "loss": "STE", "n": [1, None, 0.5]}
     assert list(arrays) == list(ARRAYS)
     for name, array in ARRAYS.items():
         assert arrays[name].dtype == array.dtype
@@ -149,7 +149,7 @@ def test_numpy_alone_can_read_the_file(tmp_path):
     save_npz(tmp_path / "model.npz", ARRAYS, {})
     with np.load(tmp_path / "model.npz") as archive:
         assert np.array_equal(archive["K"], ARRAYS["K"])
-        assert str(archive["meta"]) == '{"format": "erkle", "version": 1}'
+        assert str(archive["meta"]) == '{"format": "erkle", "version": 2}'
 
 
 def test_the_same_model_gives_the_same_bytes(tmp_path, monkeypatch):
@@ -162,8 +162,8 @@ def test_the_same_model_gives_the_same_bytes(tmp_path, monkeypatch):
 
 def test_a_format_of_another_name_and_version_can_be_kept(tmp_path):
     save_npz(tmp_path / "model.npz", {}, {"format": "erkle checkpoint", "version": 3})
-    assert load_npz(tmp_path / "model.npz", "erkle checkpoint", 4)[1]["version"] == 3
-    with pytest.raises(FileError, match="has version 3, but 2 is the newest known; update erkle"):
+    assert load_npz(tmp_path / "model.npz", "erkle checkpoint", 3)[1]["version"] == 3
+    with pytest.raises(FileError, match="has version 3 of the format erkle checkpoint, and this erkle reads version 2"):
         load_npz(tmp_path / "model.npz", "erkle checkpoint", 2)
     with pytest.raises(FileError, match="is not of the format erkle;"):
         load_npz(tmp_path / "model.npz")
@@ -202,9 +202,11 @@ STRANGERS = {
     "is not of the format erkle;": lambda path: np.savez(path, meta=np.array("[]")),
     "is cut short or damaged": lambda path: np.savez(path, meta=np.array("{")),
     "has version None": lambda path: save_npz(path, {}, {"version": None}),
-    "has version 2, but 1 is the newest known": lambda path: save_npz(path, {}, {"version": 2}),
+    "has version 1 of the format erkle, and this erkle reads version 2": lambda path: save_npz(
+        path, {}, {"version": 1}
+    ),
     "holds Python objects": lambda path: np.savez(
-        path, meta=np.array('{"format": "erkle", "version": 1}'), K=np.array([None])
+        path, meta=np.array('{"format": "erkle", "version": 2}'), K=np.array([None])
     ),
     "holds Python objects .meta": lambda path: np.savez(path, meta=np.array([None])),
     "holds something that is not an array": not_arrays,

@@ -7,7 +7,7 @@ from typing import Any
 from benchmarks.people.keeping import Unit
 from benchmarks.people.streams import Stream, first
 from erkle import ERKLE, STE, InverseSqrt, LowRank
-from erkle.online.models.racing import SETTLING
+from erkle.online.models.racing import TUNING
 
 RANKS = (2, 3, 5, 10, 20, 40)
 # Per answer: at 10,000 answers, ridges of 0.1 to 10.
@@ -22,7 +22,7 @@ def online(name: str, seed: int, passes: int) -> dict[str, Any]:
 
     def alone(setting: dict[str, Any]) -> ERKLE:
         kernel = LowRank(setting["rank"], setting["trace"])
-        step = InverseSqrt(setting["rate"], SETTLING * data.n_objects)
+        step = InverseSqrt(setting["rate"], TUNING.settling * data.n_objects)
         return ERKLE(data.n_objects, STE(), step, passes=passes, random_state=seed, kernel=kernel)
 
     race = ERKLE(data.n_objects, passes=passes, random_state=seed, kernel=LowRank(consolidate="off"))

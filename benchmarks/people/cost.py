@@ -16,7 +16,7 @@ from benchmarks.people.keeping import Unit
 from erkle import ERKLE, LowRank, triplets
 from erkle.datasets import answered
 from erkle.kernels.low_rank import LowRankKernel
-from erkle.online.models.single import Alone
+from erkle.online.models.single import Single
 
 SIZES = (1_000, 10_000, 100_000, 1_000_000)
 RANK, N_ANSWERS, TURNS = 10, 20_000, 15
@@ -37,7 +37,7 @@ def cost() -> dict[str, Any]:
 def _experienced(n: int) -> ERKLE:
     learner = ERKLE(n, kernel=LowRank(RANK)).partial_fit([])
     X = 0.2 * np.random.default_rng([1, n]).standard_normal((n, RANK))
-    learner._model = Alone(LowRankKernel.of_map(X, RANK, 0.0))
+    learner._model = Single(LowRankKernel.of_map(X, RANK, 0.0), learner._model.rule)
     return learner
 
 
@@ -48,7 +48,7 @@ def _active_cost(learner: ERKLE, T: NDArray[np.int64]) -> float:
 
 
 def _n_bytes(learner: ERKLE) -> list[int]:
-    """Bytes of the kernel and its judge, and of the recent answers that are kept to tell of conflicts."""
+    """Bytes of the kernel and its evidence, and of the recent answers that are kept to tell of conflicts."""
     return [sum(array.nbytes for array in learner._model.pack()[0].values()), learner._replay._history.nbytes]
 
 

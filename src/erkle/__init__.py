@@ -59,16 +59,21 @@ _HOMES = {
     "ERKLE": "online",
     "LowRank": "kernels.low_rank",
 }
+# What a user may import; everything else may change without notice.
 _MODULES = (
+    "active",
     "batch",
+    "client",
     "conflicts",
     "datasets",
     "embedding",
     "files",
     "losses",
     "metrics",
+    "online",
     "pictures",
     "steps",
+    "store",
     "triplets",
 )
 

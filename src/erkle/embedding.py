@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.linalg
 
-from erkle.matrices import check_kernel, check_map
+from erkle.checks import check_kernel, check_map
 
 __all__ = ["align", "embed", "principal"]
 

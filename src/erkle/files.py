@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 FORMAT = "erkle"
-VERSION = 1
+VERSION = 2
 
 _REMEDIES = {
     errno.ENOSPC: "free some space",
@@ -229,7 +229,7 @@ def save_npz(path: Pathlike, arrays: Mapping[str, ArrayLike], meta: Mapping[str,
     ...     save_npz(Path(folder, "model.npz"), {"K": [[1.0, 0.0], [0.0, 1.0]]}, {"loss": "STE"})
     ...     arrays, meta = load_npz(Path(folder, "model.npz"))
     >>> arrays["K"].shape, meta
-    ((2, 2), {'format': 'erkle', 'version': 1, 'loss': 'STE'})
+    ((2, 2), {'format': 'erkle', 'version': 2, 'loss': 'STE'})
     """
     members = _members(Path(path).name, arrays, meta)
     with write_atomically(path) as file:
@@ -280,7 +280,7 @@ def load_npz(
     format : str
         The format wanted; a file of another one is refused.
     version : int
-        The newest version understood; a newer file is refused.
+        The version wanted; a file of another one is refused.
 
     Returns
     -------
@@ -343,8 +343,11 @@ def _load(file: BinaryIO, format: str, version: int) -> tuple[dict[str, NDArray[
         meta = json.loads(str(_member(archive, "meta")))
         if not isinstance(meta, dict) or meta.get("format") != format:
             raise _NotOurs(f"is not of the format {format}; give a file that was saved as such.")
-        if not isinstance(meta.get("version"), int) or meta["version"] > version:
-            raise _NotOurs(f"has version {meta.get('version')}, but {version} is the newest known; update erkle.")
+        if meta.get("version") != version:
+            raise _NotOurs(
+                f"has version {meta.get('version')} of the format {format}, and this erkle reads version {version}; "
+                "use the erkle that wrote it."
+            )
         return {key: _member(archive, key) for key in archive.files if key != "meta"}, meta
 
 

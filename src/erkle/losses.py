@@ -15,7 +15,7 @@ A loss is a `NamedTuple` of positive numbers with two methods, ``value(d_near, d
 import math
 from typing import NamedTuple, Protocol, runtime_checkable
 
-from erkle.parts import check_part
+from erkle.checks import check_part
 
 __all__ = ["CKL", "GNMDS", "LOSSES", "SOE", "STE", "TSTE", "Loss", "RoundedHinge", "check_loss"]
 

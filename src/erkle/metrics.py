@@ -10,7 +10,7 @@ import scipy.linalg
 import scipy.spatial
 
 from erkle import triplets
-from erkle.matrices import check_kernel, check_map
+from erkle.checks import check_kernel, check_map
 
 __all__ = [
     "alignment",

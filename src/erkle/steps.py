@@ -12,7 +12,7 @@ excess x = d_near - d_far, the loss's slope there, and ``fall``: by how much x f
 import math
 from typing import NamedTuple, Protocol, runtime_checkable
 
-from erkle.parts import check_part
+from erkle.checks import check_part
 
 __all__ = [
     "STEPS",

@@ -1,6 +1,5 @@
 """Laws of conflicts: what counting says, what must not matter, and who may be blamed."""
 
-import math
 import re
 from collections import Counter, defaultdict
 
@@ -10,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from erkle import triplets
-from erkle.conflicts import agreement_with, find
+from erkle.conflicts import agreement_with, contradicted, find, floor
 from erkle.datasets import flip
 from erkle.metrics import triplet_error
 
@@ -109,9 +108,19 @@ def test_turning_all_answers_round_changes_only_who_said_what(rows):
 
 @seeded
 @given(rows)
-def test_the_floor_is_that_of_triplets(rows):
+def test_the_floor_and_the_contradicted_answers_are_what_counting_says(rows):
     T, _ = apart(rows)
-    assert find(T).floor == (triplets.floor(T) if len(T) else pytest.approx(np.nan, nan_ok=True))
+    answers = [tuple(row) for row in T.tolist()]
+    counts = Counter(answers)
+    minority = sum(min(k, counts.get((a, c, b), 0)) for (a, b, c), k in counts.items() if b < c)
+    assert find(T).floor == floor(T) == minority / max(1, len(T))
+    assert contradicted(T).tolist() == [(a, c, b) in counts for a, b, c in answers]
+
+
+def test_without_answers_no_kernel_is_wrong():
+    nothing = np.empty((0, 3), np.int64)
+    assert find(nothing).floor == floor(nothing) == 0.0
+    assert contradicted(nothing).tolist() == []
 
 
 def test_no_kernel_is_below_the_floor_and_one_is_on_it():
@@ -223,7 +232,7 @@ def test_a_learner_without_an_opinion_judges_nobody():
 def test_no_answers_have_no_conflicts_and_no_floor(workers):
     found = find([], workers)
     assert found[:5] == (0, 0, 0, 0, 0)
-    assert math.isnan(found.floor)
+    assert found.floor == 0.0
     assert found.questions.shape == (0, 3)
     assert found.counts.shape == (0, 2)
     assert str(found).startswith("There are no answers.")

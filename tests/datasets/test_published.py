@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from erkle import triplets
+from erkle import conflicts, triplets
 from erkle.datasets import CATALOGUE, load, load_aset400, load_aset400_vdm
 
 HOME = Path(os.environ.get("ERKLE_DATA") or Path(__file__).parents[3] / "shared" / "datasets")
@@ -47,7 +47,7 @@ def test_repeats_and_conflicts_are_those_on_record(name, n_duplicates, n_conflic
     if name not in published:
         pytest.skip(f"{name} is not at hand")
     T = published[name].triplets
-    conflicting = triplets.conflicts(T)
+    conflicting = conflicts.contradicted(T)
     assert triplets.duplicates(T).sum() == n_duplicates
     assert n_conflicting in (None, conflicting.sum())
     assert len(np.unique(triplets.question_keys(T[conflicting]))) == n_questions
@@ -121,7 +121,7 @@ def test_the_recipe_of_the_paper_gives_16385_answers_about_412_artists_of_whom_4
 def test_the_version_without_conflicts_is_a_part_of_the_survey(published):
     assert load_aset400_vdm(HOME, degenerate=True).triplets.shape == (9107, 3)
     T = published["aset400_vdm"].triplets
-    assert not triplets.conflicts(T).any()
+    assert not conflicts.contradicted(T).any()
     if "aset400" in published:
         assert set(map(tuple, T.tolist())) <= set(map(tuple, published["aset400"].triplets.tolist()))
         assert published["aset400_vdm"].names == published["aset400"].names

@@ -18,13 +18,14 @@ from erkle.experiments.curves import Curves
 from erkle.experiments.descent import plain_descent
 from erkle.experiments.figures import FIGURES, chosen_figures, units_for
 from erkle.experiments.methods import Row
-from erkle.experiments.protocol import TINY
+from erkle.experiments.protocol import Protocol
 from erkle.experiments.report import Verdict, write_page
 from erkle.experiments.trials import WORLDS
 from erkle.experiments.units import open_units, read_rows, units_of
 from erkle.losses import GNMDS, STE
 from erkle.runner import Runner
 
+TINY = Protocol("tiny", 20, 300, 30, 300, 1000, 300, 200, 100, 100, 100, 2, 3, 20)
 SYNTHETIC = ["1a", "1b", "1c", "2a", "2b"]
 
 

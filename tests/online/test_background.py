@@ -10,21 +10,21 @@ from threadpoolctl import ThreadpoolController
 from erkle import ERKLE
 from erkle.batch import quasi_newton
 from erkle.kernels.lapack import one_thread
-from erkle.online.models.refitting import Consolidation
+from erkle.online.models.refitting import Refitting
 from parts import answers, state
 
 
 @pytest.fixture
 def held(monkeypatch):
     """Fits that wait in their thread until they are let go."""
-    gate, fit = threading.Event(), Consolidation._fit_all
+    gate, fit = threading.Event(), Refitting._fit_all
 
     def waiting(self, *arguments):
         if threading.current_thread() is not threading.main_thread():
             assert gate.wait(60)
         return fit(self, *arguments)
 
-    monkeypatch.setattr(Consolidation, "_fit_all", waiting)
+    monkeypatch.setattr(Refitting, "_fit_all", waiting)
     yield gate
     gate.set()
 

@@ -1,4 +1,4 @@
-"""Laws of the judge: its sums are what NumPy says, its temperature is the right one, and sure means sure."""
+"""Laws of the evidence: its sums are what NumPy says, its temperature is right, and confidence is calibrated."""
 
 import math
 
@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from erkle import ERKLE, STE, Constant, LowRank
 from erkle._compiled import evidence as compiled
 from erkle.kernels.low_rank import LowRankKernel
-from erkle.online.selection.evidence import _PRIOR, TEMPERATURES, Judge
+from erkle.online.selection.evidence import _PRIOR, TEMPERATURES, Evidence
 from erkle.triplets import sample
 from parts import answers
 
@@ -34,36 +34,36 @@ def weights_of(numbers, discount):
 @given(excess=values, first=st.integers(1, 1000), discount=st.sampled_from([3.0, 8.0]))
 def test_the_sums_are_those_of_numpy(excess, first, discount):
     x = np.array(excess)
-    judge = Judge(discount)
-    judge.hear(x, first)
+    evidence = Evidence(discount)
+    evidence.add(x, first)
     weights = weights_of(np.arange(first, first + len(x)), discount)
     losses = np.logaddexp(0.0, x[:, None] / TEMPERATURES)
-    np.testing.assert_allclose(judge.sums[:-2], weights @ losses, rtol=1e-9, atol=1e-12)
-    np.testing.assert_allclose(judge.sums[-2], weights @ (x >= 0.0))
-    np.testing.assert_allclose(judge.weight, weights.sum())
-    assert judge.evidence == judge.sums[:-2].min()
+    np.testing.assert_allclose(evidence.sums[:-2], weights @ losses, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(evidence.sums[-2], weights @ (x >= 0.0))
+    np.testing.assert_allclose(evidence.weight, weights.sum())
+    assert evidence.discounted_loss == evidence.sums[:-2].min()
     if len(x):
-        assert judge.loss == pytest.approx(judge.evidence / weights.sum())
-        assert judge.error == pytest.approx(weights @ (x >= 0.0) / weights.sum())
-        assert judge.temperature == TEMPERATURES[np.argmin(judge.sums[:-2] + 2.0 * np.log(TEMPERATURES) ** 2)]
+        assert evidence.loss == pytest.approx(evidence.discounted_loss / weights.sum())
+        assert evidence.error == pytest.approx(weights @ (x >= 0.0) / weights.sum())
+        assert evidence.temperature == TEMPERATURES[np.argmin(evidence.sums[:-2] + 2.0 * np.log(TEMPERATURES) ** 2)]
 
 
 @given(excess=values, cut=st.integers(0, 30))
 def test_any_split_of_what_is_heard_is_the_same_to_the_last_bit(excess, cut):
     x = np.array(excess)
-    whole, split = Judge(), Judge()
-    whole.hear(x, 1)
-    split.hear(x[:cut], 1)
-    split.hear(x[cut:], 1 + len(x[:cut]))
+    whole, split = Evidence(), Evidence()
+    whole.add(x, 1)
+    split.add(x[:cut], 1)
+    split.add(x[cut:], 1 + len(x[:cut]))
     for name, array in whole.arrays().items():
         np.testing.assert_array_equal(split.arrays()[name], array)
 
 
 @given(excess=values)
 def test_compiled_and_python_hear_the_same(excess):
-    fast, slow = Judge(), Judge()
-    fast.hear(np.array(excess), 5)
-    compiled.hear.py_func(np.array(excess), 5, slow.discount, TEMPERATURES, _PRIOR, slow.sums, slow.bins)
+    fast, slow = Evidence(), Evidence()
+    fast.add(np.array(excess), 5)
+    compiled.add_answers.py_func(np.array(excess), 5, slow.discount, TEMPERATURES, _PRIOR, slow.sums, slow.bins)
     np.testing.assert_allclose(fast.sums, slow.sums, rtol=1e-12)
     np.testing.assert_allclose(fast.bins, slow.bins, rtol=1e-12)
 
@@ -80,9 +80,9 @@ def test_the_excess_of_a_map_is_that_of_its_kernel():
 @given(excess=values)
 def test_every_answer_is_in_one_bin_of_confidence(excess):
     x = np.array(excess)
-    judge = Judge()
-    judge.hear(x, 1)
-    n_answers, confidence, accuracy = judge.reliability()
+    evidence = Evidence()
+    evidence.add(x, 1)
+    n_answers, confidence, accuracy = evidence.reliability()
     assert n_answers.sum() == len(x)
     filled = n_answers > 0
     assert np.isnan(confidence[~filled]).all()
@@ -91,24 +91,24 @@ def test_every_answer_is_in_one_bin_of_confidence(excess):
     assert (confidence[filled] <= lower[filled] + 0.05 + 1e-12).all()
     right = np.count_nonzero(x < 0.0) + 0.5 * np.count_nonzero(x == 0.0)
     assert n_answers[filled] @ accuracy[filled] == pytest.approx(right)
-    error = judge.reliability().calibration_error
+    error = evidence.reliability().calibration_error
     assert 0.0 <= error <= 1.0 if len(x) else math.isnan(error)
 
 
 @given(excess=values.filter(bool))
 def test_confidence_is_that_of_the_temperature_before_each_answer(excess):
-    judge, total = Judge(), 0.0
+    evidence, total = Evidence(), 0.0
     for number, x in enumerate(excess, 1):
-        total += 1.0 / (1.0 + math.exp(-min(abs(x) / judge.temperature, 700.0)))
-        judge.hear(np.array([x]), number)
-    assert judge.bins[:, 1].sum() == pytest.approx(total)
+        total += 1.0 / (1.0 + math.exp(-min(abs(x) / evidence.temperature, 700.0)))
+        evidence.add(np.array([x]), number)
+    assert evidence.bins[:, 1].sum() == pytest.approx(total)
 
 
 def test_recent_answers_count_most():
-    judge = Judge()
-    judge.hear(np.concatenate([np.full(840, 2.0), np.full(160, -2.0)]), 1)
-    assert judge.error == pytest.approx(0.5, abs=0.05)
-    assert judge.weight == pytest.approx(1000 / 4, rel=0.05)
+    evidence = Evidence()
+    evidence.add(np.concatenate([np.full(840, 2.0), np.full(160, -2.0)]), 1)
+    assert evidence.error == pytest.approx(0.5, abs=0.05)
+    assert evidence.weight == pytest.approx(1000 / 4, rel=0.05)
 
 
 @pytest.mark.parametrize("temperature", [0.2, 1.0, 5.0])
@@ -116,29 +116,29 @@ def test_the_temperature_of_simulated_answers_is_found_and_makes_confidence_true
     rng = np.random.default_rng(0)
     size = np.abs(rng.normal(scale=3.0 * temperature, size=20_000))
     right = rng.random(len(size)) < 1.0 / (1.0 + np.exp(-size / temperature))
-    judge = Judge()
-    judge.hear(np.where(right, -size, size), 1)
-    assert abs(math.log(judge.temperature / temperature)) < 0.3
-    assert judge.reliability().calibration_error < 0.02
+    evidence = Evidence()
+    evidence.add(np.where(right, -size, size), 1)
+    assert abs(math.log(evidence.temperature / temperature)) < 0.3
+    assert evidence.reliability().calibration_error < 0.02
 
 
-def test_a_successor_has_heard_the_same_and_goes_on_by_itself():
-    judge = Judge(8.0)
-    judge.hear(np.array([-1.0, 2.0, 0.5]), 1)
-    heir = judge.successor(1.5)
-    assert heir.evidence == pytest.approx(judge.evidence + 1.5)
-    assert (heir.temperature, heir.error, heir.discount) == (judge.temperature, judge.error, 8.0)
-    before = judge.evidence
-    heir.hear(np.array([3.0]), 4)
-    assert judge.evidence == before
+def test_a_copy_with_a_handicap_goes_on_by_itself():
+    evidence = Evidence(8.0)
+    evidence.add(np.array([-1.0, 2.0, 0.5]), 1)
+    copy = evidence.with_handicap(1.5)
+    assert copy.discounted_loss == pytest.approx(evidence.discounted_loss + 1.5)
+    assert (copy.temperature, copy.error, copy.discount) == (evidence.temperature, evidence.error, 8.0)
+    before = evidence.discounted_loss
+    copy.add(np.array([3.0]), 4)
+    assert evidence.discounted_loss == before
 
 
-def test_a_judge_who_has_heard_nothing_says_so():
-    judge = Judge()
-    assert judge.temperature == 1.0
-    assert math.isnan(judge.error)
-    assert math.isnan(judge.loss)
-    assert math.isnan(judge.reliability().calibration_error)
+def test_without_answers_there_is_no_evidence():
+    evidence = Evidence()
+    assert evidence.temperature == 1.0
+    assert math.isnan(evidence.error)
+    assert math.isnan(evidence.loss)
+    assert math.isnan(evidence.reliability().calibration_error)
 
 
 # In a learner.
@@ -174,14 +174,14 @@ def test_probabilities_are_calibrated_and_agree_with_predictions(kernel):
 
 
 @KERNEL
-def test_what_the_judge_hears_is_what_was_predicted_before_each_answer(kernel):
+def test_the_evidence_is_of_what_was_predicted_before_each_answer(kernel):
     T = answers(8, 150, flipped=0.2)
     learner = ERKLE(8, kernel=kernel, passes=2, random_state=0)
     decisions = learner.prequential(T)
-    judge = Judge()
-    judge.hear(-decisions, 1)
-    np.testing.assert_allclose(learner._model.judge.sums, judge.sums, rtol=1e-9)
-    assert learner.temperature_ == judge.temperature
+    evidence = Evidence()
+    evidence.add(-decisions, 1)
+    np.testing.assert_allclose(learner._model.evidence.sums, evidence.sums, rtol=1e-9)
+    assert learner.temperature_ == evidence.temperature
 
 
 def test_a_learner_that_has_learned_nothing_is_sure_of_nothing():

@@ -192,7 +192,7 @@ def pieces(T, positions):
 def test_a_schedule_does_not_depend_on_the_split(size, passes, positions):
     T = sample(9, size, 1)
     whole, split = Replay(passes, generator(4)), Replay(passes, generator(4))
-    rows, numbers, new = whole.schedule(T)
+    rows, numbers, new, _ = whole.schedule(T)
     schedules = [split.schedule(piece) for piece in pieces(T, positions)]
     np.testing.assert_array_equal(rows, np.concatenate([schedule.rows for schedule in schedules]))
     np.testing.assert_array_equal(numbers, np.concatenate([schedule.numbers for schedule in schedules]))
@@ -204,7 +204,7 @@ def test_a_schedule_does_not_depend_on_the_split(size, passes, positions):
 @given(size=st.integers(0, 60), passes=st.integers(1, 6))
 def test_after_twice_the_passes_each_answer_is_followed_by_answers_already_seen(size, passes):
     T = np.arange(3 * size).reshape(size, 3)
-    rows, numbers, new = Replay(passes, generator(0)).schedule(T)
+    rows, numbers, new, _ = Replay(passes, generator(0)).schedule(T)
     counts = np.diff([*new, len(rows)])
     expected = np.where(np.arange(1, size + 1) > 2 * passes, passes, 1)
     np.testing.assert_array_equal(counts, expected)
@@ -217,7 +217,7 @@ def test_after_twice_the_passes_each_answer_is_followed_by_answers_already_seen(
 
 def test_replayed_answers_are_drawn_uniformly_from_all_seen():
     T = np.arange(30_000).reshape(10_000, 3)
-    rows, _, new = Replay(2, generator(0)).schedule(T)
+    rows, _, new, _ = Replay(2, generator(0)).schedule(T)
     later = new[9000:]
     drawn = rows[later + 1, 0] // 3 / np.arange(9001, 10_001)
     np.testing.assert_allclose(np.histogram(drawn, bins=4, range=(0, 1))[0] / 1000, 0.25, atol=0.04)

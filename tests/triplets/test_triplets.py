@@ -10,9 +10,7 @@ from hypothesis import strategies as st
 
 from erkle.triplets import (
     check,
-    conflicts,
     duplicates,
-    floor,
     held_out,
     orient,
     question_keys,
@@ -186,14 +184,9 @@ def test_keys_of_one_number_of_objects_are_of_one_type():
 
 @seeded
 @given(rows)
-def test_duplicates_conflicts_and_floor_are_what_counting_says(T):
+def test_duplicates_are_what_counting_says(T):
     answers = [tuple(row) for row in T]
-    counts = Counter(answers)
-    both_ways = [(a, c, b) in counts for a, b, c in answers]
-    minority = sum(min(k, counts.get((a, c, b), 0)) for (a, b, c), k in counts.items() if b < c)
     assert duplicates(T).tolist() == [row in answers[:i] for i, row in enumerate(answers)]
-    assert conflicts(T).tolist() == both_ways
-    assert floor(T) == minority / max(1, len(T))
 
 
 @seeded

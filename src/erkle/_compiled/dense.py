@@ -13,23 +13,12 @@ import numpy as np
 
 from erkle._compiled.compiling import compiled
 from erkle._compiled.lanczos import Krylov, extreme_pair
+from erkle._compiled.moves import DONE, NEEDS_BOUND, NEEDS_EIGENPAIR, NEEDS_INVERSE, Move
 from erkle._compiled.symmetric import add_columns, add_outer, add_three_outer, axpy, dot, row_times_row
 
-__all__ = [
-    "DONE",
-    "NEEDS_BOUND",
-    "NEEDS_EIGENPAIR",
-    "NEEDS_INVERSE",
-    "DenseState",
-    "Move",
-    "distances",
-    "memory_dtype",
-    "move",
-]
+__all__ = ["DenseState", "distances", "memory_dtype", "move"]
 
 Array = Any
-
-DONE, NEEDS_EIGENPAIR, NEEDS_INVERSE, NEEDS_BOUND = 0, 1, 2, 3
 
 # Updates between two looks at how well P still inverts K, and the error that calls for a rebuild.
 _CHECK_EVERY, _LARGEST_DRIFT = 16, 1e-10
@@ -68,20 +57,6 @@ class DenseState(NamedTuple):
     vectors: Array
     weights: Array
     krylov: Krylov
-
-
-class Move(NamedTuple):
-    """a1 w1 w1' - a2 w2 w2' on the three objects, the most by which it can lower an eigenvalue, and its rate.
-
-    The rate is the length of the gradient step it is: what a weight on the trace is multiplied with.
-    """
-
-    a1: float
-    w1: tuple[float, float, float]
-    a2: float
-    w2: tuple[float, float, float]
-    reach: float
-    rate: float
 
 
 @compiled

@@ -9,7 +9,7 @@ from typing import Any
 
 from erkle._compiled.compiling import compiled
 
-__all__ = ["ERROR", "WEIGHT", "excess_of_map", "hear"]
+__all__ = ["ERROR", "WEIGHT", "add_answers", "excess_of_map"]
 
 Array = Any
 
@@ -18,7 +18,7 @@ ERROR, WEIGHT = -2, -1
 
 
 @compiled
-def hear(
+def add_answers(
     excess: Array, first: int, discount: float, temperatures: Array, prior: Array, sums: Array, bins: Array
 ) -> None:
     """Add answers whose first is numbered ``first`` to discounted sums and to bins of confidence.

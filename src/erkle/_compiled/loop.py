@@ -7,17 +7,16 @@ from numba.extending import overload
 
 from erkle._compiled import dense, low_rank
 from erkle._compiled.compiling import compiled, compiled_in_memory
-from erkle._compiled.dense import DONE, DenseState, Move
+from erkle._compiled.dense import DenseState
 from erkle._compiled.low_rank import LowRankState
+from erkle._compiled.moves import DONE, NOT_FINITE, Move
 from erkle._compiled.overloads import magnitude, slopes
 from erkle.losses import Loss
 from erkle.steps import Step
 
-__all__ = ["NOT_FINITE", "learn", "learn_with_own_parts", "move_along"]
+__all__ = ["learn", "learn_with_own_parts", "move_along"]
 
 Array = Any
-
-NOT_FINITE = 4
 
 # The canonical direction is G = 3 (w2 w2' - w1 w1') with these two unit eigenvectors.
 _FALLING, _RISING = (2 / 3, -2 / 3, 1 / 3), (2 / 3, 1 / 3, -2 / 3)
@@ -86,8 +85,9 @@ def _learn(
         near, far = slopes(loss, max(0.0, d_near), max(0.0, d_far))
         slope = 0.5 * (near - far)
         gamma = magnitude(step, numbers[i], x, slope, fall)
-        # The slope by itself too: not every step looks at it, but it decides the gradient's direction.
-        if not (0.0 <= gamma < 1e100 and slope < math.inf):
+        # The slope by itself too: not every step looks at it, but it decides the gradient's direction. And the
+        # excess: under a kernel that is no longer finite it may be NaN where slope and step are not.
+        if not (0.0 <= gamma < 1e100 and slope < math.inf and x == x):
             return i, NOT_FINITE
         # From here on the row counts as learned: its excess is no longer NaN.
         excess[i] = x

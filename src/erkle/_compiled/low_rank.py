@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from erkle._compiled.compiling import compiled
-from erkle._compiled.dense import DONE, Move
+from erkle._compiled.moves import DONE, Move
 from erkle._compiled.small_eigen import eigenpairs
 
 __all__ = ["LowRankState", "coordinates", "distances", "memory_dtype", "move", "multiply_out"]
@@ -43,7 +43,7 @@ memory_dtype = np.dtype(
         ("n_projections", np.int64),
         ("n_multiplied", np.int64),  # how often R was multiplied out
         ("credit", np.int64),  # moves since then
-        ("shifting", np.float64),  # by how much shifts move where the diagonal does by 1
+        ("shift_rate", np.float64),  # by how much shifts move where the diagonal does by 1
     ]
 )
 
@@ -124,10 +124,10 @@ def move(state: LowRankState, triplet: tuple[int, int, int], change: Move) -> in
 @compiled
 def _shift(state: LowRankState, triplet: tuple[int, int, int], change: Move) -> None:
     """Move the shifts of the two candidates along with the diagonal, none below zero."""
-    if state.memory[0].shifting > 0.0:
+    if state.memory[0].shift_rate > 0.0:
         for i in range(1, 3):
             rise = change.a1 * change.w1[i] ** 2 - change.a2 * change.w2[i] ** 2
-            state.shifts[triplet[i]] = max(0.0, state.shifts[triplet[i]] + state.memory[0].shifting * rise)
+            state.shifts[triplet[i]] = max(0.0, state.shifts[triplet[i]] + state.memory[0].shift_rate * rise)
 
 
 @compiled

@@ -10,9 +10,9 @@ from erkle.active.knowledge import Knowledge
 from erkle.active.next_question import Ledger, next_questions
 from erkle.active.questions import Query, Questions, check_questions
 from erkle.active.strategies import STRATEGIES, Adaptive, Random, Strategy
+from erkle.checks import one_of, random_generator, share, whole
 from erkle.online import ERKLE
 from erkle.online.record import Curve
-from erkle.parameters import one_of, random_generator, share, whole
 
 __all__ = ["Asked", "Asker"]
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from erkle import triplets
-from erkle.parameters import whole
+from erkle.checks import whole
 
 __all__ = ["MOST_OBJECTS", "Query", "Questions", "check_questions"]
 

@@ -17,7 +17,7 @@ from erkle.active.information import head_information, information, variances
 from erkle.active.knowledge import Knowledge, known_by
 from erkle.active.questions import Questions, check_questions
 from erkle.active.tally import Tally
-from erkle.parameters import random_generator, share, whole
+from erkle.checks import random_generator, share, whole
 
 __all__ = [
     "STRATEGIES",

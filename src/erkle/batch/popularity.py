@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 
 from erkle import triplets
+from erkle.checks import whole
 from erkle.estimators import TripletLearner, answers
-from erkle.parameters import whole
 
 __all__ = ["Popularity"]
 

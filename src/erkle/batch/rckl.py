@@ -12,11 +12,11 @@ from erkle.batch.objective import ByKernel, terms_of
 from erkle.batch.progress import Callback
 from erkle.batch.settings import check_settings, warn_unless_converged
 from erkle.batch.solving import solve
+from erkle.checks import number
 from erkle.estimators import KernelLearner, answers
 from erkle.kernels.dense import check_initial_kernel
 from erkle.kernels.lapack import one_thread
 from erkle.losses import STE, Loss
-from erkle.parameters import number
 
 __all__ = ["RCKL"]
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from sklearn.exceptions import ConvergenceWarning
 
 from erkle.batch.progress import Progress
+from erkle.checks import number, whole
 from erkle.losses import Loss, check_loss
-from erkle.parameters import number, whole
 
 if TYPE_CHECKING:
     from erkle.batch.rckl import RCKL

@@ -13,11 +13,10 @@ from erkle.batch.objective import ByMap, terms_of
 from erkle.batch.progress import Callback
 from erkle.batch.settings import check_settings, warn_unless_converged
 from erkle.batch.solving import solve
+from erkle.checks import check_map, random_generator, whole
 from erkle.estimators import TripletLearner, answers
 from erkle.kernels.lapack import one_thread
 from erkle.losses import STE, Loss
-from erkle.matrices import check_map
-from erkle.parameters import random_generator, whole
 
 __all__ = ["TripletEmbedding"]
 

@@ -45,23 +45,23 @@ def _kernel_facts(path: Path) -> dict[str, str]:
 def _facts(path: Path, arrays: dict[str, Any], meta: dict[str, Any]) -> dict[str, str]:
     from erkle.cli.learn.findings import calibration, outlook
     from erkle.files import FileError
-    from erkle.online.models.base import MODELS
+    from erkle.online.models import unpack_model
     from erkle.online.packing import under
     from erkle.online.record import Curve, Record
 
     if meta.get("kind") != "ERKLE":
         raise FileError(f"{path.name}: holds no kernel; pass a kernel.npz that `erkle learn` or ERKLE.save wrote.")
-    model = MODELS[meta["model"]].unpack(arrays, meta)
+    model = unpack_model(arrays, meta)
     names = arrays["labels"].tolist() if "labels" in arrays else None
     n_learned, n_mistakes = meta["n_triplets_seen"], meta["n_mistakes"]
-    record = Record.from_arrays(under("record", arrays), model.n_objects, n_learned, n_mistakes)
+    record = Record.from_arrays(under("record", arrays), model.kernel.n_objects)
     ahead = outlook(Curve.of_bins(record.bins), n_learned)
     return {
-        "objects": f"{model.n_objects:,}",
+        "objects": f"{model.kernel.n_objects:,}",
         "names": some(names) if names else "none saved",
         "answers learned": f"{n_learned:,}",
         "predicted wrongly before learning": per_cent(n_mistakes / n_learned) if n_learned else "nothing learned yet",
-        "confidence": calibration(model.judge.reliability()),
+        "confidence": calibration(model.evidence.reliability()),
         **({"more answers": str(ahead)} if ahead else {}),
         **_kind_of_facts(model, arrays),
         "learned with": _settings(meta),
@@ -74,13 +74,13 @@ def _kind_of_facts(model: Model, arrays: dict[str, Any]) -> dict[str, str]:
     from erkle import metrics
     from erkle.cli.learn.findings import choice, is_choice, setting
     from erkle.kernels.dense import DenseKernel
-    from erkle.online.models.single import Alone
+    from erkle.online.models import Single
 
-    if isinstance(model, Alone):
+    if isinstance(model, Single):
         rank = metrics.rank(arrays["kernel"]) if isinstance(model.kernel, DenseKernel) else model.kernel.rank
-        moves = f"{model.count('n_active'):,}, of which {model.count('n_projections'):,} projected"
+        moves = f"{model.kernel.count('n_active'):,}, of which {model.kernel.count('n_projections'):,} projected"
         return {"moves": moves, "rank": str(rank)}
-    selection = model.field.candidates()
+    selection = model.selection()
     if not is_choice(selection):
         return {}
     lines = [f"{setting(candidate)}: {_judged(candidate)}" for candidate in selection if candidate.weight]

@@ -65,8 +65,8 @@ def _checked_world(
 ) -> World:
     """Points, or people; refuses options that mean nothing to it."""
     from erkle.active.questions import MOST_OBJECTS
+    from erkle.checks import share
     from erkle.datasets import CATALOGUE
-    from erkle.parameters import share
     from erkle.simulation.worlds import People, Points
 
     if name != "points" and name not in CATALOGUE:
@@ -87,7 +87,7 @@ def _checked_world(
 
 def _check(value: int, name: str, least: int, most: int, reason: str) -> None:
     """Refuse a number that is too small, for a reason, or too large."""
-    from erkle.parameters import whole
+    from erkle.checks import whole
 
     if whole(value, name, least, reason) > most:
         raise ValueError(f"{name} is {value:,}; pass at most {most:,}.")
@@ -108,7 +108,7 @@ def _checked_strategies(text: str) -> list[str]:
 
 def _checked_plan(world: World, per_object: int, in_flight: int, rate: float, holdout: float) -> Plan:
     """What all courses share; the data, if it takes any, is here or is fetched."""
-    from erkle.parameters import number, share
+    from erkle.checks import number, share
     from erkle.simulation.courses import Plan
 
     _check(per_object, "--per-object", 1, _MOST_AN_OBJECT, "something must be answered")

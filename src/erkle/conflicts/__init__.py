@@ -9,7 +9,7 @@ A worker is measured by the answers to questions that others answered, too, or b
 Nothing here depends on the order of the answers, and nothing is ever dropped.
 """
 
-from erkle.conflicts.finding import Conflicts, find
+from erkle.conflicts.finding import Conflicts, contradicted, find, floor
 from erkle.conflicts.participants import Workers, agreement_with
 
-__all__ = ["Conflicts", "Workers", "agreement_with", "find"]
+__all__ = ["Conflicts", "Workers", "agreement_with", "contradicted", "find", "floor"]

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from erkle import triplets
 from erkle.conflicts.participants import Workers, agreement_with_others, counted
 
-__all__ = ["Conflicts", "find"]
+__all__ = ["Conflicts", "contradicted", "find", "floor"]
 
 Integers = npt.NDArray[np.int64]
 
@@ -30,7 +30,7 @@ class Conflicts(NamedTuple):
     n_unsatisfiable : int
         Answers in the minority of their question, half of them at a tie. No kernel satisfies more than the rest.
     floor : float
-        ``n_unsatisfiable / n_answers``: every kernel has at least this error. NaN without answers.
+        ``n_unsatisfiable / n_answers``: every kernel has at least this error. 0.0 without answers.
     questions : array of int, shape (k, 3)
         The questions (anchor, b, c), b < c, with the largest minorities; of equal ones first those with more answers,
         then by ids. Only questions that were answered both ways.
@@ -112,9 +112,7 @@ def find(T: npt.ArrayLike, workers: npt.ArrayLike | None = None, n_worst: int = 
     T = triplets.check(T)
     if n_worst < 0:
         raise ValueError(f"Got n_worst={n_worst}, wanted at least 0; pass 0 to list no questions.")
-    asked, says_low = triplets.questions(T), T[:, 1] < T[:, 2]
-    total = np.bincount(asked)
-    low = np.bincount(asked[says_low], minlength=len(total))
+    asked, low, total = _counts(T)
     minority = np.minimum(low, total - low)
     worst = _worst(minority, total, n_worst)
     return Conflicts(
@@ -123,11 +121,58 @@ def find(T: npt.ArrayLike, workers: npt.ArrayLike | None = None, n_worst: int = 
         n_repeated=len(T) - len(total),
         n_contradicted=int(np.count_nonzero(minority)),
         n_unsatisfiable=int(minority.sum()),
-        floor=int(minority.sum()) / len(T) if len(T) else float("nan"),
+        floor=int(minority.sum()) / max(1, len(T)),
         questions=_rows(T, asked, worst),
         counts=np.column_stack((low[worst], total[worst] - low[worst])),
-        workers=None if workers is None else agreement_with_others(asked, says_low, workers),
+        workers=None if workers is None else agreement_with_others(asked, T[:, 1] < T[:, 2], workers),
     )
+
+
+def contradicted(T: npt.ArrayLike) -> npt.NDArray[np.bool_]:
+    """Mask of the answers whose question was answered both ways somewhere in T.
+
+    Parameters
+    ----------
+    T : integer array of shape (n_answers, 3)
+
+    Returns
+    -------
+    array of bool, shape (n_answers,)
+
+    Examples
+    --------
+    >>> contradicted([[0, 1, 2], [0, 2, 1], [1, 0, 2]])
+    array([ True,  True, False])
+    """
+    asked, low, total = _counts(triplets.check(T))
+    return ((low > 0) & (low < total))[asked]
+
+
+def floor(T: npt.ArrayLike) -> float:
+    """The ``floor`` that `find` counts: every kernel leaves at least this share of the answers unsatisfied.
+
+    Parameters
+    ----------
+    T : integer array of shape (n_answers, 3)
+
+    Returns
+    -------
+    float
+        0.0 without answers.
+
+    Examples
+    --------
+    >>> floor([[0, 1, 2], [0, 1, 2], [0, 2, 1], [1, 0, 2]])
+    0.25
+    """
+    return find(T, n_worst=0).floor
+
+
+def _counts(T: Integers) -> tuple[Integers, Integers, Integers]:
+    """The number of each answer's question; and of each question, how many said the smaller id, and how many in all."""
+    asked = triplets.questions(T)
+    total = np.bincount(asked)
+    return asked, np.bincount(asked[T[:, 1] < T[:, 2]], minlength=len(total)), total
 
 
 def _worst(minority: Integers, total: Integers, n_worst: int) -> Integers:

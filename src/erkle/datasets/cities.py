@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from erkle import triplets
-from erkle.parameters import random_generator
+from erkle.checks import random_generator
 
 __all__ = ["Cities", "city_answers", "load_cities"]
 

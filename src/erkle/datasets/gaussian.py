@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.spatial.distance import cdist
 
 from erkle import triplets
-from erkle.parameters import random_generator
+from erkle.checks import random_generator
 
 __all__ = ["Gaussian", "all_questions", "answered", "make_gaussian"]
 

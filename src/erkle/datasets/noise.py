@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from erkle import triplets
-from erkle.parameters import random_generator
+from erkle.checks import random_generator
 
 __all__ = ["flip"]
 

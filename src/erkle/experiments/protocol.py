@@ -1,8 +1,8 @@
-"""How large an experiment is: the paper's sizes, and smaller ones for a look or a test."""
+"""How large an experiment is: the paper's sizes, and smaller ones for a look."""
 
 from typing import NamedTuple
 
-__all__ = ["PAPER", "QUICK", "TINY", "Protocol"]
+__all__ = ["PAPER", "QUICK", "Protocol"]
 
 
 class Protocol(NamedTuple):
@@ -30,4 +30,3 @@ class Protocol(NamedTuple):
 
 PAPER = Protocol("paper", 100, 10_000, 5000, 10_000, 50_000, 10_000, 1000, 100, 500, 100, 10, 10, 1000)
 QUICK = Protocol("quick", 100, 3000, 300, 3000, 20_000, 3000, 1000, 100, 500, 500, 3, 4, 100)
-TINY = Protocol("tiny", 20, 300, 30, 300, 1000, 300, 200, 100, 100, 100, 2, 3, 20)

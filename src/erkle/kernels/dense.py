@@ -6,18 +6,20 @@ When that happens depends on the rows learned and on nothing else, so any split 
 """
 
 import warnings
-from typing import Any, Literal, Self
+from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
+from erkle import embedding
 from erkle._compiled import dense as compiled
+from erkle._compiled import moves
 from erkle._compiled.lanczos import Krylov
+from erkle.checks import shaped
 from erkle.kernels import lapack
 from erkle.kernels.looping import Rule, Stretch, go_on
-from erkle.matrices import is_plain
 
-__all__ = ["DenseKernel", "Projection", "check_initial_kernel"]
+__all__ = ["Dense", "DenseKernel", "Projection", "check_initial_kernel"]
 
 Projection = Literal["inverse", "eigh"]
 
@@ -25,6 +27,23 @@ Projection = Literal["inverse", "eigh"]
 _LARGEST_BASIS = 48
 # The shift as a share of the mean of the kernel's diagonal, until the depth of real projections is known.
 _FIRST_SIGMA = 0.03
+
+
+class Dense(NamedTuple):
+    """The specification of an exact kernel: where it starts, and how its projections are found.
+
+    Attributes
+    ----------
+    initial : (n, n) array
+    tol : float
+        Relative residual of the eigenpair that each projection takes away.
+    projection : {"inverse", "eigh"}
+        Lanczos on a maintained inverse, or LAPACK every time.
+    """
+
+    initial: NDArray[np.float64]
+    tol: float
+    projection: Projection
 
 
 class DenseKernel:
@@ -38,7 +57,7 @@ class DenseKernel:
         memory["sigma"] = _FIRST_SIGMA * scale
         memory["tol"] = tol
         P = np.zeros((n, n) if projection == "inverse" else (0, 0))
-        self._hold(np.array(K, order="C"), P, memory)
+        self._hold(np.array(K, dtype=np.float64, order="C"), P, memory)
         if projection == "inverse":
             self._build_inverse()
 
@@ -47,15 +66,17 @@ class DenseKernel:
         room = min(_LARGEST_BASIS, n) + 1
         krylov = Krylov(np.zeros((room, n)), *(np.zeros(room) for _ in range(4)))
         self._state = compiled.DenseState(K, P, memory, np.zeros((4, n)), np.zeros(3), krylov)
+        self._projected: NDArray[np.float64] | None = None
 
     @classmethod
     def from_arrays(cls, arrays: dict[str, NDArray[Any]]) -> Self:
         """The kernel that `arrays` came from; it goes on exactly as that one would."""
-        _check_arrays(arrays["K"], arrays["P"], arrays["memory"])
+        n = len(arrays["K"])
         kernel = cls.__new__(cls)
         memory = np.zeros(1, compiled.memory_dtype)
-        memory[0] = tuple(arrays["memory"])
-        kernel._hold(np.array(arrays["K"], order="C"), np.array(arrays["P"], order="C"), memory)
+        memory[0] = tuple(shaped(arrays, "memory", (len(compiled.memory_dtype.names or ()),)))
+        P = shaped(arrays, "P", (n, n) if len(arrays["P"]) else (0, 0))
+        kernel._hold(shaped(arrays, "K", (n, n)), P, memory)
         return kernel
 
     def arrays(self) -> dict[str, NDArray[Any]]:
@@ -72,9 +93,32 @@ class DenseKernel:
         """One of the counters n_active, n_eigenpairs, n_projections."""
         return int(self._state.memory[0][name])
 
-    def matrix(self) -> NDArray[np.float64]:
+    @property
+    def shifts(self) -> NDArray[np.float64]:
+        """Zeros: all distances are in the matrix."""
+        return np.zeros(self.n_objects)
+
+    def unprojected(self) -> NDArray[np.float64]:
         """K as it is kept: positive semidefinite up to the tolerance of the eigenpairs."""
         return lapack.symmetric(self._state.K)
+
+    def matrix(self) -> NDArray[np.float64]:
+        """K after a last exact projection, if it needs one."""
+        if self._projected is None:
+            self._projected = lapack.projected(self.unprojected())
+        return self._projected
+
+    def embedding(self, n_components: int | None = None) -> NDArray[np.float64]:
+        """Coordinates by falling variance."""
+        return embedding.embed(self.matrix(), n_components)
+
+    def coordinates(self, ids: ArrayLike | slice) -> NDArray[np.float64]:
+        """Coordinates of some objects."""
+        return np.asarray(self.embedding()[ids if isinstance(ids, slice) else np.asarray(ids)])
+
+    def readable(self) -> dict[str, NDArray[np.float64]]:
+        """The kernel."""
+        return {"kernel": self.matrix()}
 
     def excess(self, T: NDArray[np.int64]) -> NDArray[np.float64]:
         """d²(a, b) - d²(a, c) of each row."""
@@ -96,17 +140,18 @@ class DenseKernel:
 
     def learn(self, rule: Rule, stretch: Stretch) -> None:
         """Learn the rows in order; what cannot be learned raises, and its excess and those behind it stay NaN."""
+        self._projected = None
         if self._state.memory["bound"][0] < 0.0:
             # The loop had asked for an eigenpair, and an interruption came in between.
             self._project()
         position = 0
         while position < len(stretch.rows):
             position, status = go_on(self._state, rule, stretch, position)
-            if status == compiled.NEEDS_EIGENPAIR:
+            if status == moves.NEEDS_EIGENPAIR:
                 self._project()
-            elif status == compiled.NEEDS_INVERSE:
+            elif status == moves.NEEDS_INVERSE:
                 self._build_inverse()
-            elif status == compiled.NEEDS_BOUND:
+            elif status == moves.NEEDS_BOUND:
                 self._raise_bound()
 
     def _project(self) -> None:
@@ -173,16 +218,6 @@ def check_initial_kernel(K: Any, n_objects: int) -> NDArray[np.float64]:
             "project it onto the positive semidefinite cone first."
         )
     return lapack.projected(0.5 * (K + K.T))
-
-
-def _check_arrays(K: NDArray[Any], P: NDArray[Any], memory: NDArray[Any]) -> None:
-    names, n = list(compiled.memory_dtype.names or ()), len(K)
-    if n < 3 or not is_plain(K, (n, n)):
-        raise ValueError("K is no square matrix of numbers")
-    if not (is_plain(P, (n, n)) or is_plain(P, (0, 0))):
-        raise ValueError("P does not fit K")
-    if not is_plain(memory, (len(names),)) or not memory[names.index("sigma")] > 0.0:
-        raise ValueError("memory is no list of so many numbers")
 
 
 def _smallest_eigenvalue(K: NDArray[np.float64]) -> float:

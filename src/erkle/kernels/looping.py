@@ -7,8 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from erkle._compiled.dense import DenseState
-from erkle._compiled.loop import NOT_FINITE, learn, learn_with_own_parts
+from erkle._compiled.loop import learn, learn_with_own_parts
 from erkle._compiled.low_rank import LowRankState
+from erkle._compiled.moves import NOT_FINITE
 from erkle._compiled.overloads import cannot_compile, is_stamped
 from erkle.losses import Loss
 from erkle.steps import Step
@@ -25,15 +26,49 @@ class Rule(NamedTuple):
 
 
 class Stretch(NamedTuple):
-    """Rows to learn in order, the number each counts as, and room for the excess each had before it was learned."""
+    """A part of a stream: new answers and the old ones that are replayed between them.
+
+    Attributes
+    ----------
+    rows : (m, 3) array
+        What to learn, in order.
+    numbers : (m,) array
+        The number in the stream that each row counts as.
+    new : (k,) array
+        Where in the rows the new answers are.
+    excess : (m,) array
+        d²(a, b) - d²(a, c) of each row just before it was learned; NaN until then.
+    """
 
     rows: NDArray[np.int64]
     numbers: NDArray[np.int64]
+    new: NDArray[np.int64]
     excess: NDArray[np.float64]
 
-    def after(self, done: int) -> "Stretch":
-        """The rest, when so many are done."""
-        return Stretch(self.rows[done:], self.numbers[done:], self.excess[done:])
+    @classmethod
+    def of(cls, rows: NDArray[np.int64], numbers: NDArray[np.int64], new: NDArray[np.int64]) -> "Stretch":
+        """Rows of which none has been learned."""
+        return cls(rows, numbers, new, np.full(len(rows), np.nan))
+
+    @property
+    def first(self) -> int:
+        """The number of the first row."""
+        return int(self.numbers[0]) if len(self.numbers) else 1
+
+    @property
+    def n_learned(self) -> int:
+        """How many rows have been learned: they are learned in order, and then their excess is a number."""
+        return int(np.argmax(unlearned)) if (unlearned := np.isnan(self.excess)).any() else len(self.rows)
+
+    def rest(self) -> "Stretch":
+        """The rows that have not been learned; writing their excess writes it here."""
+        done = self.n_learned
+        new = self.new[self.new >= done] - done
+        return Stretch(self.rows[done:], self.numbers[done:], new, self.excess[done:])
+
+    def new_learned(self) -> NDArray[np.int64]:
+        """Where in the rows the new answers are that have been learned."""
+        return self.new[~np.isnan(self.excess[self.new])]
 
 
 def go_on(state: DenseState | LowRankState, rule: Rule, stretch: Stretch, position: int) -> tuple[int, int]:

@@ -4,19 +4,17 @@ import math
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from erkle._compiled import low_rank as compiled
+from erkle.checks import shaped
 from erkle.kernels import lapack
+from erkle.kernels.kernel import ByCoordinates
 from erkle.kernels.looping import Rule, Stretch, go_on
-from erkle.matrices import is_plain
 
 __all__ = ["LowRank", "LowRankKernel", "excess"]
 
 Floats = NDArray[np.float64]
-
-# More than a shift may move where the diagonal does by 1; fits ask for a few times as much.
-_MOST_SHIFTING = 100.0
 
 
 class LowRank(NamedTuple):
@@ -62,7 +60,7 @@ class LowRank(NamedTuple):
         return not (self.chooses or self.consolidates)
 
 
-class LowRankKernel:
+class LowRankKernel(ByCoordinates):
     """K = Q diag(values) Q' + diag(shifts), the first of rank r or less."""
 
     def __init__(self, n_objects: int, rank: int, trace: float = 0.0) -> None:
@@ -77,15 +75,15 @@ class LowRankKernel:
         self._state = compiled.LowRankState(B, R, gram, values, shifts, memory, np.zeros((3, len(values))))
 
     @classmethod
-    def of_map(cls, X: Floats, rank: int, trace: float, shifts: Floats | None = None, shifting: float = 0.0) -> Self:
+    def of_map(cls, X: Floats, rank: int, trace: float, shifts: Floats | None = None, shift_rate: float = 0.0) -> Self:
         """The kernel XX' of rank ``rank`` at most, plus a diagonal of shifts, to go on with.
 
-        By ``shifting`` times as much as the answers move the diagonal they move the shifts.
+        Answers move the shifts by ``shift_rate`` times as much as they move the diagonal.
         """
         kernel = cls(len(X), rank, trace)
         if shifts is not None:
             kernel._state.shifts[:] = shifts - shifts.min()
-            kernel._state.memory["shifting"] = shifting
+            kernel._state.memory["shift_rate"] = shift_rate
         # The eigenvectors of XX' by the small matrix X'X; directions lost in rounding are left out.
         values, vectors = np.linalg.eigh(X.T @ X)
         values, vectors = values[::-1][:rank], vectors[:, ::-1][:, :rank]
@@ -100,13 +98,12 @@ class LowRankKernel:
     @classmethod
     def from_arrays(cls, arrays: dict[str, NDArray[Any]]) -> Self:
         """The kernel that `arrays` came from; it goes on exactly as that one would."""
-        parts = {name: arrays[name] for name in ("B", "R", "gram", "values", "shifts")}
-        numbers = _with_shifting(arrays["memory"])
-        _check_arrays(**parts, memory=numbers)
+        n, rank = arrays["B"].shape
+        shapes = {"B": (n, rank), "R": (rank, rank), "gram": (rank, rank), "values": (rank,), "shifts": (n,)}
         kernel = cls.__new__(cls)
         memory = np.zeros(1, compiled.memory_dtype)
-        memory[0] = tuple(numbers)
-        kernel._hold(**{name: np.array(part, order="C") for name, part in parts.items()}, memory=memory)
+        memory[0] = tuple(shaped(arrays, "memory", (len(compiled.memory_dtype.names or ()),)))
+        kernel._hold(**{name: shaped(arrays, name, shape) for name, shape in shapes.items()}, memory=memory)
         return kernel
 
     def arrays(self) -> dict[str, NDArray[Any]]:
@@ -133,12 +130,8 @@ class LowRankKernel:
         """One of the counters n_active, n_eigenpairs (of small cores, one an active answer), n_projections."""
         return int(self._state.memory[0]["n_active" if name == "n_eigenpairs" else name])
 
-    def map(self) -> Floats:
-        """Coordinates X, (n, rank), with K = XX' but for the diagonal; columns by falling length."""
-        return self.rows(slice(None))
-
-    def rows(self, ids: Any) -> Floats:
-        """Coordinates of some objects."""
+    def coordinates(self, ids: ArrayLike | slice) -> Floats:
+        """Coordinates of some objects, rows of X with K = XX' but for the diagonal; columns by falling length."""
         state = self._state
         size = int(state.memory["size"][0])
         with lapack.one_thread(self.n_objects):
@@ -149,14 +142,9 @@ class LowRankKernel:
         """What is added on the diagonal, (n,): how much farther each object is from all others alike."""
         return np.array(self._state.shifts)
 
-    def matrix(self) -> Floats:
-        """K, (n, n)."""
-        X = self.map()
-        return np.asarray(X @ X.T + np.diag(self._state.shifts))
-
     def excess(self, T: NDArray[np.int64]) -> Floats:
         """d²(a, b) - d²(a, c) of each row."""
-        return excess(*(self.rows(ids) for ids in T.T), *self._state.shifts[T[:, 1:].T])
+        return excess(*(self.coordinates(ids) for ids in T.T), *self._state.shifts[T[:, 1:].T])
 
     def grow(self, n_new: int) -> None:
         """Add objects at the origin: like everything and nothing."""
@@ -179,32 +167,3 @@ def excess(a: Floats, b: Floats, c: Floats, shift_b: Floats, shift_c: Floats) ->
     """d²(a, b) - d²(a, c) of each row: (m, r) coordinates, and (m,) shifts of the two candidates."""
     near, far = ((a - b) ** 2).sum(axis=1) + shift_b, ((a - c) ** 2).sum(axis=1) + shift_c
     return np.asarray(near - far)
-
-
-def _with_shifting(memory: NDArray[Any]) -> NDArray[Any]:
-    """Kernels of earlier files have shifts that never move, and no number for it."""
-    n_earlier = len(compiled.memory_dtype.names or ()) - 1
-    return np.append(memory, 0.0) if is_plain(memory, (n_earlier,)) else memory
-
-
-def _check_arrays(
-    B: NDArray[Any],
-    R: NDArray[Any],
-    gram: NDArray[Any],
-    values: NDArray[Any],
-    shifts: NDArray[Any],
-    memory: NDArray[Any],
-) -> None:
-    names, rank = list(compiled.memory_dtype.names or ()), len(values)
-    if len(B) < 3 or rank < 1 or not is_plain(B, (len(B), rank)):
-        raise ValueError("B is no matrix of numbers with a column for each eigenvalue")
-    if not is_plain(R, (rank, rank)) or not is_plain(gram, (rank, rank)):
-        raise ValueError("R and gram do not fit B")
-    if not is_plain(values, (rank,)) or (values < 0.0).any():
-        raise ValueError("values are no eigenvalues, none negative, as many as B has columns")
-    if not is_plain(shifts, (len(B),)) or (shifts < 0.0).any():
-        raise ValueError("shifts are no list of a number for each object")
-    if not is_plain(memory, (len(names),)) or not 0 <= memory[names.index("size")] <= rank:
-        raise ValueError("memory is no list of so many numbers")
-    if not 0.0 <= memory[names.index("shifting")] <= _MOST_SHIFTING:
-        raise ValueError("shifts move by a factor that is none of ours")

@@ -1,12 +1,13 @@
-"""A consolidation in a thread of its own: online steps go on, and are made again on its result."""
+"""Fits in a thread of their own: online steps go on, and are made again on the result."""
 
+import copy
 from concurrent.futures import Future, ThreadPoolExecutor
 
 import numpy as np
 from numpy.typing import NDArray
 
 from erkle.kernels.looping import Stretch
-from erkle.online.models.refitting import BETWEEN, Consolidation
+from erkle.online.models.refitting import Refitting
 
 __all__ = ["Background"]
 
@@ -14,14 +15,14 @@ __all__ = ["Background"]
 class Background:
     """A fit of the answers so far by a copy of the model."""
 
-    def __init__(self, model: Consolidation, history: NDArray[np.int32]) -> None:
-        self._copy = Consolidation.unpack(*model.pack())
+    def __init__(self, model: Refitting, history: NDArray[np.int32]) -> None:
+        self._copy = copy.deepcopy(model)
         self._review, self._fitted = model.next_review, len(history)
         pool = ThreadPoolExecutor(1, thread_name_prefix="erkle-consolidation")
         self.future: Future[None] = pool.submit(self._copy.finish, history.copy())
         pool.shutdown(wait=False)
 
-    def result(self, model: Consolidation, history: NDArray[np.int32]) -> Consolidation:
+    def result(self, model: Refitting, history: NDArray[np.int32]) -> Refitting:
         """The copy, having learned what came after; or the model itself, if it has been fitted again since."""
         self.future.result()
         if model.next_review != self._review:
@@ -30,5 +31,5 @@ class Background:
         rows = history[self._fitted :].astype(np.int64)
         numbers = np.arange(self._fitted + 1, len(history) + 1)
         if len(rows):
-            self._copy.learn(BETWEEN, Stretch(rows, numbers, np.empty(len(rows))), np.arange(len(rows)))
+            self._copy.learn(Stretch.of(rows, numbers, np.arange(len(rows))))
         return self._copy

@@ -7,41 +7,36 @@ gives the same kernel to the last bit.
 from collections.abc import Sequence
 from concurrent.futures import Future
 from os import PathLike
-from typing import Any, Literal, Self, cast
+from typing import Any, Literal, Self
 
 import numpy as np
 import scipy.special
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, clone
 
-from erkle import conflicts, embedding
+from erkle import conflicts
+from erkle.checks import whole
 from erkle.conflicts import Conflicts
 from erkle.estimators import KernelLearner, answers
-from erkle.kernels.dense import DenseKernel, Projection
-from erkle.kernels.lapack import one_thread, projected
-from erkle.kernels.looping import Rule, Stretch
+from erkle.kernels.dense import Projection
+from erkle.kernels.lapack import one_thread
 from erkle.kernels.low_rank import LowRank
 from erkle.losses import GNMDS, Loss
 from erkle.online import saving
 from erkle.online.background import Background
 from erkle.online.forecast import Forecast, forecast
-from erkle.online.models.base import Model, model_for, most_kept
-from erkle.online.models.refitting import Consolidation
-from erkle.online.models.single import Alone
+from erkle.online.models import Model, Refitting, Single, model_for, most_kept
 from erkle.online.record import Curve, Record
 from erkle.online.replay import Replay, generator
 from erkle.online.selection.candidates import Candidate
 from erkle.online.selection.evidence import Reliability
 from erkle.online.settings import Settings, check_settings
-from erkle.parameters import whole
 from erkle.steps import PassiveAggressive, Step
 
 __all__ = ["ERKLE"]
 
 # Rows handed to the compiled loop at once: bounds memory under replay, and how long Ctrl-C has to wait.
 _BLOCK = 8192
-# A matrix of all pairs of more objects than this takes several GB, and hardly anyone means to ask for it.
-_LARGEST_KERNEL_GIVEN = 20_000
 
 
 class ERKLE(KernelLearner, BaseEstimator):  # type: ignore[misc]
@@ -166,15 +161,14 @@ class ERKLE(KernelLearner, BaseEstimator):  # type: ignore[misc]
         return decisions
 
     def _learn(self, T: NDArray[np.int64], decisions: NDArray[np.float64]) -> None:
-        rule = self._rule()
-        rows, numbers, new = self._replay.schedule(T)
-        excess = np.full(len(rows), np.nan)
+        self._follow_parameters()
+        stretch = self._replay.schedule(T)
         self._kernel_cache = None
         try:
-            self._model.learn(rule, Stretch(rows, numbers, excess), new)
+            self._model.learn(stretch)
         finally:
             # Also after an interruption or an overflow: what has been learned is counted, and nothing else.
-            decisions[:] = -excess[new]
+            decisions[:] = -stretch.excess[stretch.new]
             learned = int(np.count_nonzero(~np.isnan(decisions)))
             self._replay.forget(len(T) - learned)
             self._record.add(T[:learned], decisions[:learned], self._replay.seen - learned)
@@ -200,7 +194,7 @@ class ERKLE(KernelLearner, BaseEstimator):  # type: ignore[misc]
         """
         self._start()
         self._adopt()
-        if not isinstance(self._model, Consolidation):
+        if not isinstance(self._model, Refitting):
             raise ValueError(
                 "This learner keeps no answers to fit; pass kernel=LowRank(), or LowRank(10, consolidate=0.05)."
             )
@@ -216,13 +210,14 @@ class ERKLE(KernelLearner, BaseEstimator):  # type: ignore[misc]
     def _adopt(self) -> None:
         if self._job is not None and self._job.future.done():
             job, self._job = self._job, None
-            self._model = job.result(cast(Consolidation, self._model), self._replay.history)
+            if isinstance(self._model, Refitting):
+                self._model = job.result(self._model, self._replay.history)
             self._kernel_cache = None
 
     def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
         """d²(a, c) - d²(a, b) of each row (a, b, c): positive where a is nearer to b."""
         self._check_fitted()
-        return -self._model.excess(answers(X, None, self.n_objects_))
+        return -self._model.kernel.excess(answers(X, None, self.n_objects_))
 
     def predict_one(self, triplet: Sequence[int] | NDArray[np.integer[Any]]) -> bool:
         """Whether the first object is nearer to the second than to the third. Before any answer: False, a tie."""
@@ -252,20 +247,9 @@ class ERKLE(KernelLearner, BaseEstimator):  # type: ignore[misc]
         self._check_fitted()
         if self._kernel_cache is None:
             with one_thread(self.n_objects_):
-                self._kernel_cache = self._matrix()
+                self._kernel_cache = self._model.kernel.matrix()
             self._kernel_cache.flags.writeable = False
         return self._kernel_cache
-
-    def _matrix(self) -> NDArray[np.float64]:
-        n = self.n_objects_
-        if self._is_exact:
-            return projected(self._model.matrix())
-        if n > _LARGEST_KERNEL_GIVEN:
-            raise ValueError(
-                f"The kernel of {n} objects would take {8e-9 * n * n:.0f} GB; use embedding_ for coordinates and "
-                "decision_function for answers."
-            )
-        return self._model.matrix()
 
     @property
     def embedding_(self) -> NDArray[np.float64]:
@@ -275,21 +259,12 @@ class ERKLE(KernelLearner, BaseEstimator):  # type: ignore[misc]
         the kernel, and in no coordinate.
         """
         self._check_fitted()
-        return super().embedding_ if self._is_exact else embedding.principal(self._model.map())
+        return self._model.kernel.embedding()
 
     def embedding(self, n_components: int = 2) -> NDArray[np.float64]:
         """The first coordinates, (n, n_components): a map."""
         self._check_fitted()
-        if self._is_exact:
-            return super().embedding(n_components)
-        whole(n_components, "n_components", 1, "a map needs a coordinate")
-        X = self.embedding_[:, :n_components]
-        return np.pad(X, ((0, 0), (0, n_components - X.shape[1])))
-
-    @property
-    def _is_exact(self) -> bool:
-        """What the model is, and not what the parameters, which may have been set anew, would make of it."""
-        return isinstance(self._model, Alone) and isinstance(self._model.kernel, DenseKernel)
+        return self._model.kernel.embedding(whole(n_components, "n_components", 1, "a map needs a coordinate"))
 
     def coordinates(self, ids: ArrayLike) -> NDArray[np.float64]:
         """Coordinates of some objects, one row for each id: those of `embedding_`, turned and moved in some way.
@@ -297,16 +272,13 @@ class ERKLE(KernelLearner, BaseEstimator):  # type: ignore[misc]
         Of a low-rank kernel that costs nothing that grows with the number of objects.
         """
         self._check_fitted()
-        wanted = np.asarray(ids)
-        if self._is_exact:
-            return np.asarray(self.embedding_[wanted])
-        return self._model.rows(wanted)
+        return self._model.kernel.coordinates(np.asarray(ids))
 
     @property
     def shifts_(self) -> NDArray[np.float64]:
         """How much farther each object is, squared, from all others alike than its coordinates say, (n,)."""
         self._check_fitted()
-        return self._model.shifts() if isinstance(self._model, Consolidation) else np.zeros(self.n_objects_)
+        return self._model.kernel.shifts
 
     def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
         """Probabilities, (m, 2), of a being nearer to c and of a being nearer to b, for each row (a, b, c).
@@ -321,22 +293,20 @@ class ERKLE(KernelLearner, BaseEstimator):  # type: ignore[misc]
     def temperature_(self) -> float:
         """What decision values are divided by before they become probabilities."""
         self._check_fitted()
-        return self._model.judge.temperature
+        return self._model.evidence.temperature
 
     @property
     def reliability_(self) -> Reliability:
         """Answers by how sure the learner was of them just before it learned them, and how often it was right."""
         self._check_fitted()
-        return self._model.judge.reliability()
+        return self._model.evidence.reliability()
 
     @property
     def selection_(self) -> list[Candidate]:
         """Candidates of ``LowRank()``, the best first: setting, weight, loss and error on answers before they were
         known (the recent ones counting most), and whether it leads, runs or has been given up."""
         self._check_fitted()
-        if isinstance(self._model, Alone):
-            return []
-        return self._model.field.candidates()
+        return self._model.selection()
 
     @property
     def conflicts_(self) -> Conflicts:
@@ -364,7 +334,7 @@ class ERKLE(KernelLearner, BaseEstimator):  # type: ignore[misc]
     def n_objects_(self) -> int:
         """Number of objects, those added included."""
         self._check_fitted()
-        return self._model.n_objects
+        return self._model.kernel.n_objects
 
     @property
     def n_triplets_seen_(self) -> int:
@@ -407,19 +377,19 @@ class ERKLE(KernelLearner, BaseEstimator):  # type: ignore[misc]
     def n_active_(self) -> int:
         """Number of answers, replayed ones included, that moved the kernel."""
         self._check_fitted()
-        return self._model.count("n_active")
+        return self._model.kernel.count("n_active")
 
     @property
     def n_eigenpairs_(self) -> int:
         """Number of eigenpairs computed: moves the skip rule did not show to be harmless."""
         self._check_fitted()
-        return self._model.count("n_eigenpairs")
+        return self._model.kernel.count("n_eigenpairs")
 
     @property
     def n_projections_(self) -> int:
         """Number of moves that made an eigenvalue negative, and were projected."""
         self._check_fitted()
-        return self._model.count("n_projections")
+        return self._model.kernel.count("n_projections")
 
     @property
     def prequential_error_(self) -> float:
@@ -455,23 +425,24 @@ class ERKLE(KernelLearner, BaseEstimator):  # type: ignore[misc]
 
     def _reset(self, settings: Settings) -> None:
         rng = generator(self.random_state)
-        model = model_for(settings, self.projection, rng)
-        self._begin(model, Replay(settings.passes, rng, most_kept(settings)), Record(model.n_objects))
+        model = model_for(settings, rng)
+        self._begin(model, Replay(settings.passes, rng, most_kept(settings)), Record(settings.n_objects))
 
     def _begin(self, model: Model, replay: Replay, record: Record, n_mistakes: int = 0) -> None:
         self._model, self._replay, self._record, self.n_mistakes_ = model, replay, record, n_mistakes
         self._kernel_cache = None
         self._job = None
-        self._given: tuple[Any, ...] = (None, None, None)
+        self._given = (self.loss, self.step, self.direction)
         self.n_features_in_ = 3
 
-    def _rule(self) -> Rule:
-        """Loss, step and direction as compiled code wants them; checked again only when one has been set anew."""
+    def _follow_parameters(self) -> None:
+        """Check loss, step and direction again if one of them has been set anew, and learn by them."""
         given = (self.loss, self.step, self.direction)
         if any(new is not old for new, old in zip(given, self._given, strict=True)):
-            settings = check_settings(self)
-            self._given, self._parts = given, Rule(settings.loss, settings.step, self.direction == "canonical")
-        return self._parts
+            rule = check_settings(self).rule
+            if isinstance(self._model, Single):
+                self._model.rule = rule
+            self._given = given
 
     def __getstate__(self) -> Any:
         state = super().__getstate__()

@@ -5,6 +5,8 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from erkle.checks import shaped
+
 __all__ = ["Curve", "Record"]
 
 Counts = NDArray[np.int64]
@@ -63,19 +65,11 @@ class Record:
         return {"heads": self.heads, "appearances": self.appearances, "bins": self.bins}
 
     @classmethod
-    def from_arrays(cls, arrays: dict[str, NDArray[Any]], n_objects: int, n_learned: int, n_mistakes: int) -> Self:
-        """The record that `arrays` came from, of so many answers, of which so many were predicted wrongly."""
+    def from_arrays(cls, arrays: dict[str, NDArray[Any]], n_objects: int) -> Self:
+        """The record that `arrays` came from."""
         record = cls(n_objects)
         for name, own in record.arrays().items():
-            if arrays[name].dtype != np.int64 or arrays[name].shape != own.shape or (arrays[name] < 0).any():
-                raise ValueError(f"record.{name} is no list of counts")
-            own[:] = arrays[name]
-        if (record.bins[:, 1] > record.bins[:, 0]).any():
-            raise ValueError("record.bins has more mistakes than answers")
-        n_answers, n_wrong, _ = record.bins.sum(axis=0).tolist()
-        counts = (n_answers, n_wrong, int(record.heads.sum()), int(record.appearances.sum()))
-        if counts != (n_learned, n_mistakes, n_learned, 3 * n_learned):
-            raise ValueError("the record is of other answers than were learned")
+            own[:] = shaped(arrays, name, own.shape, np.int64)
         return record
 
 

@@ -4,12 +4,14 @@ The draws are made row by row from one generator, so any split of a stream into 
 """
 
 import sys
-from typing import NamedTuple, cast
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Replay", "Schedule", "generator"]
+from erkle.kernels.looping import Stretch
+
+__all__ = ["Replay", "generator"]
 
 
 def generator(random_state: int | np.random.Generator | np.random.RandomState | None) -> np.random.Generator:
@@ -28,14 +30,6 @@ def generator(random_state: int | np.random.Generator | np.random.RandomState | 
         raise ValueError(
             f"random_state is {random_state!r}; pass None, an integer of at least 0 or a numpy Generator."
         ) from error
-
-
-class Schedule(NamedTuple):
-    """Rows to learn in order, the number each one counts as, and where the new answers stand among them."""
-
-    rows: NDArray[np.int64]
-    numbers: NDArray[np.int64]
-    new: NDArray[np.int64]
 
 
 class Replay:
@@ -63,14 +57,14 @@ class Replay:
         self.seen, self._kept = seen, len(history)
         self._history = np.array(history, np.int32)
 
-    def schedule(self, T: NDArray[np.int64]) -> Schedule:
+    def schedule(self, T: NDArray[np.int64]) -> Stretch:
         """What to learn for the new answers T."""
         numbers = np.arange(self.seen + 1, self.seen + 1 + len(T))
         self.seen += len(T)
         if self.keep:
             self._remember(T)
         if self.passes == 1:
-            return Schedule(T, numbers, np.arange(len(T)))
+            return Stretch.of(T, numbers, np.arange(len(T)))
         draws = self.rng.random((len(T), self.passes - 1))
         drawn = (draws * numbers[:, None]).astype(np.int64)
         rows = np.concatenate([T[:, None], self._history[drawn]], axis=1)
@@ -79,7 +73,7 @@ class Replay:
         wanted = np.broadcast_to(numbers[:, None] > 2 * self.passes, counted.shape).copy()
         wanted[:, 0] = True
         new = np.cumsum(wanted.sum(axis=1)) - wanted.sum(axis=1)
-        return Schedule(np.ascontiguousarray(rows[wanted]), counted[wanted], new)
+        return Stretch.of(np.ascontiguousarray(rows[wanted]), counted[wanted], new)
 
     def forget(self, n_triplets: int) -> None:
         """Undo the scheduling of the last answers, which were not learned; their draws will be made again."""

@@ -1,24 +1,26 @@
 """A learner as a file: plain arrays and a line of JSON, no code, nothing that could run when it is read.
 
 Law: a loaded learner goes on exactly where the saved one would have, to the last bit.
+
+`erkle.files` checks format, version and checksums, and each part checks the shapes of its arrays as it takes them.
+Nothing else is checked: a file that passes holds what was saved.
 """
 
-import sys
 from os import PathLike, fspath
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from erkle import triplets
+from erkle.checks import shaped
 from erkle.files import FileError, load_npz, npz_to_bytes, save_npz
 from erkle.kernels.low_rank import LowRank
 from erkle.losses import LOSSES, Loss, check_loss
-from erkle.online.models.base import MODELS, Model
-from erkle.online.models.refitting import Consolidation
-from erkle.online.packing import prefixed, under
+from erkle.online.models import unpack_model
+from erkle.online.packing import Arrays, Packed, prefixed, under
 from erkle.online.record import Record
 from erkle.online.replay import Replay, generator
-from erkle.online.settings import MOVES, check_settings
+from erkle.online.settings import check_settings
 from erkle.steps import STEPS, Step, check_step
 
 if TYPE_CHECKING:
@@ -29,8 +31,6 @@ __all__ = ["load", "pack", "save", "to_bytes", "unpack"]
 Learner = TypeVar("Learner", bound="ERKLE")
 
 _PLAIN = ("n_objects", "direction", "passes", "tol", "projection")
-# Above so many objects the file holds coordinates only, and no matrix of all pairs.
-_LARGEST_KERNEL_SAVED = 5000
 
 
 def save(learner: "ERKLE", path: str | PathLike[str], labels: list[str] | None) -> None:
@@ -43,14 +43,11 @@ def to_bytes(learner: "ERKLE", labels: list[str] | None = None) -> bytes:
     return npz_to_bytes(*_contents(learner, labels))
 
 
-def _contents(learner: "ERKLE", labels: list[str] | None) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+def _contents(learner: "ERKLE", labels: list[str] | None) -> Packed:
     if labels is not None and len(labels) != learner.n_objects_:
         raise ValueError(f"There are {len(labels)} labels for {learner.n_objects_} objects; pass one for each.")
     arrays, meta = pack(learner)
-    if not learner._is_exact:
-        arrays["map"] = learner.embedding_
-    if learner._is_exact or learner.n_objects_ <= _LARGEST_KERNEL_SAVED:
-        arrays["kernel"] = learner.kernel_
+    arrays |= learner._model.kernel.readable()
     if labels is not None:
         arrays["labels"] = np.array(labels, dtype=np.str_)
     return arrays, meta
@@ -61,7 +58,7 @@ def load(kind: type[Learner], path: str | PathLike[str], loss: Loss | None, step
     return unpack(kind, *load_npz(path), fspath(path), loss, step)
 
 
-def pack(learner: "ERKLE") -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+def pack(learner: "ERKLE") -> Packed:
     """All of a fitted learner, as arrays and as what JSON can hold."""
     # Parameters set anew since the last answer: better refused now than when the file is read.
     check_settings(learner)
@@ -88,7 +85,7 @@ def pack(learner: "ERKLE") -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
 
 def unpack(
     kind: type[Learner],
-    arrays: dict[str, NDArray[Any]],
+    arrays: Arrays,
     meta: dict[str, Any],
     name: str,
     loss: Loss | None = None,
@@ -100,9 +97,7 @@ def unpack(
     if meta.get("kind") != "ERKLE":
         raise FileError(f"{name}: holds no learner; pass a file that ERKLE.save or `erkle learn` wrote.")
     try:
-        model = MODELS[meta["model"]].unpack(arrays, meta)
-        _check(arrays["history"], meta, model)
-        learner: Learner = cast(Any, kind)(
+        learner = kind(
             loss=loss if loss is not None else _part(meta["loss"], LOSSES, "loss", name),
             step=step if step is not None else _part(meta["step"], STEPS, "step", name),
             random_state=meta["random_state"],
@@ -110,53 +105,25 @@ def unpack(
             kernel=None if meta["kernel"] is None else LowRank(*meta["kernel"]),
             **meta["parameters"],
         )
-        if isinstance(model, Consolidation):
-            # Fits once took a loss, a step and a direction, and never heeded them.
-            cast(Any, learner).set_params(**MOVES)
-        counts = meta["n_triplets_seen"], meta["n_mistakes"]
-        record = Record.from_arrays(under("record", arrays), model.n_objects, *counts)
-        _restore(learner, model, arrays["history"], record, meta)
+        _restore(learner, arrays, meta)
     except FileError:
         raise
-    except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError, MemoryError) as error:
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
         raise FileError(f"{name}: is not a whole learner ({error}); restore it from a copy.") from error
     return learner
 
 
-def _restore(learner: "ERKLE", model: Model, history: NDArray[np.int32], record: Record, meta: dict[str, Any]) -> None:
-    check_settings(learner)
+def _restore(learner: "ERKLE", arrays: Arrays, meta: dict[str, Any]) -> None:
+    model = unpack_model(arrays, meta, check_settings(learner).rule)
+    n_objects = model.kernel.n_objects
     rng = generator(learner.random_state)
     rng.bit_generator.state = meta["generator"]
     replay = Replay(meta["replay_passes"], rng, meta["replay_keep"])
+    history = shaped(arrays, "history", (len(arrays["history"]), 3), np.int32)
+    # Compiled code reads the objects of replayed answers without looking whether they exist.
+    triplets.check(history, n_objects)
     replay.restore(meta["n_triplets_seen"], history)
-    learner._begin(model, replay, record, meta["n_mistakes"])
-
-
-def _check(history: NDArray[Any], meta: dict[str, Any], model: Model) -> None:
-    passes, seen, mistakes, keep = (
-        _count(meta, name) for name in ("replay_passes", "n_triplets_seen", "n_mistakes", "replay_keep")
-    )
-    n, keeps_all = model.n_objects, passes > 1 or isinstance(model, Consolidation)
-    sound = {
-        "history is no list of triplets": history.ndim == 2 and history.shape[1] == 3 and history.dtype == np.int32,
-        "history names unknown objects": bool(((history >= 0) & (history < n)).all()),
-        "history has another length": len(history) in range(min(seen, keep), seen + 1 if keep else 1),
-        "not all answers are kept": keep == sys.maxsize or not keeps_all,
-        "the next review is over": model.next_review >= seen,
-        "other parameters are wanted": set(meta["parameters"]) == set(_PLAIN),
-        "replay_passes is 0": passes >= 1,
-        "there are more mistakes than answers": mistakes <= seen,
-    }
-    for complaint, holds in sound.items():
-        if not holds:
-            raise ValueError(complaint)
-
-
-def _count(meta: dict[str, Any], name: str) -> int:
-    value = meta[name]
-    if type(value) is not int or value < 0:
-        raise ValueError(f"{name} is {value!r}")
-    return value
+    learner._begin(model, replay, Record.from_arrays(under("record", arrays), n_objects), meta["n_mistakes"])
 
 
 def _description(part: Any) -> list[Any]:

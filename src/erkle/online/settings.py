@@ -1,36 +1,33 @@
 """The learner's parameters, checked where they are first used, as scikit-learn wants it."""
 
-from typing import TYPE_CHECKING, Any, NamedTuple, get_args
+from typing import TYPE_CHECKING, NamedTuple, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
-from erkle.kernels.dense import Projection, check_initial_kernel
+from erkle.checks import number, one_of, whole
+from erkle.kernels.dense import Dense, Projection, check_initial_kernel
+from erkle.kernels.looping import Rule
 from erkle.kernels.low_rank import LowRank
-from erkle.losses import GNMDS, Loss, check_loss
-from erkle.parameters import number, one_of, whole
-from erkle.steps import PassiveAggressive, Step, check_step
+from erkle.losses import GNMDS, check_loss
+from erkle.steps import PassiveAggressive, check_step
 
 if TYPE_CHECKING:
     from erkle.online.erkle import ERKLE
 
-__all__ = ["MOVES", "Settings", "check_settings"]
+__all__ = ["DEFAULT_RULE", "Settings", "check_settings"]
 
 DIRECTIONS = ("canonical", "gradient")
-# What moves a kernel, where nobody has said otherwise.
-MOVES: dict[str, Any] = {"loss": GNMDS(), "step": PassiveAggressive(), "direction": "canonical"}
+# What moves a kernel by default.
+DEFAULT_RULE = Rule(GNMDS(), PassiveAggressive(), True)
 
 
 class Settings(NamedTuple):
     """Parameters in the form the learner works with; the share is 0 for no fits, None for those of a good schedule."""
 
     n_objects: int
-    loss: Loss
-    step: Step
+    rule: Rule
     passes: int
-    tol: float
-    initial_kernel: NDArray[np.float64]
-    kernel: LowRank | None
+    kernel: Dense | LowRank
     share: float | None
 
 
@@ -43,32 +40,22 @@ def check_settings(learner: "ERKLE") -> Settings:
     tol = learner.tol
     if isinstance(tol, bool) or not isinstance(tol, int | float | np.number) or not 1e-12 <= tol <= 0.5:
         raise ValueError(f"tol is {tol!r}; pass a number from 1e-12 to 0.5.")
-    loss, step = check_loss(learner.loss), check_step(learner.step)
-    kernel = _check_kernel(learner, loss, step, n)
-    share = 0.0 if kernel is None else _share(kernel)
-    return Settings(n, loss, step, passes, float(tol), _start(learner, kernel, n), kernel, share)
+    rule = Rule(check_loss(learner.loss), check_step(learner.step), learner.direction == "canonical")
+    if learner.kernel is None:
+        K = np.eye(n) if learner.initial_kernel is None else check_initial_kernel(learner.initial_kernel, n)
+        return Settings(n, rule, passes, Dense(K, float(tol), learner.projection), 0.0)
+    kernel = _check_low_rank(learner, rule, n)
+    return Settings(n, rule, passes, kernel, _share(kernel))
 
 
-def _start(learner: "ERKLE", kernel: LowRank | None, n_objects: int) -> NDArray[np.float64]:
-    if kernel is not None:
-        return np.zeros((0, 0))
-    return (
-        np.eye(n_objects) if learner.initial_kernel is None else check_initial_kernel(learner.initial_kernel, n_objects)
-    )
-
-
-def _check_kernel(learner: "ERKLE", loss: Loss, step: Step, n_objects: int) -> LowRank | None:
+def _check_low_rank(learner: "ERKLE", rule: Rule, n_objects: int) -> LowRank:
     kernel = learner.kernel
-    if kernel is None:
-        return None
     if not isinstance(kernel, LowRank):
         raise ValueError(f"kernel is {kernel!r}; pass LowRank(...), or None for the exact kernel.")
     if learner.initial_kernel is not None:
         raise ValueError("A low-rank kernel starts at 0; leave initial_kernel at None, or pass kernel=None.")
     # The types too: as tuples, Constant(1.0) and PassiveAggressive(1.0) are the same.
-    moves = (type(loss), type(step)) != (GNMDS, PassiveAggressive) or (loss, step, learner.direction) != (
-        *MOVES.values(),
-    )
+    moves = rule != DEFAULT_RULE or [*map(type, rule)] != [*map(type, DEFAULT_RULE)]
     if kernel.chooses:
         if kernel.trace is not None:
             raise ValueError('LowRank("auto") chooses its weight of the trace; leave it at None, or pass a rank.')

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from erkle.pictures.beside import GAP, Label, room, write_beside
-from erkle.pictures.look import COLOURS, FAINT, INK, POINTS_PER_INCH, SOFT, look, new_figure, plain
+from erkle.pictures.beside import Label, room, write_beside
+from erkle.pictures.look import COLOURS, SOFT, add_axes, look, new_figure, plain, write_title
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -69,7 +69,9 @@ def errors_figure(n_answers: npt.ArrayLike, curves: Mapping[str, npt.ArrayLike],
         labels.append(Label("guessing", CHANCE / ceiling, SOFT))
     with look():
         figure = new_figure(WIDTH, HEIGHT + (TITLE_ROOM if title else 0.0))
-        axes = _axes(figure, labels, title)
+        if title:
+            write_title(figure, title)
+        axes = add_axes(figure, LEFT, BOTTOM, WIDTH - LEFT - room(labels), HEIGHT - BOTTOM - TOP)
         _furnish(axes, x[-1], ceiling)
         for curve, colour in zip(shown, cycle(COLOURS), strict=False):
             _draw(axes, curve, colour)
@@ -99,29 +101,16 @@ def _ceiling(curves: list[DrawnCurve]) -> float:
     return float(min(100.0, step * np.ceil((1.05 * highest + 0.5) / step)))
 
 
-def _axes(figure: Figure, labels: list[Label], title: str | None) -> Axes:
-    """The title, and axes that leave room for it and for the labels."""
-    width, height = figure.get_size_inches() * POINTS_PER_INCH
-    if title:
-        place = (GAP / width, 1 - GAP / height)
-        figure.text(*place, plain(title), fontsize=12, fontweight="bold", color=INK, va="top")
-    wide, tall = width - LEFT - room(labels), HEIGHT - BOTTOM - TOP
-    return figure.add_axes((LEFT / width, BOTTOM / height, wide / width, tall / height))
-
-
 def _furnish(axes: Axes, most: float, ceiling: float) -> None:
     """Limits, grid, ticks and the line of guessing."""
     from matplotlib.ticker import MaxNLocator, StrMethodFormatter
 
     axes.set(xlim=(0, max(1.0, most)), ylim=(0, ceiling))
-    axes.spines[["left", "right", "top"]].set_visible(False)
-    axes.tick_params(length=0, pad=6, labelsize=8.5)
     axes.xaxis.set_major_locator(MaxNLocator(6, integer=True, steps=[1, 2, 2.5, 5, 10]))
     axes.xaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
     axes.yaxis.set_major_locator(MaxNLocator(5, steps=[1, 2, 5, 10]))
     axes.yaxis.set_major_formatter(StrMethodFormatter("{x:g} %"))
-    axes.grid(axis="y", color=FAINT, linewidth=0.8)
-    axes.set_axisbelow(True)
+    axes.grid(visible=False, axis="x")
     axes.set_xlabel("answers", loc="right")
     axes.set_title("error", loc="left", fontsize=9, color=SOFT, pad=10)
     if ceiling > CHANCE:

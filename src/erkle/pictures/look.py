@@ -12,6 +12,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
     from matplotlib.font_manager import FontProperties
     from matplotlib.ft2font import FT2Font
@@ -23,6 +24,8 @@ COLOURS = ("#2f5d8c", "#d9822b", "#3f9c86", "#512f33", "#b596ee", "#9f4a12")
 
 POINTS_PER_INCH = 72.0
 DOTS_PER_INCH = 200
+# Points between a title and the edges of the picture.
+_MARGIN = 9.0
 
 # DejaVu Sans comes with matplotlib; the others lend letters it lacks, where they are installed.
 TYPEFACES = (
@@ -76,6 +79,24 @@ def new_figure(width: float, height: float) -> Figure:
     figure = Figure(figsize=(width / POINTS_PER_INCH, height / POINTS_PER_INCH), dpi=DOTS_PER_INCH)
     FigureCanvasAgg(figure)
     return figure
+
+
+def add_axes(figure: Figure, left: float, bottom: float, width: float, height: float) -> Axes:
+    """Axes placed in points, with a line at their foot and a faint grid, and nothing else around them."""
+    across, up = figure.get_size_inches() * POINTS_PER_INCH
+    axes = figure.add_axes((left / across, bottom / up, width / across, height / up))
+    axes.spines[["left", "right", "top"]].set_visible(False)
+    axes.tick_params(length=0, pad=6, labelsize=8.5)
+    axes.grid(color=FAINT, linewidth=0.8)
+    axes.set_axisbelow(True)
+    return axes
+
+
+def write_title(figure: Figure, title: str) -> None:
+    """Write a title into the upper left corner."""
+    across, up = figure.get_size_inches() * POINTS_PER_INCH
+    place = (_MARGIN / across, 1 - _MARGIN / up)
+    figure.text(*place, plain(title), fontsize=12, fontweight="bold", color=INK, va="top")
 
 
 def plain(text: object, longest: int = 80) -> str:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from erkle.pictures.look import COLOURS, FAINT, INK, POINTS_PER_INCH, SOFT, look, new_figure, plain
+from erkle.pictures.look import COLOURS, SOFT, add_axes, look, new_figure, write_title
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -47,8 +47,12 @@ def reliability_figure(
     height = SIDE + GAP + FOOT + BOTTOM + TOP + (TITLE_ROOM if title else 0.0)
     with look():
         figure = new_figure(LEFT + SIDE + RIGHT, height)
-        upper, lower = _panel(figure, BOTTOM + FOOT + GAP, SIDE), _panel(figure, BOTTOM, FOOT)
-        _write_title(figure, title)
+        upper = add_axes(figure, LEFT, BOTTOM + FOOT + GAP, SIDE, SIDE)
+        lower = add_axes(figure, LEFT, BOTTOM, SIDE, FOOT)
+        for axes in (upper, lower):
+            axes.set(xlim=(50.0, 100.0), xticks=[50, 60, 70, 80, 90, 100])
+        if title:
+            write_title(figure, title)
         _draw_dots(upper, n, x, y)
         _draw_bars(lower, n, x)
     return figure
@@ -79,26 +83,8 @@ def _draw_bars(axes: Axes, n: Floats, x: Floats) -> None:
     axes.set_xlabel("how sure it was before learning", loc="right")
 
 
-def _panel(figure: Figure, bottom: float, tall: float) -> Axes:
-    """Axes over confidence, placed in the figure in points."""
-    width, height = figure.get_size_inches() * POINTS_PER_INCH
-    axes = figure.add_axes((LEFT / width, bottom / height, SIDE / width, tall / height))
-    axes.set(xlim=(50.0, 100.0), xticks=[50, 60, 70, 80, 90, 100])
-    axes.spines[["left", "right", "top"]].set_visible(False)
-    axes.tick_params(length=0, pad=6, labelsize=8.5)
-    axes.grid(color=FAINT, linewidth=0.8)
-    axes.set_axisbelow(True)
-    return axes
-
-
 def _name(axes: Axes, what: str) -> None:
     axes.set_title(what, loc="left", fontsize=9, color=SOFT, pad=8, x=-0.14)
-
-
-def _write_title(figure: Figure, title: str | None) -> None:
-    if title:
-        width, height = figure.get_size_inches() * POINTS_PER_INCH
-        figure.text(9.0 / width, 1 - 9.0 / height, plain(title), fontsize=12, fontweight="bold", color=INK, va="top")
 
 
 def _checked(n_answers: npt.ArrayLike, confidence: npt.ArrayLike, accuracy: npt.ArrayLike) -> tuple[Floats, ...]:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from erkle.pictures.beside import GAP, Label, room, write_beside
-from erkle.pictures.look import COLOURS, FAINT, INK, SOFT, look, new_figure, plain
+from erkle.pictures.beside import Label, room, write_beside
+from erkle.pictures.look import COLOURS, SOFT, add_axes, look, new_figure, write_title
 from erkle.simulation.comparing import Curve
 
 if TYPE_CHECKING:
@@ -42,9 +42,8 @@ def curves_figure(curves: Mapping[str, Curve], title: str) -> Figure:
     labels = [_label(name, curve, colour, low, high) for (name, curve), colour in named]
     with look():
         figure = new_figure(_WIDTH, _HEIGHT)
-        figure.text(GAP / _WIDTH, 1 - GAP / _HEIGHT, plain(title), fontsize=12, fontweight="bold", color=INK, va="top")
-        wide = _WIDTH - _LEFT - room(labels)
-        axes = figure.add_axes((_LEFT / _WIDTH, _BOTTOM / _HEIGHT, wide / _WIDTH, _TALL / _HEIGHT))
+        write_title(figure, title)
+        axes = add_axes(figure, _LEFT, _BOTTOM, _WIDTH - _LEFT - room(labels), _TALL)
         _furnish(axes, list(curves.values()), low, high)
         for (_, curve), colour in named:
             _draw(axes, curve, colour, low)
@@ -80,14 +79,11 @@ def _furnish(axes: Axes, curves: list[Curve], low: float, high: float) -> None:
     from matplotlib.ticker import MaxNLocator, NullLocator, StrMethodFormatter
 
     axes.set(xlim=(0.0, max(curve.per_object[-1] for curve in curves)), yscale="log", ylim=(low, high))
-    axes.spines[["left", "right", "top"]].set_visible(False)
-    axes.tick_params(length=0, pad=6, labelsize=8.5)
     axes.xaxis.set_major_locator(MaxNLocator(8, integer=True, steps=[1, 2, 5, 10]))
     axes.set_yticks(_ticks(low, high))
     axes.yaxis.set_minor_locator(NullLocator())
     axes.yaxis.set_major_formatter(StrMethodFormatter("{x:g} %"))
-    axes.grid(axis="y", color=FAINT, linewidth=0.8)
-    axes.set_axisbelow(True)
+    axes.grid(visible=False, axis="x")
     axes.set_xlabel("answers an object", loc="right")
     bands = "; bands are 95 % intervals" if curves[0].n_seeds > 1 else ""
     axes.set_title(f"error on test answers, logarithmic{bands}", loc="left", fontsize=9, color=SOFT, pad=10)

@@ -9,9 +9,9 @@ import numpy as np
 
 from erkle.active.asker import Asked, Asker
 from erkle.active.strategies import Strategy
+from erkle.checks import number, whole
 from erkle.kernels.low_rank import LowRank
 from erkle.online import ERKLE
-from erkle.parameters import number, whole
 from erkle.simulation.worlds import Scene, World
 
 __all__ = ["Course", "run"]

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from erkle import triplets
 from erkle.active.questions import Query, Questions
+from erkle.checks import number, share, whole
 from erkle.datasets import answered, load
 from erkle.datasets.catalogue import digest
-from erkle.parameters import number, share, whole
 
 __all__ = ["People", "Points", "Scene", "World"]
 

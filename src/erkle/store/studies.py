@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import RowMapping, Select, delete, func, insert, select, update
 
-from erkle.parameters import whole
+from erkle.checks import whole
 from erkle.store import limits
 from erkle.store.accounts import keep_account
 from erkle.store.database import rows, schema

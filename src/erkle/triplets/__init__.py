@@ -13,7 +13,7 @@ from .labels import Labels
 from .lines import ReadError
 from .objects import Objects, read_objects
 from .reading import Answers, Chunk, Reader, read
-from .repeats import conflicts, duplicates, floor, ids_of_keys, question_keys, questions
+from .repeats import duplicates, ids_of_keys, question_keys, questions
 from .sampling import sample
 from .splitting import held_out, split
 
@@ -25,9 +25,7 @@ __all__ = [
     "ReadError",
     "Reader",
     "check",
-    "conflicts",
     "duplicates",
-    "floor",
     "held_out",
     "ids_of_keys",
     "orient",

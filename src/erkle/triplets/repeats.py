@@ -104,50 +104,6 @@ def duplicates(T: ArrayLike) -> NDArray[np.bool_]:
     return repeats
 
 
-def conflicts(T: ArrayLike) -> NDArray[np.bool_]:
-    """Mask of the rows whose question was answered both ways somewhere in T.
-
-    Parameters
-    ----------
-    T : array-like of shape (m, 3)
-
-    Returns
-    -------
-    ndarray of shape (m,), bool
-
-    Examples
-    --------
-    >>> conflicts([[0, 1, 2], [0, 2, 1], [1, 0, 2]])
-    array([ True,  True, False])
-    """
-    groups, minority = _minority(check(T))
-    return minority[groups] > 0
-
-
-def floor(T: ArrayLike) -> float:
-    """Least share of rows any kernel leaves unsatisfied, because a question was answered both ways.
-
-    Of each question's answers no kernel satisfies more than the majority. Contradictions that run over
-    several questions can raise the true least share above this one.
-
-    Parameters
-    ----------
-    T : array-like of shape (m, 3)
-
-    Returns
-    -------
-    float
-        Sum over questions of the smaller number of answers, divided by m; 0.0 without answers.
-
-    Examples
-    --------
-    >>> floor([[0, 1, 2], [0, 1, 2], [0, 2, 1], [1, 0, 2]])
-    0.25
-    """
-    T = check(T)
-    return int(_minority(T)[1].sum()) / max(1, len(T))
-
-
 def _pack(
     anchor: NDArray[np.int64], b: NDArray[np.int64], c: NDArray[np.int64], n_objects: int | None = None
 ) -> NDArray[Any]:
@@ -158,11 +114,3 @@ def _pack(
     keys = np.empty(len(anchor), dtype=_WIDE)
     keys["anchor"], keys["low"], keys["high"] = anchor, b, c
     return keys
-
-
-def _minority(T: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Question of each row, and for each question how many rows gave its rarer answer."""
-    groups = questions(T)
-    total = np.bincount(groups)
-    one_way = np.bincount(groups[T[:, 1] < T[:, 2]], minlength=len(total))
-    return groups, np.minimum(one_way, total - one_way)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from erkle.parameters import random_generator
+from erkle.checks import random_generator
 
 
 def sample(n_objects: int, size: int, random_state: int | np.random.Generator | None = None) -> NDArray[np.int64]:

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from erkle import triplets
+from erkle import conflicts, triplets
 from erkle.cli.screen import counted, per_cent, some
 from erkle.conflicts import Conflicts
 from erkle.online import ERKLE
@@ -43,14 +43,12 @@ _FEWEST, _LESS = 200, 0.9
 
 def repeats(T: NDArray[np.int32] | NDArray[np.int64]) -> dict[str, str]:
     """How often questions come again, and how often they are answered both ways."""
-    n_questions = len(np.unique(triplets.question_keys(T)))
-    conflicting = triplets.conflicts(T)
+    found, n_contradicted = conflicts.find(T, n_worst=0), int(conflicts.contradicted(T).sum())
     return {
-        "different questions": f"{n_questions:,}",
+        "different questions": f"{found.n_questions:,}",
         "repeated answers": f"{int(triplets.duplicates(T).sum()):,}",
-        "answers in conflict": f"{int(conflicting.sum()):,} on "
-        f"{len(np.unique(triplets.question_keys(T[conflicting]))):,} questions",
-        "wrong whatever the kernel": per_cent(triplets.floor(T)),
+        "answers in conflict": f"{n_contradicted:,} on {found.n_contradicted:,} questions",
+        "wrong whatever the kernel": per_cent(found.floor),
     }
 
 

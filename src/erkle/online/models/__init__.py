@@ -1,1 +1,47 @@
-"""What an `ERKLE` can consist of: one kernel, kernels in a race, or fits of all answers."""
+"""What a learner can consist of: one kernel, kernels in a race, or fits that are made again and again."""
+
+import sys
+from typing import Any
+
+import numpy as np
+
+from erkle.kernels.dense import Dense, DenseKernel
+from erkle.kernels.looping import Rule
+from erkle.kernels.low_rank import LowRankKernel
+from erkle.online.models.base import Model
+from erkle.online.models.racing import Racing
+from erkle.online.models.refitting import Refitting
+from erkle.online.models.single import Single
+from erkle.online.packing import Arrays
+from erkle.online.settings import DEFAULT_RULE, Settings
+
+__all__ = ["Model", "Racing", "Refitting", "Single", "model_for", "most_kept", "unpack_model"]
+
+# Answers that a learner keeps which could do without them, to report conflicts.
+_RECENT = 1_000_000
+
+
+def model_for(settings: Settings, rng: np.random.Generator) -> Model:
+    """A new model by the settings; only fits, which begin at random, need the generator."""
+    n, kernel = settings.n_objects, settings.kernel
+    if isinstance(kernel, Dense):
+        return Single(DenseKernel(*kernel), settings.rule)
+    rank, trace = None if kernel.chooses else int(kernel.rank), kernel.trace or 0.0
+    if settings.share != 0.0:
+        return Refitting(n, settings.share, int(rng.integers(2**62)), rank, trace)
+    return Racing(n) if rank is None else Single(LowRankKernel(n, rank, trace), settings.rule)
+
+
+def unpack_model(arrays: Arrays, meta: dict[str, Any], rule: Rule = DEFAULT_RULE) -> Model:
+    """The model that was packed; a single kernel goes on by the rule."""
+    if meta["model"] == "single":
+        return Single.unpack(arrays, meta, rule)
+    kinds: dict[str, type[Racing] | type[Refitting]] = {"racing": Racing, "refitting": Refitting}
+    return kinds[meta["model"]].unpack(arrays, meta)
+
+
+def most_kept(settings: Settings) -> int:
+    """How many answers to keep."""
+    if isinstance(settings.kernel, Dense):
+        return 0
+    return _RECENT if settings.share == 0.0 else sys.maxsize

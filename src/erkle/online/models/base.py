@@ -1,44 +1,56 @@
-"""What a learner can consist of: one kernel, kernels in a race, or fits that are consolidated."""
+"""What every model has: a kernel to read from, the evidence of its predictions, and reviews.
+
+A model learns stretches of a stream. Between two stretches the learner calls `Model.review` once the number of answers
+has reached ``next_review``. `ERKLE` reads all that it tells users from ``kernel`` and ``evidence``.
+"""
 
 import sys
+from abc import ABC, abstractmethod
 
 import numpy as np
+from numpy.typing import NDArray
 
-from erkle.kernels.dense import DenseKernel, Projection
-from erkle.kernels.low_rank import LowRankKernel
-from erkle.online.models.racing import Race
-from erkle.online.models.refitting import Consolidation, Fit
-from erkle.online.models.single import Alone
-from erkle.online.settings import Settings
+from erkle.kernels.kernel import Kernel
+from erkle.kernels.looping import Stretch
+from erkle.online.packing import Packed
+from erkle.online.selection.candidates import Candidate
+from erkle.online.selection.evidence import Evidence
 
-__all__ = ["MODELS", "Model", "model_for", "most_kept"]
-
-Model = Alone | Race | Consolidation
-
-# By the name each one packs itself under.
-MODELS: dict[str, type[Alone] | type[Race] | type[Consolidation]] = {
-    "dense": Alone,
-    "low rank": Alone,
-    "race": Race,
-    "consolidation": Consolidation,
-}
-# Answers that a learner keeps which could do without them, so that it can tell of conflicts.
-_RECENT = 1_000_000
+__all__ = ["Model"]
 
 
-def model_for(settings: Settings, projection: Projection, rng: np.random.Generator) -> Model:
-    """A new model by the settings; only fits, which begin at random, need the generator."""
-    n, kernel = settings.n_objects, settings.kernel
-    if kernel is None:
-        return Alone(DenseKernel(settings.initial_kernel, settings.tol, projection))
-    if settings.share == 0.0:
-        return Race(n) if kernel.chooses else Alone(LowRankKernel(n, int(kernel.rank), kernel.trace or 0.0))
-    fit = None if kernel.chooses else Fit(int(kernel.rank), kernel.trace or 0.0)
-    return Consolidation(n, fit, settings.share, int(rng.integers(2**62)))
+class Model(ABC):
+    """What a learner has learned, and how it goes on.
 
+    Attributes
+    ----------
+    kernel : Kernel
+        What answers questions now.
+    evidence : Evidence
+        How good the predictions of the kernel were.
+    next_review : int
+        The number of answers at which the model wants to be reviewed.
+    """
 
-def most_kept(settings: Settings) -> int:
-    """How many answers to keep."""
-    if settings.kernel is None:
-        return 0
-    return _RECENT if settings.share == 0.0 else sys.maxsize
+    kernel: Kernel
+    evidence: Evidence
+    next_review: int = sys.maxsize
+
+    @abstractmethod
+    def learn(self, stretch: Stretch) -> None:
+        """Learn the rows in order, and add what was predicted of the new answers to the evidence."""
+
+    @abstractmethod
+    def grow(self, n_new: int) -> None:
+        """Make room for new objects."""
+
+    @abstractmethod
+    def pack(self) -> Packed:
+        """All of the state, as arrays and as what JSON can hold."""
+
+    def review(self, seen: int, history: NDArray[np.int32]) -> None:  # noqa: B027
+        """Choose by the evidence, after ``seen`` answers; a model without choices has nothing to do."""
+
+    def selection(self) -> list[Candidate]:
+        """The candidates, the best first; none where there is nothing to choose."""
+        return []

@@ -8,189 +8,207 @@ from numpy.typing import NDArray
 
 from erkle.kernels.looping import Rule, Stretch
 from erkle.kernels.low_rank import LowRankKernel
+from erkle.kernels.mixture import Mixture, Part
 from erkle.losses import STE
-from erkle.online.packing import Packed, pack_field, prefixed, under, unpack_field
-from erkle.online.selection.candidates import Entry, Field, next_review
-from erkle.online.selection.evidence import Judge
-from erkle.parameters import number, whole
+from erkle.online.models.base import Model
+from erkle.online.packing import Arrays, Packed, prefixed, under
+from erkle.online.selection.candidates import Candidate, Candidates, Entry, next_review
+from erkle.online.selection.evidence import Evidence
 from erkle.steps import InverseSqrt
 
-__all__ = ["Pace", "Race"]
+__all__ = ["TUNING", "Pace", "PaceProposals", "Racing", "RacingTuning"]
 
-Floats = NDArray[np.float64]
 Number = TypeVar("Number", int, float)
-
-# Gentle steps under a trace norm are good for people's answers, long steps and none for answers without errors.
-_START = ((10, 2e-3, 1.0), (10, 0.0, 3.0))
-_FOLLOW = ((2, 2e-3, 1.0), (5, 0.0, 10.0))
-RANKS, TRACES, RATES = (1, 2, 3, 5, 10, 20, 40), (0.0, 5e-4, 2e-3, 8e-3), (0.3, 1.0, 3.0, 10.0)
-# Steps begin to grow shorter when there are so many answers an object. Before that candidates can hardly be told apart,
-# and two are enough.
-SETTLING = 5.0
-_FIRST, _SHARE = 100, 0.2
-# Few at once, for each costs as much as learning alone. A larger rank falls behind at first and must be waited for.
-_MOST, _HOPELESS, _DISCOUNT = 4, 20.0, 8.0
-# Ranks that a leader of the largest rank may press for: the first at once, the second from so many answers an object on
-# and where no trace norm keeps the rank low.
-_PRESSED, _PRESSED_LATE, _LATE = 10, 20, 10
 
 
 class Pace(NamedTuple):
-    """The setting of a candidate."""
+    """The setting of a candidate: the largest rank, the weight of the trace per answer, and the rate of the steps."""
 
     rank: int
     trace: float
     rate: float
 
     def rule(self, n_objects: int) -> Rule:
-        """How it learns: STE along the paper's G, by steps that grow shorter with the answers an object has had."""
-        return Rule(STE(), InverseSqrt(self.rate, SETTLING * n_objects), True)
+        """How it learns: STE along the paper's G, by steps that grow shorter with the answers per object."""
+        return Rule(STE(), InverseSqrt(self.rate, TUNING.settling * n_objects), True)
 
 
-class Race:
-    """Candidates that all learn every answer; the model is their mixture by evidence."""
+class RacingTuning(NamedTuple):
+    """Constants of `Racing`; all but ``ranks`` were set by `python -m benchmarks.people choosing`."""
+
+    # Candidates at the beginning. Gentle steps under a trace norm suit people's answers; long steps without one suit
+    # answers without errors.
+    start: tuple[Pace, ...] = (Pace(10, 2e-3, 1.0), Pace(10, 0.0, 3.0))
+    # Candidates that follow once the steps grow shorter.
+    follow: tuple[Pace, ...] = (Pace(2, 2e-3, 1.0), Pace(5, 0.0, 10.0))
+    # Ranks that are tried; beyond 40 an answer costs too much (`python -m benchmarks.people cost`).
+    ranks: tuple[int, ...] = (1, 2, 3, 5, 10, 20, 40)
+    # Weights of the trace, per answer, that are tried.
+    traces: tuple[float, ...] = (0.0, 5e-4, 2e-3, 8e-3)
+    # Rates that are tried.
+    rates: tuple[float, ...] = (0.3, 1.0, 3.0, 10.0)
+    # Answers per object at which steps begin to grow shorter. Until then candidates can hardly be told apart, and no
+    # others enter.
+    settling: float = 5.0
+    # Answers at the first review.
+    first_review: int = 100
+    # By what share the number of answers grows until the next review.
+    review_share: float = 0.2
+    # Candidates at once: each costs as much as learning alone.
+    most: int = 4
+    # Nats of discounted loss behind the leader at which a candidate is eliminated. A larger rank falls behind at
+    # first, and must be waited for.
+    elimination_margin: float = 20.0
+    # How fast old answers lose their weight in the evidence of a candidate.
+    discount: float = 8.0
+    # The largest rank that a leader of the largest rank asks for urgently.
+    urgent_rank: int = 10
+    # The same from ``urgent_late_at`` answers per object on, if no trace norm keeps the rank low.
+    urgent_rank_late: int = 20
+    # Answers per object from which ``urgent_rank_late`` holds.
+    urgent_late_at: float = 10.0
+
+
+TUNING = RacingTuning()
+
+
+class PaceProposals:
+    """Settings next to the leader's on the grid of ranks, weights and rates."""
+
+    def neighbours(self, candidates: Candidates[Pace, LowRankKernel], seen: int) -> list[Pace]:
+        """Those that follow the first ones, then neighbours of the leader, the lately eliminated ones last."""
+        n_objects = candidates.leader.model.n_objects
+        if seen < TUNING.settling * n_objects:
+            return []
+        following = [pace for pace in _within(TUNING.follow, n_objects) if pace not in candidates.retired]
+        beside = _beside_pace(candidates.leader.setting, n_objects)
+        return following + sorted(beside, key=lambda pace: candidates.retired.get(pace, 0))
+
+    def urgent(self, candidates: Candidates[Pace, LowRankKernel], seen: int) -> list[Pace]:
+        """A larger rank, if the leader has the largest of all; beyond some rank it must wait."""
+        pace, n_objects = candidates.leader.setting, candidates.leader.model.n_objects
+        early = seen < TUNING.urgent_late_at * n_objects
+        most = TUNING.urgent_rank if pace.trace or early else TUNING.urgent_rank_late
+        above = [rank for rank in TUNING.ranks if pace.rank < rank <= min(most, _largest_rank(n_objects))]
+        top = max(entry.setting.rank for entry in candidates.entries)
+        return [pace._replace(rank=above[0])] if above and pace.rank == top else []
+
+    def exploratory(self, candidates: Candidates[Pace, LowRankKernel], seen: int) -> tuple[Pace, ...]:
+        """None: steps lead from any setting to any other."""
+        return ()
+
+    def begin(self, setting: Pace, model: LowRankKernel, seen: int) -> LowRankKernel:
+        """The kernel of the leader, cut to the rank."""
+        return LowRankKernel.of_map(model.map(), setting.rank, setting.trace)
+
+
+class Racing(Model):
+    """Candidates that all learn every answer; the kernel is their mixture by evidence."""
+
+    kernel: Mixture
 
     def __init__(self, n_objects: int) -> None:
-        paces = _paces(_START, n_objects)
-        entries = [Entry(pace, LowRankKernel(n_objects, pace.rank, pace.trace), Judge(_DISCOUNT)) for pace in paces]
-        self.field: Field[Pace, LowRankKernel] = Field(
-            entries, lambda leader: self._waiting(leader.setting), _MOST, _HOPELESS, self._pressing
+        entries = [
+            Entry(pace, LowRankKernel(n_objects, pace.rank, pace.trace), Evidence(TUNING.discount))
+            for pace in _within(TUNING.start, n_objects)
+        ]
+        self.candidates: Candidates[Pace, LowRankKernel] = Candidates(
+            entries, PaceProposals(), TUNING.elimination_margin
         )
-        self.judge = Judge()
-        self.shares = self.field.shares()
-        self.next_review = _FIRST
+        self.evidence = Evidence()
+        self.next_review = TUNING.first_review
+        self._mix(self.candidates.shares())
 
-    @property
-    def n_objects(self) -> int:
-        """Number of objects."""
-        return self.field.leader.model.n_objects
+    def _mix(self, shares: list[float]) -> None:
+        """Make the kernel of the candidates, by shares that stand until the next review."""
+        self.shares = shares
+        parts = [Part(entry.model, share) for entry, share in zip(self.candidates.entries, shares, strict=True)]
+        self.kernel = Mixture(parts, self.candidates.leader.model)
 
-    def count(self, name: str) -> int:
-        """A counter of the leader."""
-        return self.field.leader.model.count(name)
-
-    def excess(self, T: NDArray[np.int64]) -> Floats:
-        """d²(a, b) - d²(a, c) of each row, under the mixture."""
-        return np.asarray(sum(scale * entry.model.excess(T) for entry, scale in self._shares()))
-
-    def map(self) -> Floats:
-        """Coordinates of the mixture."""
-        return self.rows(slice(None))
-
-    def rows(self, ids: Any) -> Floats:
-        """Coordinates of some objects."""
-        return np.concatenate([np.sqrt(scale) * entry.model.rows(ids) for entry, scale in self._shares()], axis=1)
-
-    def matrix(self) -> Floats:
-        """The kernel, (n, n)."""
-        X = self.map()
-        return np.asarray(X @ X.T)
-
-    def learn(self, rule: Rule, stretch: Stretch, new: NDArray[np.int64]) -> None:
-        """Every candidate learns the rows in order by a rule of its own."""
-        first, interrupted = int(stretch.numbers[0]), False
-        mixed, shares = np.zeros(len(stretch.rows)), dict(self._shares())
-        for entry in self.field.entries:
-            own = stretch._replace(excess=np.full_like(stretch.excess, np.nan))
+    def learn(self, stretch: Stretch) -> None:
+        """Every candidate learns the rows in order, by a rule of its own."""
+        interrupted, mixed = False, np.zeros(len(stretch.rows))
+        for entry, share in zip(self.candidates.entries, self.shares, strict=True):
+            own = Stretch.of(stretch.rows, stretch.numbers, stretch.new)
             interrupted |= _learn_all(entry, own)
-            entry.judge.hear(own.excess[new], first)
-            mixed += shares.get(entry, 0.0) * own.excess
+            entry.evidence.add(own.excess[stretch.new], stretch.first)
+            mixed += share * own.excess
         stretch.excess[:] = mixed
-        self.judge.hear(mixed[new], first)
+        self.evidence.add(mixed[stretch.new], stretch.first)
         if interrupted:
             raise KeyboardInterrupt
 
-    def _shares(self) -> list[tuple[Entry[Pace, LowRankKernel], float]]:
-        """What the mixture is made of: kernels by the weights of the last review, at the leader's temperature."""
-        return [(entry, share) for entry, share in zip(self.field.entries, self.shares, strict=True) if share > 0.0]
-
     def review(self, seen: int, history: NDArray[np.int32]) -> None:
-        """Choose the leader."""
-        self.field.review(seen, lambda pace, leader: LowRankKernel.of_map(leader.model.map(), pace.rank, pace.trace))
-        self.shares = self.field.shares()
-        self.next_review = next_review(seen, _SHARE)
+        """Choose the leader and the shares, and let others enter."""
+        self.candidates.review(seen, TUNING.most)
+        self._mix(self.candidates.shares())
+        self.next_review = next_review(seen, TUNING.review_share)
 
-    def _waiting(self, pace: Pace) -> list[Pace]:
-        """Who may enter: those that follow the first, then neighbours of the leader, the lately retired ones last."""
-        # Asked in a review, which is when there are so many answers as the review was due at.
-        if self.next_review < SETTLING * self.n_objects:
-            return []
-        following = [other for other in _paces(_FOLLOW, self.n_objects) if other not in self.field.retired]
-        return following + sorted(self._neighbours(pace), key=lambda other: self.field.retired.get(other, 0))
-
-    def _pressing(self, leader: Entry[Pace, LowRankKernel]) -> list[Pace]:
-        """A leader that has the largest rank of all may want a larger one; beyond some it must wait."""
-        pace, top = leader.setting, max(entry.setting.rank for entry in self.field.entries)
-        most = _PRESSED if pace.trace or self.next_review < _LATE * self.n_objects else _PRESSED_LATE
-        above = [rank for rank in RANKS if pace.rank < rank <= min(most, _largest_rank(self.n_objects))]
-        return [pace._replace(rank=above[0])] if above and pace.rank == top else []
-
-    def _neighbours(self, pace: Pace) -> Iterator[Pace]:
-        """The weights, rates and ranks next to the leader's."""
-        for trace in reversed(_beside(TRACES, pace.trace)):
-            yield pace._replace(trace=trace)
-        for rate in _beside(RATES, pace.rate):
-            yield pace._replace(rate=rate)
-        for rank in _beside(RANKS, pace.rank):
-            if rank <= _largest_rank(self.n_objects):
-                yield pace._replace(rank=rank)
+    def selection(self) -> list[Candidate]:
+        """The candidates, the best first."""
+        return self.candidates.table()
 
     def grow(self, n_new: int) -> None:
         """Make room for new objects."""
-        for entry in self.field.entries:
+        for entry in self.candidates.entries:
             entry.model.grow(n_new)
 
     def pack(self) -> Packed:
         """All of the state, as arrays and as what JSON can hold."""
-        arrays, meta = pack_field(self.field, LowRankKernel.arrays)
-        arrays |= prefixed("judge", self.judge.arrays())
-        return arrays, {"model": "race", "field": meta, "shares": self.shares, "next_review": self.next_review}
+        arrays, meta = self.candidates.pack(LowRankKernel.arrays)
+        arrays |= prefixed("evidence", self.evidence.arrays())
+        return arrays, {"model": "racing", "field": meta, "shares": self.shares, "next_review": self.next_review}
 
     @classmethod
-    def unpack(cls, arrays: dict[str, NDArray[Any]], meta: dict[str, Any]) -> Self:
+    def unpack(cls, arrays: Arrays, meta: dict[str, Any]) -> Self:
         """The model that was packed."""
-        race = cls(len(arrays["candidate0.model.B"]))
-        unpack_field(race.field, arrays, meta["field"], _pace, LowRankKernel.from_arrays)
-        for pace, kernel in ((entry.setting, entry.model) for entry in race.field.entries):
-            if (kernel.n_objects, kernel.rank) != (race.n_objects, pace.rank):
-                raise ValueError("the candidates' kernels are of other sizes than they should be")
-        race.judge = Judge.from_arrays(under("judge", arrays))
-        race.shares = [number(share, "a share", "it is a weight") for share in meta["shares"]]
-        if len(race.shares) != len(race.field.entries):
-            raise ValueError("there is not one share for each candidate")
-        race.next_review = whole(meta["next_review"], "next_review", 0, "it counts answers")
-        return race
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return type(self).unpack, self.pack()
+        n_objects = len(arrays["candidate0.model.shifts"])
+        model = cls(n_objects)
+        model.candidates.restore(arrays, meta["field"], Pace, _kernel)
+        if {entry.model.n_objects for entry in model.candidates.entries} != {n_objects}:
+            raise ValueError("the candidates have kernels of different numbers of objects")
+        model.evidence = Evidence.from_arrays(under("evidence", arrays))
+        model._mix(meta["shares"])
+        model.next_review = meta["next_review"]
+        return model
 
 
-def _largest_rank(n_objects: int) -> int:
-    return min(RANKS[-1], n_objects - 1)
-
-
-def _paces(settings: tuple[tuple[int, float, float], ...], n_objects: int) -> list[Pace]:
-    """Settings with no rank that so few objects cannot have."""
-    return [Pace(min(rank, _largest_rank(n_objects)), trace, rate) for rank, trace, rate in settings]
-
-
-def _pace(rank: int, trace: float, rate: float) -> Pace:
-    """A setting that a candidate can have, or an error."""
-    if trace not in TRACES or rate not in RATES:
-        raise ValueError("a candidate has a weight of the trace or a rate that is none of ours")
-    return Pace(whole(rank, "rank", 1, "a kernel of rank 0 knows nothing"), trace, rate)
+def _kernel(arrays: Arrays, pace: Pace) -> LowRankKernel:
+    kernel = LowRankKernel.from_arrays(arrays)
+    if kernel.rank != pace.rank:
+        raise ValueError(f"a candidate of rank {pace.rank} has a kernel of rank {kernel.rank}")
+    return kernel
 
 
 def _learn_all(entry: Entry[Pace, LowRankKernel], stretch: Stretch) -> bool:
-    """Learn the whole stretch, and tell whether an interruption came in between: no candidate may stay behind."""
-    interrupted = False
-    while np.isnan(stretch.excess).any():
-        done = int(np.argmax(np.isnan(stretch.excess)))
+    """Learn the whole stretch, and say whether an interruption came in between: no candidate may stay behind."""
+    rule, interrupted = entry.setting.rule(entry.model.n_objects), False
+    while True:
         try:
-            entry.model.learn(entry.setting.rule(entry.model.n_objects), stretch.after(done))
+            entry.model.learn(rule, stretch.rest())
+            return interrupted
         except KeyboardInterrupt:
             interrupted = True
-    return interrupted
+
+
+def _largest_rank(n_objects: int) -> int:
+    return min(TUNING.ranks[-1], n_objects - 1)
+
+
+def _within(paces: tuple[Pace, ...], n_objects: int) -> list[Pace]:
+    """The settings with no rank that so few objects cannot have."""
+    return [pace._replace(rank=min(pace.rank, _largest_rank(n_objects))) for pace in paces]
+
+
+def _beside_pace(pace: Pace, n_objects: int) -> Iterator[Pace]:
+    """The weights, rates and ranks next to a setting's."""
+    for trace in reversed(_beside(TUNING.traces, pace.trace)):
+        yield pace._replace(trace=trace)
+    for rate in _beside(TUNING.rates, pace.rate):
+        yield pace._replace(rate=rate)
+    for rank in _beside(TUNING.ranks, pace.rank):
+        if rank <= _largest_rank(n_objects):
+            yield pace._replace(rank=rank)
 
 
 def _beside(values: tuple[Number, ...], value: Number) -> list[Number]:

@@ -1,76 +1,56 @@
-"""One kernel, which is the model: nothing to choose."""
+"""One kernel and one rule: nothing to choose."""
 
-import sys
-from typing import Any, Self, cast
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import Any, Self
 
 from erkle.kernels.dense import DenseKernel
 from erkle.kernels.looping import Rule, Stretch
 from erkle.kernels.low_rank import LowRankKernel
-from erkle.online.packing import Packed, prefixed, under
-from erkle.online.selection.evidence import Judge
+from erkle.online.models.base import Model
+from erkle.online.packing import Arrays, Packed, prefixed, under
+from erkle.online.selection.evidence import Evidence
 
-__all__ = ["Alone"]
+__all__ = ["Single"]
+
+_KINDS: dict[str, type[DenseKernel] | type[LowRankKernel]] = {"dense": DenseKernel, "low rank": LowRankKernel}
 
 
-class Alone:
-    """A kernel, and a judge who listens."""
+class Single(Model):
+    """A kernel that moves by a rule.
 
-    next_review = sys.maxsize
+    Parameters
+    ----------
+    kernel : DenseKernel or LowRankKernel
+    rule : Rule
+        How an answer moves it; it may be replaced between two stretches.
+    """
 
-    def __init__(self, kernel: DenseKernel | LowRankKernel, judge: Judge | None = None) -> None:
-        self.kernel = kernel
-        self.judge = judge if judge is not None else Judge()
+    kernel: DenseKernel | LowRankKernel
 
-    @property
-    def n_objects(self) -> int:
-        """Number of objects."""
-        return self.kernel.n_objects
+    def __init__(self, kernel: DenseKernel | LowRankKernel, rule: Rule) -> None:
+        self.kernel, self.rule = kernel, rule
+        self.evidence = Evidence()
 
-    def count(self, name: str) -> int:
-        """A counter of the kernel."""
-        return self.kernel.count(name)
-
-    def excess(self, T: NDArray[np.int64]) -> NDArray[np.float64]:
-        """d²(a, b) - d²(a, c) of each row."""
-        return self.kernel.excess(T)
-
-    def map(self) -> NDArray[np.float64]:
-        """Coordinates of a low-rank kernel."""
-        return cast(LowRankKernel, self.kernel).map()
-
-    def rows(self, ids: NDArray[Any]) -> NDArray[np.float64]:
-        """Coordinates of some objects of a low-rank kernel."""
-        return cast(LowRankKernel, self.kernel).rows(ids)
-
-    def matrix(self) -> NDArray[np.float64]:
-        """The kernel, (n, n), positive semidefinite up to the tolerance of its eigenpairs."""
-        return self.kernel.matrix()
-
-    def learn(self, rule: Rule, stretch: Stretch, new: NDArray[np.int64]) -> None:
+    def learn(self, stretch: Stretch) -> None:
         """Learn the rows in order."""
         try:
-            self.kernel.learn(rule, stretch)
+            self.kernel.learn(self.rule, stretch)
         finally:
-            heard = stretch.excess[new]
-            self.judge.hear(heard[~np.isnan(heard)], int(stretch.numbers[0]) if len(stretch.numbers) else 1)
-
-    def review(self, seen: int, history: NDArray[np.int32]) -> None:
-        """There is nothing to choose."""
+            # Also after an interruption or an overflow: the evidence is of what has been learned.
+            self.evidence.add(stretch.excess[stretch.new_learned()], stretch.first)
 
     def grow(self, n_new: int) -> None:
         """Make room for new objects."""
         self.kernel.grow(n_new)
 
     def pack(self) -> Packed:
-        """All of the state, as arrays and as what JSON can hold."""
-        kind = "dense" if isinstance(self.kernel, DenseKernel) else "low rank"
-        return {**self.kernel.arrays(), **prefixed("judge", self.judge.arrays())}, {"model": kind}
+        """All of the state, as arrays and as what JSON can hold; the rule is the learner's to keep."""
+        [kind] = [name for name, kind in _KINDS.items() if isinstance(self.kernel, kind)]
+        arrays = prefixed("kernel", self.kernel.arrays()) | prefixed("evidence", self.evidence.arrays())
+        return arrays, {"model": "single", "kernel_kind": kind}
 
     @classmethod
-    def unpack(cls, arrays: dict[str, NDArray[Any]], meta: dict[str, Any]) -> Self:
-        """The model that was packed."""
-        kind = DenseKernel if meta["model"] == "dense" else LowRankKernel
-        return cls(kind.from_arrays(arrays), Judge.from_arrays(under("judge", arrays)))
+    def unpack(cls, arrays: Arrays, meta: dict[str, Any], rule: Rule) -> Self:
+        """The model that was packed, with a rule."""
+        model = cls(_KINDS[meta["kernel_kind"]].from_arrays(under("kernel", arrays)), rule)
+        model.evidence = Evidence.from_arrays(under("evidence", arrays))
+        return model

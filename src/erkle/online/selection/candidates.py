@@ -1,38 +1,52 @@
-"""A field of candidates: the one whose predictions have been best leads, hopeless ones retire, neighbours enter.
+"""Candidates side by side: the one that has predicted best leads, those far behind are eliminated, new ones enter.
 
-Everything is decided at reviews, from what judges have heard of predictions made before the answers were known. A
-newcomer inherits the leader's judgement with a handicap, so that from then on only their difference counts.
+Everything is decided at reviews, from predictions made before the answers were known. A new candidate inherits the
+evidence of the leader with a handicap, so that from then on only their difference counts.
 """
 
 import math
-from collections.abc import Callable, Iterable
-from typing import Any, Generic, NamedTuple, TypeVar
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
-from erkle.online.selection.evidence import Judge
+from numpy.typing import NDArray
 
-__all__ = ["Candidate", "Entry", "Field", "next_review"]
+from erkle.online.packing import Arrays, Packed, prefixed, under
+from erkle.online.selection.evidence import Evidence
+
+__all__ = ["Candidate", "Candidates", "Entry", "Proposals", "SelectionTuning", "next_review"]
 
 Setting = TypeVar("Setting", bound=tuple[Any, ...])
 Model = TypeVar("Model")
 
-# Nats of discounted evidence by which a newcomer begins behind the leader; and those before retiring at which a
-# candidate counts for nothing any more. A stranger comes to the midst of these if it is as good as the leader until
-# the next review, by which a quarter of what it began with is discounted.
-_HANDICAP, _VERGE, _MELTS = 1.0, 1.0, 1.3
-# How much a nat counts for in a mixture (1 would be Bayes, but predictions depend on each other), and the weight, as a
-# share of the largest, below which a candidate counts for nothing even if it is far from retiring.
-_TRUST, _LEAST_WEIGHT = 0.2, 0.05
-# A retired setting may come back when there are so many times as many answers.
-_COMEBACK = 1.5
+
+class SelectionTuning(NamedTuple):
+    """Constants of the selection, set by the errors in `python -m benchmarks.people choosing` and `... moments`."""
+
+    # Nats of discounted loss by which a neighbour of the leader enters behind it.
+    handicap: float = 1.0
+    # Nats before elimination at which the weight of a candidate in a mixture has fallen to 0.
+    fading: float = 1.0
+    # By how many times the middle of the fading range an exploratory candidate enters behind the leader. If it is as
+    # good as the leader until the next review, by which a quarter of the handicap is discounted, it stays.
+    exploratory_handicap: float = 1.3
+    # How much a nat counts for in a mixture. 1 would be Bayes, but predictions depend on each other.
+    trust: float = 0.2
+    # Weight, as a share of the largest, below which a candidate counts for nothing in a mixture.
+    least_weight: float = 0.05
+    # An eliminated setting may come back when there are so many times as many answers.
+    comeback: float = 1.5
+
+
+TUNING = SelectionTuning()
 
 
 class Entry(Generic[Setting, Model]):
-    """A candidate: its setting, what it has learned, and what its judge has heard."""
+    """A candidate: its setting, what it has learned, and the evidence of its predictions."""
 
-    def __init__(self, setting: Setting, model: Model, judge: Judge) -> None:
+    def __init__(self, setting: Setting, model: Model, evidence: Evidence) -> None:
         self.setting = setting
         self.model = model
-        self.judge = judge
+        self.evidence = evidence
 
 
 class Candidate(NamedTuple):
@@ -45,49 +59,69 @@ class Candidate(NamedTuple):
     status: str
 
 
-class Field(Generic[Setting, Model]):
-    """Candidates side by side, ``most`` at once; one that is ``hopeless`` nats behind retires.
+class Proposals(Protocol[Setting, Model]):
+    """What is tried next, given the candidates at a review and the number of answers seen."""
 
-    ``neighbours`` of the leader enter where there is room. Those that are ``pressing`` do so in the place of the last.
-    ``strangers`` have little in common with it: one enters in the place of the last, others if there is still room, and
-    those that are worse than the leader from then on retire at the next review.
+    def neighbours(self, candidates: "Candidates[Setting, Model]", seen: int) -> Iterable[Setting]:
+        """Settings next to the leader's, the most promising first; they enter where there is room."""
+
+    def urgent(self, candidates: "Candidates[Setting, Model]", seen: int) -> Iterable[Setting]:
+        """Settings that enter in the place of the last candidates."""
+
+    def exploratory(self, candidates: "Candidates[Setting, Model]", seen: int) -> Iterable[Setting]:
+        """Settings unlike the leader's. One enters in the place of the last candidate, others where there is room.
+
+        Those that predict worse than the leader are eliminated at the next review.
+        """
+
+    def begin(self, setting: Setting, model: Model, seen: int) -> Model:
+        """What a new candidate starts with, given the model of the leader."""
+
+
+class Candidates(Generic[Setting, Model]):
+    """Candidates side by side.
+
+    Parameters
+    ----------
+    entries : iterable of Entry
+        The first leads until the first review.
+    proposals : Proposals
+    elimination_margin : float
+        Nats of discounted loss behind the leader at which a candidate is eliminated.
     """
 
     def __init__(
         self,
         entries: Iterable[Entry[Setting, Model]],
-        neighbours: Callable[[Entry[Setting, Model]], Iterable[Setting]],
-        most: int,
-        hopeless: float,
-        pressing: Callable[[Entry[Setting, Model]], Iterable[Setting]] = lambda leader: (),
-        strangers: Callable[[Entry[Setting, Model]], Iterable[Setting]] = lambda leader: (),
+        proposals: Proposals[Setting, Model],
+        elimination_margin: float,
     ) -> None:
-        self.entries, self.most, self.hopeless = list(entries), most, hopeless
+        self.entries, self.elimination_margin = list(entries), elimination_margin
         self.leader = self.entries[0]
         self.retired: dict[Setting, int] = {}
-        self._neighbours, self._pressing, self._strangers = neighbours, pressing, strangers
+        self._proposals = proposals
 
-    def review(self, seen: int, enter: Callable[[Setting, Entry[Setting, Model]], Model]) -> None:
-        """Choose the leader, retire those that are far behind, and let neighbours of the leader in."""
-        self.entries.sort(key=lambda entry: entry.judge.evidence)
+    def review(self, seen: int, most: int) -> None:
+        """Choose the leader, eliminate those far behind it, and let others enter until there are ``most``."""
+        self.entries.sort(key=lambda entry: entry.evidence.discounted_loss)
         self.leader = self.entries[0]
-        limit = self.leader.judge.evidence + self.hopeless
-        self._retire([entry for entry in self.entries if entry.judge.evidence > limit], seen)
-        pressing, strangers = (self._due(who(self.leader), seen) for who in (self._pressing, self._strangers))
-        places = self.most - bool(strangers)
-        self._retire(self.entries[max(1, places - len(pressing)) :], seen)
-        judge = self.leader.judge
-        for setting in pressing + self._due(self._neighbours(self.leader), seen):
-            self._enter(setting, judge.successor(_HANDICAP), places, enter)
-        for setting in strangers:
-            self._enter(setting, judge.stranger(_MELTS * (self.hopeless - _VERGE / 2)), self.most, enter)
+        limit = self.leader.evidence.discounted_loss + self.elimination_margin
+        self._retire([entry for entry in self.entries if entry.evidence.discounted_loss > limit], seen)
+        urgent = self._due(self._proposals.urgent(self, seen), seen)
+        exploratory = self._due(self._proposals.exploratory(self, seen), seen)
+        places = most - bool(exploratory)
+        self._retire(self.entries[max(1, places - len(urgent)) :], seen)
+        evidence = self.leader.evidence
+        for setting in urgent + self._due(self._proposals.neighbours(self, seen), seen):
+            self._enter(setting, evidence.with_handicap(TUNING.handicap), places, seen)
+        behind = TUNING.exploratory_handicap * (self.elimination_margin - TUNING.fading / 2)
+        for setting in exploratory:
+            self._enter(setting, evidence.at_every_temperature(behind), most, seen)
 
-    def _enter(
-        self, setting: Setting, judge: Judge, places: int, enter: Callable[[Setting, Entry[Setting, Model]], Model]
-    ) -> None:
+    def _enter(self, setting: Setting, evidence: Evidence, places: int, seen: int) -> None:
         if len(self.entries) < places and setting not in (entry.setting for entry in self.entries):
             self.retired.pop(setting, None)
-            self.entries.append(Entry(setting, enter(setting, self.leader), judge))
+            self.entries.append(Entry(setting, self._proposals.begin(setting, self.leader.model, seen), evidence))
 
     def _due(self, settings: Iterable[Setting], seen: int) -> list[Setting]:
         """Those that do not run and have not retired lately."""
@@ -95,39 +129,69 @@ class Field(Generic[Setting, Model]):
         return [
             setting
             for setting in settings
-            if setting not in running and seen >= _COMEBACK * self.retired.get(setting, 0)
+            if setting not in running and seen >= TUNING.comeback * self.retired.get(setting, 0)
         ]
 
     def weights(self) -> list[float]:
-        """What each candidate counts for in a mixture: all alike without evidence, the leader alone if it is clear."""
-        # Between two reviews another one may be better than the leader.
-        best = min(entry.judge.evidence for entry in self.entries)
-        behind = [entry.judge.evidence - best for entry in self.entries]
-        least = max(_LEAST_WEIGHT, math.exp(-_TRUST * (self.hopeless - _VERGE)))
-        weights = [weight if (weight := math.exp(-_TRUST * nats)) > least else 0.0 for nats in behind]
+        """The weight of each candidate in a mixture: equal without evidence, the leader alone if it is far ahead."""
+        # Between two reviews another candidate may become better than the leader.
+        best = min(entry.evidence.discounted_loss for entry in self.entries)
+        behind = [entry.evidence.discounted_loss - best for entry in self.entries]
+        least = max(TUNING.least_weight, math.exp(-TUNING.trust * (self.elimination_margin - TUNING.fading)))
+        weights = [weight if (weight := math.exp(-TUNING.trust * nats)) > least else 0.0 for nats in behind]
         return [weight / sum(weights) for weight in weights]
 
     def shares(self) -> list[float]:
-        """What each candidate's kernel is multiplied with in a mixture: its weight, at the leader's temperature."""
-        temperature = self.leader.judge.temperature
+        """What each candidate's kernel is multiplied by in a mixture: its weight, at the leader's temperature."""
+        temperature = self.leader.evidence.temperature
         pairs = zip(self.entries, self.weights(), strict=True)
-        return [weight * temperature / entry.judge.temperature for entry, weight in pairs]
+        return [weight * temperature / entry.evidence.temperature for entry, weight in pairs]
 
-    def _retire(self, hopeless: list[Entry[Setting, Model]], seen: int) -> None:
-        for entry in hopeless:
+    def _retire(self, entries: list[Entry[Setting, Model]], seen: int) -> None:
+        for entry in entries:
             self.retired[entry.setting] = seen
             self.entries.remove(entry)
 
-    def candidates(self) -> list[Candidate]:
-        """All settings, the best first, and those that have been given up."""
+    def table(self) -> list[Candidate]:
+        """All settings, the best first, and those that were eliminated last."""
         rows: list[Candidate] = []
-        # By evidence as it is now: at the last review another one may have led.
+        # By the evidence now: at the last review another candidate may have led.
         for entry, weight in sorted(zip(self.entries, self.weights(), strict=True), key=lambda pair: -pair[1]):
             status = "runs" if rows else "leads"
-            rows.append(Candidate(_fields(entry.setting), weight, entry.judge.loss, entry.judge.error, status))
+            rows.append(Candidate(_fields(entry.setting), weight, entry.evidence.loss, entry.evidence.error, status))
         for setting, seen in self.retired.items():
             rows.append(Candidate(_fields(setting), 0.0, math.nan, math.nan, f"retired after {seen} answers"))
         return rows
+
+    def pack(self, arrays_of: Callable[[Model], Mapping[str, NDArray[Any]]]) -> Packed:
+        """All of the state, as arrays and as what JSON can hold."""
+        arrays: Arrays = {}
+        for i, entry in enumerate(self.entries):
+            arrays |= prefixed(f"candidate{i}.evidence", entry.evidence.arrays())
+            arrays |= prefixed(f"candidate{i}.model", arrays_of(entry.model))
+        return arrays, {
+            "candidates": [list(entry.setting) for entry in self.entries],
+            "leader": self.entries.index(self.leader),
+            "retired": [[list(setting), seen] for setting, seen in self.retired.items()],
+        }
+
+    def restore(
+        self,
+        arrays: Arrays,
+        meta: dict[str, Any],
+        setting_of: Callable[..., Setting],
+        model_of: Callable[[Arrays, Setting], Model],
+    ) -> None:
+        """Replace the candidates by those that were packed."""
+        discount = self.leader.evidence.discount
+        self.entries = []
+        for i, fields in enumerate(meta["candidates"]):
+            setting = setting_of(*fields)
+            model = model_of(under(f"candidate{i}.model", arrays), setting)
+            evidence = Evidence.from_arrays(under(f"candidate{i}.evidence", arrays), discount)
+            self.entries.append(Entry(setting, model, evidence))
+        self.leader = self.entries[meta["leader"]]
+        self.retired = {setting_of(*fields): seen for fields, seen in meta["retired"]}
 
 
 def next_review(seen: int, share: float) -> int:

@@ -1,4 +1,4 @@
-"""A judge listens to predictions made before the answers were known: how good they are, and how sure one may be."""
+"""Evidence: how good predictions were that were made before the answers were known, and how sure one may be."""
 
 from typing import Any, NamedTuple, Self
 
@@ -6,16 +6,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from erkle._compiled import evidence as compiled
-from erkle.matrices import is_plain
+from erkle.checks import shaped
 
-__all__ = ["TEMPERATURES", "Judge", "Reliability"]
+__all__ = ["TEMPERATURES", "Evidence", "Reliability"]
 
 Floats = NDArray[np.float64]
 
 # Decision values are divided by one of these before they become probabilities.
 TEMPERATURES = np.geomspace(0.05, 20.0, 25)
+# Bins of confidence, from 0.5 to 1.
 _BINS = 10
-# Nats against a temperature far from 1, lest one be sure of everything after the first answers.
+# Nats against a temperature far from 1, so that a learner is not sure of everything after the first answers.
 _PRIOR = 2.0 * np.log(TEMPERATURES) ** 2
 
 
@@ -36,20 +37,28 @@ class Reliability(NamedTuple):
         return float(weights @ gaps / total)
 
 
-class Judge:
-    """Discounted sums of the logistic loss at each temperature, of errors and of weights, and bins of confidence."""
+class Evidence:
+    """Discounted sums of the logistic loss at each temperature, of errors and of weights, and bins of confidence.
+
+    Parameters
+    ----------
+    discount : float
+        How fast old answers lose their weight: the weight of an answer grows with its number to this power.
+    """
 
     def __init__(self, discount: float = 3.0) -> None:
         self.discount = discount
         self.sums = np.zeros(len(TEMPERATURES) + 2)
         self.bins = np.zeros((_BINS, 3))
 
-    def hear(self, excess: Floats, first: int) -> None:
-        """Excess d_near - d_far of answers in order, the first of which is numbered ``first``."""
-        compiled.hear(np.ascontiguousarray(excess), first, self.discount, TEMPERATURES, _PRIOR, self.sums, self.bins)
+    def add(self, excess: Floats, first: int) -> None:
+        """Add predictions: the excess d_near - d_far of answers in order, the first of which is numbered ``first``."""
+        compiled.add_answers(
+            np.ascontiguousarray(excess), first, self.discount, TEMPERATURES, _PRIOR, self.sums, self.bins
+        )
 
     @property
-    def evidence(self) -> float:
+    def discounted_loss(self) -> float:
         """The discounted loss at the best temperature, in nats: the smaller, the better."""
         return float(self.sums[: compiled.ERROR].min())
 
@@ -71,26 +80,26 @@ class Judge:
     @property
     def loss(self) -> float:
         """Mean loss in nats, the recent answers counting most; NaN before the first."""
-        return self.evidence / self.weight if self.weight else float("nan")
+        return self.discounted_loss / self.weight if self.weight else float("nan")
 
     def reliability(self) -> Reliability:
-        """How often it was right, by how sure it was."""
+        """How often the predictions were right, by how sure they were."""
         n = self.bins[:, 0]
         with np.errstate(invalid="ignore"):
             return Reliability(n.astype(np.int64), self.bins[:, 1] / n, self.bins[:, 2] / n)
 
-    def successor(self, handicap: float) -> Self:
-        """A judge who has heard the same, and is worse by a handicap."""
-        judge = type(self)(self.discount)
-        judge.sums[:], judge.bins[:] = self.sums, self.bins
-        judge.sums[: compiled.ERROR] += handicap
-        return judge
+    def with_handicap(self, nats: float) -> Self:
+        """A copy whose loss is larger by so many nats."""
+        evidence = type(self)(self.discount)
+        evidence.sums[:], evidence.bins[:] = self.sums, self.bins
+        evidence.sums[: compiled.ERROR] += nats
+        return evidence
 
-    def stranger(self, handicap: float) -> Self:
-        """The same for predictions of another size, of which no temperature is known to be best."""
-        judge = self.successor(handicap)
-        judge.sums[: compiled.ERROR] = self.evidence + handicap
-        return judge
+    def at_every_temperature(self, nats: float) -> Self:
+        """The same for predictions of another size: no temperature is known to be better than the others."""
+        evidence = self.with_handicap(nats)
+        evidence.sums[: compiled.ERROR] = self.discounted_loss + nats
+        return evidence
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """All of the state, as plain arrays of numbers."""
@@ -98,9 +107,8 @@ class Judge:
 
     @classmethod
     def from_arrays(cls, arrays: dict[str, NDArray[Any]], discount: float = 3.0) -> Self:
-        """The judge that `arrays` came from."""
-        judge = cls(discount)
-        if not (is_plain(arrays["sums"], judge.sums.shape) and is_plain(arrays["bins"], judge.bins.shape)):
-            raise ValueError("a judge's sums or bins are no such lists of numbers")
-        judge.sums[:], judge.bins[:] = arrays["sums"], arrays["bins"]
-        return judge
+        """The evidence that `arrays` came from."""
+        evidence = cls(discount)
+        evidence.sums = shaped(arrays, "sums", evidence.sums.shape)
+        evidence.bins = shaped(arrays, "bins", evidence.bins.shape)
+        return evidence

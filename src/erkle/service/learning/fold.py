@@ -5,7 +5,7 @@ they were kept as a snapshot in between. So the seed is the same for every study
 """
 
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -72,9 +72,7 @@ class Fold:
         fold.learner = saving.unpack(ERKLE, arrays, meta, "The snapshot")
         try:
             fold.sequence = int(meta["sequence"])
-            held: dict[str, NDArray[Any]] = under("held", arrays)
-            n_answers, n_wrong, _ = held["bins"].sum(axis=0).tolist()
-            fold._held = Record.from_arrays(held, fold.learner.n_objects_, n_answers, n_wrong)
+            fold._held = Record.from_arrays(under("held", arrays), fold.learner.n_objects_)
         except (KeyError, TypeError, ValueError) as error:
             raise FileError(f"The snapshot: is not whole ({error}); the log will be read instead.") from error
         return fold, under("shown", arrays).get("map")

@@ -104,7 +104,11 @@ class Plan(NamedTuple):
 
 
 def next_queries(plan: Plan, learning: Learning, ledger: Sequence[Entry], course: Course) -> list[Query]:
-    """As many questions as are missing before somebody; fewer when it is enough."""
+    """As many questions as are missing before somebody; fewer when it is enough.
+
+    The caller holds the write transaction of the answer. So the ledger is true while the strategy chooses, and the
+    answer is never on the disk without the question that follows it.
+    """
     checks, limits = plan.settings.checks, plan.settings.limits
     n_practice = course.practised + sum(entry.issued.kind == Kind.PRACTICE for entry in course.open)
     n_main = course.done + sum(entry.issued.kind != Kind.PRACTICE for entry in course.open)

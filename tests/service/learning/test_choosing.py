@@ -1,0 +1,53 @@
+"""Laws of choosing in a study: there is always a question while one is left, and it says how it was chosen."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from erkle.active import STRATEGIES, Balanced, Questions
+from erkle.active.knowledge import NothingKnown
+from erkle.service.learning import Chooser
+from erkle.service.learning.pending import Pending
+
+N = 5
+
+
+class Broken(Balanced):
+    def _scores(self, knowledge, Q, tally, rng):
+        raise RuntimeError("no idea")
+
+
+def learning(ready=True, since=()):
+    return SimpleNamespace(view=NothingKnown(N), ready=ready, pending=Pending(), since=lambda: [*since])
+
+
+def keys(queries):
+    return Questions(N).keys(queries).tolist()
+
+
+def test_a_strategy_that_fails_or_a_learner_that_is_not_ready_is_replaced_by_chance(monkeypatch):
+    monkeypatch.setitem(STRATEGIES, "balanced", Broken())
+    chooser = Chooser(N, "balanced")
+    assert chooser.choose(learning(), []).strategy == "random instead of balanced: it failed"
+    assert chooser.choose(learning(ready=False), []).strategy == "random instead of balanced: the learner was not ready"
+    assert Chooser(N, "random").choose(learning(ready=False), []).strategy == "random"
+    assert Chooser(N, "adaptive").choose(learning(), []).strategy == "adaptive"
+
+
+def test_a_share_is_held_out_and_says_that_it_was_drawn_at_random():
+    chooser = Chooser(N, "balanced")
+    assert not any(chooser.choose(learning(), []).held_out for _ in range(20))
+    for _ in range(20):
+        chosen = chooser.choose(learning(), [], holdout=1.0)
+        assert (chosen.held_out, chosen.strategy) == (True, "random")
+
+
+@pytest.mark.parametrize("by", ["choose", "at_random"])
+def test_everything_is_asked_once_and_what_others_answer_now_comes_last(by):
+    busy, asked = [(0, 1, 2), (1, 2, 3)], []
+    choose = getattr(Chooser(N, "balanced", left_out=[(4, 0, 1)]), by)
+    while (chosen := choose(learning(since=busy), asked)) is not None:
+        asked.append(chosen.query)
+    assert len(set(keys(asked))) == len(asked) == 29
+    assert set(keys(asked[-2:])) == set(keys(busy))
+    assert keys([(4, 0, 1)])[0] not in keys(asked)
