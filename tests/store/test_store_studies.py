@@ -78,7 +78,7 @@ def test_who_is_included_again_is_as_before(opened):
     store.participants.exclude(study, ann)
     store.participants.exclude(study, ann)
     assert [p.standing for p in store.participants.all(study)] == [Standing.EXCLUDED]
-    assert store.participants.include(study, ann).standing == Standing.SCREENED
+    assert store.participants.exclude(study, ann, False).standing == Standing.SCREENED
     assert store.studies.get(study).roster == 2
 
 

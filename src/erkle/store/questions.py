@@ -14,9 +14,9 @@ from erkle.store.database.enumerations import Kind, Standing, State
 from erkle.store.database.topics import Topic, reading, writing
 from erkle.store.errors import NotAllowed, StoreError
 from erkle.store.participants import standing_of
-from erkle.store.sanitising import bounded_text, is_id
+from erkle.store.sanitising import bounded_text, is_id, strict_member
 
-__all__ = ["Entry", "Issued", "Query", "Questions", "checked_kind", "new_question", "new_token"]
+__all__ = ["Entry", "Issued", "Query", "Questions", "new_question", "new_token"]
 
 _HOUR = 3600.0
 _Q, _A, _P, _S = schema.questions.c, schema.answers.c, schema.participants.c, schema.studies.c
@@ -132,14 +132,6 @@ class Questions(Topic):
         return [tuple(row) for row in self.connection.execute(query)]
 
 
-def checked_kind(kind: object, what: str) -> Kind:
-    """The kind itself, or a sentence that names the kinds."""
-    try:
-        return Kind(kind)  # type: ignore[arg-type]
-    except ValueError:
-        raise StoreError(f"{what} is {bounded_text(kind, 40)!r}; pass one of {', '.join(Kind)}.") from None
-
-
 def new_question(issued: Issued, study_number: int, participant_number: int) -> dict[str, Any]:
     """The row of a new question, given the numbers of the rows that it refers to."""
     values = issued._asdict()
@@ -161,7 +153,7 @@ def _issued(query: Query, n_objects: int, participant: str, at: int, until: int)
             f"Object {bounded_text(left, 40)} is on the left, but the choice is {o1} or {o2}; pass one of them."
         )
     strategy = bounded_text(query.strategy, limits.STRATEGY)
-    kind = checked_kind(query.kind, "The kind")
+    kind = strict_member(query.kind, "The kind", Kind)
     return Issued(new_token(), participant, head, o1, o2, int(left), kind, strategy, at, until)
 
 

@@ -19,9 +19,9 @@ from erkle.store.database.enumerations import State
 from erkle.store.database.topics import Topic, reading, writing
 from erkle.store.errors import NotAllowed, StoreError, Unknown
 from erkle.store.media import Medium, add_media
-from erkle.store.sanitising import Json, bounded_text, is_id, strict_json, strict_text
+from erkle.store.sanitising import Json, bounded_text, is_id, strict_json, strict_member, strict_text
 
-__all__ = ["TRANSITIONS", "Counts", "Object", "Revision", "Studies", "Study", "checked_state"]
+__all__ = ["TRANSITIONS", "Counts", "Object", "Revision", "Studies", "Study"]
 
 TRANSITIONS: Mapping[State, frozenset[State]] = {
     State.DRAFT: frozenset({State.OPEN, State.CLOSED}),
@@ -102,7 +102,7 @@ class Studies(Topic):
         numbered = _checked_objects(objects)
         values: dict[str, Any] = {
             "public_id": _new_id(),
-            "title": _checked_title(title),
+            "title": strict_text(title, "The title", limits.TITLE),
             "settings": strict_json(settings or {}, "The settings"),
             "state": State.DRAFT,
             "n_objects": len(numbered),
@@ -156,7 +156,7 @@ class Studies(Topic):
     @writing
     def change_state(self, study: str, state: State) -> Study:
         """Open, pause or close a study; a closed study stays closed."""
-        row, wanted = rows.lock_study(self.connection, study), checked_state(state)
+        row, wanted = rows.lock_study(self.connection, study), strict_member(state, "The state", State)
         if wanted != row["state"]:
             if wanted not in (allowed := TRANSITIONS[row["state"]]):
                 ways = f"it can become {' or '.join(sorted(allowed))}" if allowed else "create another study"
@@ -176,7 +176,7 @@ class Studies(Topic):
         title, settings = revision(self.get(study), self.objects(study))
         values: dict[str, Any] = {}
         if title is not None:
-            values["title"] = _checked_title(title)
+            values["title"] = strict_text(title, "The title", limits.TITLE)
         if settings is not None:
             values["settings"] = strict_json(settings, "The settings")
         if values:
@@ -196,14 +196,6 @@ class Studies(Topic):
         self.connection.execute(delete(schema.deletions).where(schema.deletions.c.study_id == number))
 
 
-def checked_state(state: object) -> State:
-    """The state itself, or a sentence that names the states."""
-    try:
-        return State(state)  # type: ignore[arg-type]
-    except ValueError:
-        raise StoreError(f"The state is {bounded_text(state, 40)!r}; pass one of {', '.join(State)}.") from None
-
-
 def _study(row: RowMapping) -> Study:
     values = {**row, "id": row["public_id"], "state": State(row["state"])}
     return Study(**{name: values[name] for name in Study._fields})
@@ -218,10 +210,6 @@ def _new_id() -> str:
     while (found := secrets.token_urlsafe(12)).startswith("-"):
         pass
     return found
-
-
-def _checked_title(title: object) -> str:
-    return strict_text(title, "The title", limits.TITLE)
 
 
 def _checked_objects(objects: Sequence[Object | str]) -> list[dict[str, Any]]:
