@@ -19,9 +19,10 @@ from erkle.store.database.enumerations import State
 from erkle.store.database.topics import Topic, reading, writing
 from erkle.store.errors import NotAllowed, StoreError, Unknown
 from erkle.store.media import Medium, add_media
+from erkle.store.questions import IS_ACTIVE, are_open
 from erkle.store.sanitising import Json, bounded_text, is_id, strict_json, strict_member, strict_text
 
-__all__ = ["TRANSITIONS", "Counts", "Object", "Revision", "Studies", "Study"]
+__all__ = ["TRANSITIONS", "Counts", "Object", "Revision", "Studies", "Study", "Totals"]
 
 TRANSITIONS: Mapping[State, frozenset[State]] = {
     State.DRAFT: frozenset({State.OPEN, State.CLOSED}),
@@ -67,6 +68,16 @@ class Counts(NamedTuple):
     excluded_answers: int
     skips: int
     refusals: int
+
+
+class Totals(NamedTuple):
+    """How many there are in all studies together: studies by state, questions by strategy and kind, ..."""
+
+    studies: dict[State, int]
+    questions: dict[tuple[str, str], int]
+    answers: int
+    skips: int
+    open_participants: int
 
 
 Revision = Callable[[Study, list[Object]], tuple[str | None, Json | None]]
@@ -152,6 +163,27 @@ class Studies(Topic):
             _count(schema.refusals).where(schema.refusals.c.study_id == number),
         )
         return Counts(*self.connection.execute(select(*(each.scalar_subquery() for each in counted))).one())
+
+    @reading
+    def totals(self) -> Totals:
+        """How many there are in all studies together, counted by indexes.
+
+        Open participants are those of open studies who have a question that may still be answered.
+        """
+        q, p, a, execute = schema.questions, schema.participants, schema.answers.c, self.connection.execute
+        states = select(_T.state, func.count()).group_by(_T.state)
+        asked = select(q.c.strategy, q.c.kind, func.count()).group_by(q.c.strategy, q.c.kind)
+        # The last number of a study is how many answers it has.
+        last = select(func.coalesce(func.max(a.sequence), 0)).where(a.study_id == _T.id).scalar_subquery()
+        is_open = q.c.study_id.in_(select(_T.id).where(_T.state == State.OPEN))
+        waiting = select(q.c.participant_id).where(is_open, *are_open(self.clock()))
+        return Totals(
+            {State(state): count for state, count in execute(states)},
+            {(strategy, kind): count for strategy, kind, count in execute(asked)},
+            sum(execute(select(last).select_from(schema.studies)).scalars()),
+            execute(_count(schema.skips)).scalar_one(),
+            execute(_count(p).where(p.c.id.in_(waiting), IS_ACTIVE)).scalar_one(),
+        )
 
     @writing
     def change_state(self, study: str, state: State) -> Study:

@@ -198,6 +198,7 @@ questions = _table(
     _check("left", "left_object IN (o1, o2)"),
     sa.Index("ix_questions_pending", "study_id", "expires_at"),
     sa.Index("ix_questions_participant", "participant_id"),
+    sa.Index("ix_questions_strategy", "strategy", "kind"),
 )
 
 answers = _table(

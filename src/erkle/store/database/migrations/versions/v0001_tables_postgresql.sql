@@ -190,6 +190,8 @@ CREATE INDEX ix_questions_participant ON questions (participant_id);
 
 CREATE INDEX ix_questions_pending ON questions (study_id, expires_at);
 
+CREATE INDEX ix_questions_strategy ON questions (strategy, kind);
+
 CREATE TABLE answers (
   study_id BIGINT NOT NULL,
   sequence BIGINT NOT NULL,
