@@ -3,6 +3,8 @@
 That its examples run is tested by `conftest.py` in the project's folder, page by page.
 """
 
+import importlib
+import operator
 import re
 import tomllib
 from pathlib import Path
@@ -86,6 +88,25 @@ def test_every_page_is_in_the_menu():
     assert sorted(re.findall(r"[\w/-]+\.md", str(menu))) == sorted(
         page.relative_to(DOCS).as_posix() for page in DOCS.rglob("*.md")
     )
+
+
+def architecture(name):
+    """The text of the page about the architecture, or of its drawing, with what it names: (file, member or "")."""
+    text = (DOCS / name).read_text(encoding="utf-8")
+    return re.findall(r"([\w/]+\.py)(?:::([\w.]+))?", text)
+
+
+@pytest.mark.parametrize("name", ["architecture.md", "images/life-of-an-answer.svg"])
+def test_the_architecture_names_only_what_exists(name):
+    found = architecture(name)
+    assert len(found) > 10
+    for file, member in found:
+        module = importlib.import_module("erkle." + file.removesuffix(".py").replace("/", "."))
+        assert not member or operator.attrgetter(member)(module) is not None, f"{file}::{member}"
+
+
+def test_the_page_about_the_architecture_has_every_step_of_its_drawing():
+    assert set(architecture("images/life-of-an-answer.svg")) <= {*architecture("architecture.md")}
 
 
 def test_the_changes_have_this_version():

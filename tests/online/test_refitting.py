@@ -12,7 +12,8 @@ from erkle.batch.objective import ByMap, terms_of
 from erkle.datasets import make_gaussian
 from erkle.losses import STE
 from erkle.online.models import refitting
-from erkle.online.models.refitting import Fit, Refitting, automatic_share
+from erkle.online.models.fits import Fit
+from erkle.online.models.refitting import Refitting, automatic_share
 from erkle.online.selection.candidates import Entry
 from erkle.online.selection.evidence import Evidence
 from erkle.triplets import sample

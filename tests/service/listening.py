@@ -58,5 +58,6 @@ def listening(data):
         # What a signal does in a process of its own.
         app.state.shutdown.asked.set()
         server.should_exit = True
-        thread.join(30)
+        # A learner that compiles for the first time ends only when that is done.
+        thread.join(120)
         assert not thread.is_alive(), "The server did not end."

@@ -25,11 +25,11 @@ class Asked(NamedTuple):
     Attributes
     ----------
     number : int
-        A number of its own.
+        Different for each question of an asker.
     query : (head, o1, o2)
-        Is the head more like o1 or like o2? Which of them stands first is drawn.
+        Is the head more like o1 or like o2? Which candidate comes first is drawn.
     held_out : bool
-        Whether it was drawn at random, so that the error on it before it is learned is that on all questions.
+        Whether it was drawn at random. The error on such questions, before they are learned, is that on all questions.
     participant : hashable or None
         Who is asked.
     """
@@ -41,7 +41,7 @@ class Asked(NamedTuple):
 
 
 class Asker:
-    """Asks, and teaches the learner the answers.
+    """Chooses questions, remembers who was asked what, and teaches the learner the answers.
 
     Parameters
     ----------
@@ -50,8 +50,8 @@ class Asker:
     strategy : Strategy or str
         How the next question is chosen: a value such as ``Adaptive()``, or its name in `STRATEGIES`.
     holdout : float
-        Share of questions that are drawn at random instead. They are learned, too; but before that they tell the
-        error on all questions, which those that a strategy has chosen cannot.
+        Share of questions that are drawn at random instead. Before they are learned they measure the error on all
+        questions; questions that a strategy chose cannot.
     random_state : int, Generator or None
 
     Examples

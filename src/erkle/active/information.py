@@ -1,9 +1,9 @@
-"""How much an answer would tell: expected information in closed form, from a map and from how often things were asked.
+"""How much an answer would tell: expected information in closed form, from a map and from how often objects were asked.
 
-The place of an object is taken to be uncertain along each axis: as much as objects differ there while it has not been
-asked about, and the less the more answers it is in. A decision value is then uncertain, too, to first order by what
-moves it: the places of all three objects. What an answer tells of them is the entropy of the answer less what is left
-of it when the places are known (Houlsby et al. 2011), which is large where the model does not know, and not where
+The place of an object is uncertain along each axis. Before the first answer about it, the uncertainty is the spread
+of all objects along that axis; every answer about it makes it smaller. So a decision value is uncertain too, to first
+order through the places of its three objects. An answer tells the entropy of the answer, less the entropy that is
+left when the places are known (Houlsby et al. 2011). That is large where the model does not know, and small where
 nobody can know because the answer is a matter of chance.
 """
 

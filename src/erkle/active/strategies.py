@@ -1,8 +1,8 @@
 """Strategies: small values that choose what to ask next.
 
-All but `Random` take heads in turn, those that have been asked about least first, draw some pairs for each, and differ
-in which pair they like best. The best of all questions about all heads would be a bad choice: it asks again and again
-about the few things that nobody can tell.
+All but `Random` choose the head first: one that has been asked about least. Then they draw some pairs of candidates for
+it, and differ in how they score a pair. Scoring all questions about all heads would work badly: the highest scores
+belong to a few questions that nobody can answer, and they would be asked again and again.
 """
 
 from abc import ABC, abstractmethod
@@ -33,11 +33,12 @@ __all__ = [
 Floats = NDArray[np.float64]
 Ids = NDArray[np.int64]
 
+# Pairs that `Adaptive` looks at, at least.
 _FEWEST = 20
 
 
 class Strategy(ABC):
-    """What chooses questions."""
+    """Chooses questions to ask."""
 
     def choose(
         self,
@@ -55,10 +56,10 @@ class Strategy(ABC):
             What is known. A learner that has learned nothing will do, and is not changed.
         n_queries : int
         rng : Generator, int or None
-            Draws what is left to chance.
+            The source of randomness.
         pending : (m, 3) array of integers
-            Questions that have been asked and not been answered yet: they are not chosen again, and count as if they
-            were answered, so that many people who are asked at once get different questions.
+            Questions that were asked and are not answered yet. They are not chosen again and count as answered, so
+            that many participants at once get different questions.
         questions : Questions, optional
             What may be asked; by default everything, as often as you like.
         """
@@ -82,12 +83,12 @@ class Strategy(ABC):
 
     @abstractmethod
     def _queries(self, knowledge: Knowledge, tally: Tally, among: Questions, rng: np.random.Generator) -> Iterator[Ids]:
-        """Questions in turn; each is in the tally before the next is wanted."""
+        """Yield questions one by one; each is added to the tally before the next is asked for."""
 
 
 @dataclass(frozen=True)
 class Random(Strategy):
-    """Any question, all alike."""
+    """Any question, all with the same probability."""
 
     def _queries(self, knowledge: Knowledge, tally: Tally, among: Questions, rng: np.random.Generator) -> Iterator[Ids]:
         left = among.left(tally.out)
@@ -100,7 +101,7 @@ class Random(Strategy):
 
 @dataclass(frozen=True)
 class _ByHead(Strategy):
-    """The least-asked head, and of some pairs for it the one with the highest score."""
+    """The head that was asked about least, and of some pairs for it the one with the highest score."""
 
     n_candidates: int = 100
 
@@ -110,7 +111,7 @@ class _ByHead(Strategy):
         while (head := tally.least_asked(left > 0, rng)) is not None:
             Q = np.insert(among.propose(head, n_pairs, rng, tally.out), 0, head, axis=1)
             left[head] -= 1
-            # The first of equals: candidates come in a random order.
+            # Of equal scores the first one wins: pairs come in random order.
             yield Q[int(np.argmax(self._scores(knowledge, Q, tally, rng)))]
 
     def _n_pairs(self, knowledge: Knowledge) -> int:
@@ -123,7 +124,7 @@ class _ByHead(Strategy):
 
 @dataclass(frozen=True)
 class Balanced(_ByHead):
-    """The pair that has been asked about least: with the head, and if that does not tell them apart, at all."""
+    """The pair that has been asked about least with the head; of equal ones, least with any head."""
 
     def _scores(self, knowledge: Knowledge, Q: Ids, tally: Tally, rng: np.random.Generator) -> Floats:
         return tally.rareness(int(Q[0, 0]), Q[:, 1:]).astype(np.float64)
@@ -139,23 +140,24 @@ class Uncertainty(_ByHead):
 
 @dataclass(frozen=True)
 class ExpectedChange(_ByHead):
-    """The pair whose answer, whichever it is, moves the map most."""
+    """The pair whose answer is expected to move the map most."""
 
     def _scores(self, knowledge: Knowledge, Q: Ids, tally: Tally, rng: np.random.Generator) -> Floats:
         logits = knowledge.decision_function(Q) / knowledge.temperature_
         head, o1, o2 = _places(knowledge, Q)
         length = sum(((end - start) ** 2).sum(axis=1) for start, end in ((o1, o2), (o1, head), (head, o2)))
-        # The logarithm of p (1 - p) |gradient|, for where the model is sure a product would be 0.
+        # The logarithm of p (1 - p) |gradient|: where the model is sure, the product itself would underflow to 0.
         both = scipy.special.log_expit(logits) + scipy.special.log_expit(-logits)
         return np.asarray(both + 0.5 * np.log(np.maximum(length, 1e-300)))
 
 
 @dataclass(frozen=True)
 class InformationGain(_ByHead):
-    """The pair that tells most of where the head is, which may be where any object is (Tamuz et al. 2011).
+    """The pair whose answer tells most about the place of the head (Tamuz et al. 2011).
 
-    It goes through all answers about the head, and through all places for each candidate: slow, and here to compare
-    with. ``n_candidates`` of None looks at all pairs. The exact kernel, which keeps no answers, cannot do it.
+    The head is taken to be in the place of one of the objects, and nobody knows of which. For each pair it goes
+    through all answers about the head and all places. That is slow; it is here for comparison. With
+    ``n_candidates=None`` it looks at all pairs. It needs a learner that keeps its answers: not the exact kernel.
     """
 
     n_candidates: int | None = 300  # type: ignore[assignment]
@@ -174,16 +176,16 @@ class InformationGain(_ByHead):
 
 @dataclass(frozen=True)
 class Adaptive(_ByHead):
-    """The default: of pairs that were not asked about much with the head, the one that tells most of all three objects.
+    """The default: of the pairs that were asked about least with the head, the one whose answer tells most.
 
     Attributes
     ----------
     n_candidates : int
-        Pairs to look at when the learner is sure of everything; while it is not, the map may be wrong, or people
-        may not agree, and the most telling of many questions would be the strangest. About a fifth of them is
-        scored, those asked about least with the head and at all.
+        Pairs to look at when the learner is sure of everything. When it is less sure it looks at fewer, at least 20:
+        the map may be wrong, and the highest of many scores would belong to an odd question. About a fifth of the
+        pairs are scored: those asked about least.
     explore : float
-        Share of questions whose pair is drawn blindly, because the map may be wrong.
+        Share of questions whose pair is drawn at random, because the map may be wrong.
     """
 
     n_candidates: int = 300
@@ -193,7 +195,7 @@ class Adaptive(_ByHead):
         scores = np.full(len(Q), -1.0)
         if rng.random() >= share(self.explore, "explore"):
             logits = knowledge.decision_function(Q) / knowledge.temperature_
-            # How sure the learner is of questions drawn at random, from 0 to 1.
+            # How sure the learner is of random questions, from 0 to 1.
             sure = float(np.mean(np.tanh(np.abs(logits) / 2.0)))
             some = Q[: max(_FEWEST, round(len(Q) * sure**3))]
             rareness = tally.rareness(int(some[0, 0]), some[:, 1:])
@@ -213,13 +215,13 @@ STRATEGIES: dict[str, Strategy] = {
 
 
 def _information(knowledge: Knowledge, Q: Ids, logits: Floats, tally: Tally) -> Floats:
-    """Bits that each answer, of this logit, would tell of the places of its three objects."""
+    """Bits that each answer, with this logit, would tell about the places of its three objects."""
     head, o1, o2 = _places(knowledge, Q)
-    # People compare distances rather than squares: a difference of squares counts for less between far things.
+    # People compare distances, not squares: the same difference of squares counts for less between far objects.
     reach = np.sqrt(((head - o1) ** 2).sum(axis=1)) + np.sqrt(((head - o2) ** 2).sum(axis=1))
     scale = reach.mean() / np.maximum(reach, 0.05 * reach.mean() + 1e-300)
     axes = np.concatenate([o1, o2]).var(axis=0)
-    # Of what is in doubt now the pending answers will settle some, which moves the logits: nobody knows where to.
+    # Pending answers will settle some of the present doubt. That will move the logits, in a direction nobody knows.
     now, then = (variances(head, o1, o2, axes, asked[Q]) for asked in (knowledge.n_appearances_, tally.appearances))
     to_logits = (scale / knowledge.temperature_) ** 2
     return information(scale * logits, to_logits * then, to_logits * (now - then))

@@ -1,4 +1,4 @@
-"""A study with people who exist only here: so many at once, each answering and getting the next question in turn."""
+"""A study with simulated participants: several at once, each answers and gets the next question."""
 
 import heapq
 import time

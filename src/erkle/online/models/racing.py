@@ -34,14 +34,18 @@ class Pace(NamedTuple):
 
 
 class RacingTuning(NamedTuple):
-    """Constants of `Racing`; all but ``ranks`` were set by `python -m benchmarks.people choosing`."""
+    """Constants of `Racing`.
+
+    Where a field names no benchmark, no run that set its value is on record. `python -m benchmarks.people choosing`
+    measures what a change does to errors and to the cost of choosing.
+    """
 
     # Candidates at the beginning. Gentle steps under a trace norm suit people's answers; long steps without one suit
-    # answers without errors.
+    # answers without errors. Two, so that choosing costs less than six times the leader alone (`... choosing`).
     start: tuple[Pace, ...] = (Pace(10, 2e-3, 1.0), Pace(10, 0.0, 3.0))
     # Candidates that follow once the steps grow shorter.
     follow: tuple[Pace, ...] = (Pace(2, 2e-3, 1.0), Pace(5, 0.0, 10.0))
-    # Ranks that are tried; beyond 40 an answer costs too much (`python -m benchmarks.people cost`).
+    # Ranks that are tried.
     ranks: tuple[int, ...] = (1, 2, 3, 5, 10, 20, 40)
     # Weights of the trace, per answer, that are tried.
     traces: tuple[float, ...] = (0.0, 5e-4, 2e-3, 8e-3)
@@ -52,12 +56,12 @@ class RacingTuning(NamedTuple):
     settling: float = 5.0
     # Answers at the first review.
     first_review: int = 100
-    # By what share the number of answers grows until the next review.
+    # By what share the number of answers grows until the next review; set with ``start``, by the same run.
     review_share: float = 0.2
     # Candidates at once: each costs as much as learning alone.
     most: int = 4
     # Nats of discounted loss behind the leader at which a candidate is eliminated. A larger rank falls behind at
-    # first, and must be waited for.
+    # first, and must be waited for. Set with ``start``, by the same run.
     elimination_margin: float = 20.0
     # How fast old answers lose their weight in the evidence of a candidate.
     discount: float = 8.0

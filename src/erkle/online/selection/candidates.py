@@ -20,7 +20,11 @@ Model = TypeVar("Model")
 
 
 class SelectionTuning(NamedTuple):
-    """Constants of the selection, set by the errors in `python -m benchmarks.people choosing` and `... moments`."""
+    """Constants of the selection.
+
+    No run that set these values is on record. `python -m benchmarks.people choosing` and `... moments` measure what a
+    change does to errors and to CPU time; `make active`, what it does where the learner chooses its questions.
+    """
 
     # Nats of discounted loss by which a neighbour of the leader enters behind it.
     handicap: float = 1.0

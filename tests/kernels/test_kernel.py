@@ -1,0 +1,98 @@
+"""Laws of all kernels: what each of them gives is compared with the distances of its matrix."""
+
+import numpy as np
+import pytest
+
+from erkle.kernels.dense import DenseKernel
+from erkle.kernels.low_rank import LowRankKernel
+from erkle.kernels.mixture import Mixture, Part
+from parts import answers
+
+N = 9
+
+
+def low_rank(rank, seed, shifts=None):
+    X = np.random.default_rng(seed).standard_normal((N, rank))
+    return LowRankKernel.of_map(X, rank, 0.0, shifts)
+
+
+def dense():
+    X = np.random.default_rng(0).standard_normal((N, N))
+    return DenseKernel(X @ X.T, 1e-2, "inverse")
+
+
+def mixed():
+    kernels = [low_rank(3, 1, np.arange(N) / 5.0), low_rank(2, 2), low_rank(4, 3)]
+    return Mixture([*map(Part, kernels, (0.7, 0.3, 0.0))], kernels[0])
+
+
+KERNELS = {
+    "dense": dense,
+    "low rank": lambda: low_rank(3, 1),
+    "low rank with shifts": lambda: low_rank(3, 1, np.random.default_rng(4).random(N)),
+    "mixture": mixed,
+}
+by_kernel = pytest.mark.parametrize("make", KERNELS.values(), ids=KERNELS)
+
+
+def squared(K):
+    return np.diag(K)[:, None] + np.diag(K) - 2.0 * K
+
+
+def between(X, shifts):
+    """Squared distances of coordinates, with the shifts of both objects."""
+    apart = ((X[:, None] - X) ** 2).sum(axis=2) + shifts[:, None] + shifts
+    np.fill_diagonal(apart, 0.0)
+    return apart
+
+
+@by_kernel
+def test_coordinates_and_shifts_have_the_distances_of_the_matrix(make):
+    kernel = make()
+    assert kernel.n_objects == N
+    K = kernel.matrix()
+    assert np.linalg.eigvalsh(K)[0] > -1e-9
+    for X in (kernel.embedding(), kernel.coordinates(np.arange(N)), kernel.coordinates(slice(None))):
+        np.testing.assert_allclose(between(X, kernel.shifts), squared(K), atol=1e-8)
+
+
+@by_kernel
+def test_the_excess_is_the_difference_of_two_distances(make):
+    kernel, T = make(), answers(N, 100)
+    a, b, c = T.T
+    D = squared(kernel.matrix())
+    np.testing.assert_allclose(kernel.excess(T), D[a, b] - D[a, c], atol=1e-9)
+
+
+@by_kernel
+def test_an_embedding_is_cut_or_filled_up_with_zeros(make):
+    kernel = make()
+    X = kernel.embedding()
+    np.testing.assert_allclose(np.abs(kernel.embedding(2)), np.abs(X[:, :2]), atol=1e-9)
+    wide = kernel.embedding(20)
+    assert wide.shape == (N, 20)
+    assert not wide[:, X.shape[1] :].any()
+
+
+@by_kernel
+def test_some_coordinates_are_rows_of_all(make):
+    kernel, ids = make(), np.array([4, 0, 4])
+    np.testing.assert_allclose(kernel.coordinates(ids), kernel.coordinates(slice(None))[ids], atol=1e-12)
+
+
+@by_kernel
+def test_what_a_file_holds_for_others_is_what_users_see(make):
+    kernel = make()
+    readable = kernel.readable()
+    np.testing.assert_array_equal(readable["kernel"], kernel.matrix())
+    if "map" in readable:
+        np.testing.assert_array_equal(readable["map"], kernel.embedding())
+
+
+def test_a_kernel_without_a_share_is_no_part_of_a_mixture():
+    assert [part.share for part in mixed().parts] == [0.7, 0.3]
+
+
+def test_a_matrix_of_too_many_objects_is_refused():
+    with pytest.raises(ValueError, match="The kernel of 30000 objects would take 7 GB"):
+        LowRankKernel(30_000, 1).matrix()
