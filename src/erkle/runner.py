@@ -1,7 +1,8 @@
 """Work in units: run in processes or on a Dask cluster, each result saved as soon as it is done, resumed from files.
 
-A result is a JSON file named after its unit. It says what made it: the version and the sources of erkle, and the
-settings that all units share. A folder holds results of one making; others are refused, never used or overwritten.
+A result is a JSON file named after its unit. It records what made it: the version and the sources of erkle, and the
+settings that all units share. A folder holds results of one version and one set of settings; a folder with others is
+refused, and its files are neither used nor overwritten.
 """
 
 from __future__ import annotations
@@ -27,11 +28,11 @@ _AROUND = {"cli", "client", "pictures", "service", "store"}
 
 
 class Unit(Protocol):
-    """A piece of work, as a value that can be hashed and sent to another process."""
+    """A piece of work: a value that can be hashed and sent to another process."""
 
     @property
     def name(self) -> str:
-        """What no other unit is called; the name of its file."""
+        """The name of its file; no two units of a run share it."""
         ...
 
 
@@ -115,7 +116,7 @@ class Runner(Generic[AnyUnit]):
 def _read(path: Path) -> dict[str, Any]:
     try:
         kept = json.loads(path.read_text(encoding="utf-8"))
-        # That all of it is there: no KeyError here, and none later.
+        # A part that is missing raises KeyError here, not later.
         return {"made_by": dict(kept["made_by"]), "unit": kept["unit"], "result": kept["result"]}
     except (ValueError, KeyError, TypeError, RecursionError):
         raise ValueError(f"{path} is no result that erkle has written; delete it.") from None

@@ -88,6 +88,13 @@ def test_a_study_has_one_runtime_however_many_ask_at_once(runtimes, asked):
     assert len(set(map(id, found))) == 1
 
 
+def test_after_the_end_no_learner_begins(data, asked):
+    runtimes = Runtimes(data)
+    runtimes.close()
+    with pytest.raises(Unavailable):
+        runtimes.of(asked)
+
+
 def test_the_database_is_never_asked_under_the_lock_that_every_request_takes(runtimes, data, asked, monkeypatch):
     read, locked = data.studies.get, []
 

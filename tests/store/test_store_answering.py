@@ -91,7 +91,7 @@ def test_participants_who_ended_or_are_excluded_give_no_answers(opened):
     [asked] = opened.ask()
     store.participants.exclude(study, ann)
     assert opened.answer(asked) == Refused(Reason.EXCLUDED)
-    store.participants.include(study, ann)
+    store.participants.exclude(study, ann, False)
     store.participants.finish(study, ann, Standing.COMPLETED)
     assert opened.answer(asked) == Refused(Reason.ENDED)
     with pytest.raises(NotAllowed, match="participant is completed"):
@@ -136,7 +136,7 @@ def test_the_log_leaves_out_who_is_excluded_until_they_are_included(opened):
     assert [a.excluded for a in store.answers.log(study, include_excluded=True)] == [True, False, True]
     assert store.studies.counts(study).excluded_answers == 2
     opened.answer(opened.ask(participant=bob)[0])
-    assert store.participants.include(study, ann).standing == Standing.ACTIVE
+    assert store.participants.exclude(study, ann, False).standing == Standing.ACTIVE
     assert [a.sequence for a in store.answers.log(study)] == [1, 2, 3, 4]
     assert store.studies.get(study).roster == 2
 

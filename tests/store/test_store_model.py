@@ -82,8 +82,8 @@ class Model:
         if self.standing:
             person = self.rng.choice(list(self.standing))
             self.excluded ^= {person}
-            change = self.store.participants.exclude if person in self.excluded else self.store.participants.include
-            assert change(self.study, person).standing == self.standing_of(person)
+            changed = self.store.participants.exclude(self.study, person, person in self.excluded)
+            assert changed.standing == self.standing_of(person)
 
     def finish(self):
         if self.standing:

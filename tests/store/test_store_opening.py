@@ -33,7 +33,7 @@ def test_the_first_version_makes_the_tables_of_the_schema_and_runs_once(place):
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
-def test_the_first_version_is_what_the_schema_says_with_its_checks_and_triggers(dialect):
+def test_the_first_version_is_what_the_schema_says_with_its_checks(dialect):
     assert path(dialect).read_text() == written_out(dialect)
 
 

@@ -3,8 +3,9 @@
 import itertools
 
 import pytest
+from sqlalchemy import event
 
-from erkle.store import NotAllowed, Object, Standing, State, StoreError, Unknown
+from erkle.store import Imported, Kind, NotAllowed, Object, Query, Standing, State, StoreError, Unknown
 from erkle.store.database import rows
 from erkle.store.studies import TRANSITIONS
 from refusals import refusals
@@ -78,7 +79,7 @@ def test_who_is_included_again_is_as_before(opened):
     store.participants.exclude(study, ann)
     store.participants.exclude(study, ann)
     assert [p.standing for p in store.participants.all(study)] == [Standing.EXCLUDED]
-    assert store.participants.include(study, ann).standing == Standing.SCREENED
+    assert store.participants.exclude(study, ann, False).standing == Standing.SCREENED
     assert store.studies.get(study).roster == 2
 
 
@@ -176,3 +177,32 @@ class Blind:
 def test_a_participant_who_is_not_found_is_unknown_and_not_looked_for_without_end(opened):
     with opened.store._database.reading() as connection, pytest.raises(Unknown, match="There is no participant"):
         rows.participant_and_study(Blind(connection), opened.study, opened.ann)
+
+
+def test_totals_are_those_of_all_studies_and_take_few_statements_however_many_there_are(opened, clock):
+    store, study, ann = opened
+    other = store.studies.create("Other", list("ABC")).id
+    store.imports.answers(other, [Imported("p", 0, 1, 2), Imported("q", 0, 2, 1)])
+    store.studies.change_state(other, State.OPEN)
+    bob, eve, late = (store.participants.join(other).id for _ in range(3))
+    first, second = opened.ask(2)
+    opened.answer(first)
+    store.answers.skip(study, ann, second.token)
+    opened.ask(2)
+    opened.ask(lifetime=1)
+    store.questions.issue(other, bob, [Query(0, 1, 2, kind=Kind.CATCH, strategy="random")])
+    store.questions.issue(other, late, [Query(0, 1, 2)], lifetime=1)
+    [skipped] = store.questions.issue(other, eve, [Query(0, 1, 2)])
+    store.answers.skip(other, eve, skipped.token)
+    clock.advance(1)
+    for _ in range(5):
+        store.studies.create("Draft", list("ABC"))
+    statements = []
+    event.listen(store._database.engine, "before_cursor_execute", lambda *given: statements.append(given[2]))
+    totals = store.studies.totals()
+    assert totals.studies == {State.OPEN: 2, State.DRAFT: 5}
+    assert totals.questions == {("", "chosen"): 7, ("imported", "chosen"): 2, ("random", "catch"): 1}
+    assert (totals.answers, totals.skips, totals.open_participants) == (3, 2, 2)
+    assert len(statements) <= 6
+    store.studies.change_state(other, State.PAUSED)
+    assert store.studies.totals().open_participants == 1

@@ -1,21 +1,21 @@
-"""The first version of the tables as SQL; run this module to write the files anew while nothing has been released."""
+"""The first tables as SQL; run this module to write the files anew, as long as nothing has been released."""
 
 from pathlib import Path
 
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.schema import CreateIndex, CreateTable
 
-from erkle.store.database import migrations, schema, triggers
+from erkle.store.database import migrations, schema
 
 DIALECTS = {"sqlite": sqlite.dialect(), "postgresql": postgresql.dialect()}
 
 
 def path(name):
-    return Path(migrations.__path__[0], "versions", f"v0001_{name}.sql")
+    return Path(migrations.__path__[0], "versions", f"v0001_tables_{name}.sql")
 
 
 def written_out(name):
-    """What schema.py and triggers.py say, for an engine."""
+    """What schema.py says, for an engine."""
     tables = schema.metadata.sorted_tables
     elements = [
         element
@@ -24,7 +24,7 @@ def written_out(name):
     ]
     statements = [str(element.compile(dialect=DIALECTS[name])).strip() for element in elements]
     lines = ";\n\n".join(statements).replace("\t", "  ").splitlines()
-    return ";\n\n".join(["\n".join(line.rstrip() for line in lines), *triggers.create_statements(name)]) + "\n"
+    return "\n".join(line.rstrip() for line in lines) + ";\n"
 
 
 if __name__ == "__main__":

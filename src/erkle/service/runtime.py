@@ -14,7 +14,7 @@ import time
 from erkle.service.dashboard.dashboard import Dashboard
 from erkle.service.learning import Learning
 from erkle.service.participation.prepared_study import PreparedStudy
-from erkle.store import State, Store, Study, Transaction
+from erkle.store import State, Store, Study, Transaction, Unavailable
 
 __all__ = ["Runtime", "Runtimes"]
 
@@ -75,6 +75,8 @@ class Runtimes:
             # Not under the lock, which every request takes.
             known = self._store.studies.get(study)
             with self._lock:
+                if self._closing.is_set():
+                    raise Unavailable("The server is shutting down; try again in a while.")
                 found = self._by_study.get(study)
                 if found is None or not found.learning.alive:
                     # A name of its own: a learner that ends must not release the lease of its successor.

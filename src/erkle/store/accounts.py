@@ -18,7 +18,7 @@ from erkle.store.database import schema
 from erkle.store.database.enumerations import Purpose
 from erkle.store.database.topics import Topic, reading, writing
 from erkle.store.errors import NotAllowed, StoreError, Unknown
-from erkle.store.sanitising import bounded_text, is_id, strict_text
+from erkle.store.sanitising import bounded_text, is_id, strict_member, strict_text
 
 __all__ = ["Account", "Accounts", "Link", "Links", "Session", "Sessions", "keep_account"]
 
@@ -155,7 +155,7 @@ class Links(Topic):
     @writing
     def create(self, purpose: Purpose, account: str | None = None, lifetime: float = _DAY) -> str:
         """The token of a link that can be used once, within so many seconds; a link to enter needs an account."""
-        at, token, wanted = self.clock(), _new_token(), _purpose(purpose)
+        at, token, wanted = self.clock(), _new_token(), strict_member(purpose, "The purpose", Purpose)
         if (wanted == Purpose.ENTER) != (account is not None):
             raise StoreError(
                 f"The link is to {wanted}, and its account {account!r}; pass one only for a link to enter."
@@ -170,7 +170,7 @@ class Links(Topic):
     @writing
     def use(self, token: str, purpose: Purpose) -> Link | None:
         """Use up a link; None if there is no such link, or it was used already or has expired."""
-        wanted = _purpose(purpose)
+        wanted = strict_member(purpose, "The purpose", Purpose)
         if not is_id(token):
             return None
         used = delete(schema.links).where(_L.digest == _digest(token), _L.purpose == wanted)
@@ -181,7 +181,7 @@ class Links(Topic):
     @writing
     def use_for_account(self, token: str, purpose: Purpose, name: str, password_hash: str) -> Account:
         """Use up a link and create an account, or neither; a link to set up makes the first account, an admin."""
-        wanted = _purpose(purpose)
+        wanted = strict_member(purpose, "The purpose", Purpose)
         if wanted == Purpose.ENTER:
             raise StoreError("A link to enter makes no account; pass one to set up or to invite.")
         _lock(self.connection)
@@ -221,13 +221,6 @@ def _folded(name: str) -> str:
 
 def _checked_hash(password_hash: str) -> str:
     return strict_text(password_hash, "The hash of the password", limits.PASSWORD_HASH)
-
-
-def _purpose(purpose: object) -> Purpose:
-    try:
-        return Purpose(purpose)  # type: ignore[arg-type]
-    except ValueError:
-        raise StoreError(f"The purpose is {bounded_text(purpose, 40)!r}; pass one of {', '.join(Purpose)}.") from None
 
 
 def _new_token() -> str:

@@ -18,9 +18,9 @@ from erkle.store.database.topics import Topic, writing
 from erkle.store.errors import NotAllowed, StoreError
 from erkle.store.media import Medium
 from erkle.store.participants import bounded_identity, new_participant
-from erkle.store.questions import Issued, checked_kind, new_question, new_token
-from erkle.store.sanitising import Json, bounded_json, bounded_text, strict_text
-from erkle.store.studies import Object, Studies, Study, checked_state
+from erkle.store.questions import Issued, new_question, new_token
+from erkle.store.sanitising import Json, bounded_json, bounded_text, strict_member, strict_text
+from erkle.store.studies import Object, Studies, Study
 
 __all__ = ["Imported", "Imports", "Person", "Whole"]
 
@@ -88,7 +88,11 @@ class Imports(Topic):
     @writing
     def study(self, whole: Whole, owner: str | None = None) -> Study:
         """A study from elsewhere with all that belongs to it and a new id; it is paused if it was open."""
-        state, at, studies = checked_state(whole.state), self.clock(), Studies(self.connection, self.clock)
+        state, at, studies = (
+            strict_member(whole.state, "The state", State),
+            self.clock(),
+            Studies(self.connection, self.clock),
+        )
         study = studies.create(whole.title, whole.objects, whole.settings, owner, whole.media)
         number = rows.lock_study(self.connection, study.id)["id"]
         people = self._people(number, whole.people)
@@ -170,10 +174,10 @@ def _checked(answers: Iterable[Imported], n_objects: int, at: int) -> list[Impor
 
 
 def _checked_answer(number: int, row: Imported, at: int) -> Imported:
-    label = strict_text(row.participant, f"The participant of row {number}", limits.OBJECT_NAME)
+    label = strict_text(row.participant, f"The participant of row {number}", limits.LABEL)
     if row.left not in (None, row.near, row.far):
         raise StoreError(f"In row {number} object {bounded_text(row.left, 40)} is on the left; pass near or far.")
-    kind = checked_kind(row.kind, f"The kind of row {number}")
+    kind = strict_member(row.kind, f"The kind of row {number}", Kind)
     answered = at if row.answered_at is None else _time(row.answered_at, number)
     issued = answered if row.issued_at is None else _time(row.issued_at, number)
     return row._replace(participant=label, kind=kind, answered_at=answered, issued_at=issued)

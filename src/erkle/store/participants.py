@@ -86,21 +86,16 @@ class Participants(Topic):
         return self._change(row, flagged=bool(flagged))
 
     @writing
-    def exclude(self, study: str, participant: str) -> Participant:
-        """Take no more answers of somebody, and leave theirs out of the log; this increases the study's roster."""
-        return self._set_excluded(study, participant, excluded=True)
+    def exclude(self, study: str, participant: str, excluded: bool = True) -> Participant:
+        """Take no more answers of somebody, and leave theirs out of the log; or, if not excluded, use them again.
 
-    @writing
-    def include(self, study: str, participant: str) -> Participant:
-        """Use the answers of somebody again who was excluded; this increases the study's roster."""
-        return self._set_excluded(study, participant, excluded=False)
-
-    def _set_excluded(self, study: str, participant: str, excluded: bool) -> Participant:
+        Each such change increases the study's roster.
+        """
         row = rows.lock_participant(self.connection, study, participant)
         if row["excluded"] != excluded:
             t = schema.studies
             self.connection.execute(update(t).where(t.c.id == row["study_id"]).values(roster=t.c.roster + 1))
-        return self._change(row, excluded=excluded)
+        return self._change(row, excluded=bool(excluded))
 
     def _change(self, row: RowMapping, **values: Any) -> Participant:
         self.connection.execute(update(schema.participants).where(_T.id == row["id"]).values(**values))

@@ -1,10 +1,10 @@
 """Questions that were put to somebody: each has a token that nobody can guess, for one answer by one participant."""
 
 import secrets
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from sqlalchemy import bindparam, exists, func, insert, select
+from sqlalchemy import ColumnElement, bindparam, exists, func, insert, select
 
 from erkle import triplets
 from erkle.store import limits
@@ -14,13 +14,14 @@ from erkle.store.database.enumerations import Kind, Standing, State
 from erkle.store.database.topics import Topic, reading, writing
 from erkle.store.errors import NotAllowed, StoreError
 from erkle.store.participants import standing_of
-from erkle.store.sanitising import bounded_text, is_id
+from erkle.store.sanitising import bounded_text, is_id, strict_member
 
-__all__ = ["Entry", "Issued", "Query", "Questions", "checked_kind", "new_question", "new_token"]
+__all__ = ["IS_ACTIVE", "Entry", "Issued", "Query", "Questions", "are_open", "new_question", "new_token"]
 
 _HOUR = 3600.0
 _Q, _A, _P, _S = schema.questions.c, schema.answers.c, schema.participants.c, schema.studies.c
 _INSERT = insert(schema.questions)
+IS_ACTIVE = (_P.state == Standing.ACTIVE) & _P.excluded.is_(False)
 _ISSUED = (
     _Q.token, _P.public_id, _Q.head, _Q.o1, _Q.o2, _Q.left_object, _Q.kind, _Q.strategy, _Q.issued_at, _Q.expires_at
 )  # fmt: skip
@@ -97,9 +98,7 @@ class Questions(Topic):
         query = (
             select(*_ISSUED)
             .join(schema.participants, _P.id == _Q.participant_id)
-            .where(_Q.study_id == rows.study(self.connection, study)["id"], _Q.expires_at > self.clock())
-            .where(_P.state == Standing.ACTIVE, _P.excluded.is_(False))
-            .where(~exists().where(_A.question_id == _Q.id), ~exists().where(schema.skips.c.question_id == _Q.id))
+            .where(_Q.study_id == rows.study(self.connection, study)["id"], *are_open(self.clock()), IS_ACTIVE)
             .order_by(_Q.id)
         )
         if participant is not None:
@@ -132,12 +131,11 @@ class Questions(Topic):
         return [tuple(row) for row in self.connection.execute(query)]
 
 
-def checked_kind(kind: object, what: str) -> Kind:
-    """The kind itself, or a sentence that names the kinds."""
-    try:
-        return Kind(kind)  # type: ignore[arg-type]
-    except ValueError:
-        raise StoreError(f"{what} is {bounded_text(kind, 40)!r}; pass one of {', '.join(Kind)}.") from None
+def are_open(at: int) -> Iterator[ColumnElement[bool]]:
+    """Conditions for questions that active participants may still answer at a time."""
+    yield _Q.expires_at > at
+    yield ~exists().where(_A.question_id == _Q.id)
+    yield ~exists().where(schema.skips.c.question_id == _Q.id)
 
 
 def new_question(issued: Issued, study_number: int, participant_number: int) -> dict[str, Any]:
@@ -161,7 +159,7 @@ def _issued(query: Query, n_objects: int, participant: str, at: int, until: int)
             f"Object {bounded_text(left, 40)} is on the left, but the choice is {o1} or {o2}; pass one of them."
         )
     strategy = bounded_text(query.strategy, limits.STRATEGY)
-    kind = checked_kind(query.kind, "The kind")
+    kind = strict_member(query.kind, "The kind", Kind)
     return Issued(new_token(), participant, head, o1, o2, int(left), kind, strategy, at, until)
 
 

@@ -7,14 +7,16 @@ researcher writes is refused where it does not fit: it must not change in silenc
 import json
 import math
 import re
-from typing import Any
+from enum import StrEnum
+from typing import Any, TypeVar
 
 from erkle.store import limits
 from erkle.store.errors import StoreError
 
-__all__ = ["Json", "bounded_json", "bounded_text", "cleaned", "is_id", "strict_json", "strict_text"]
+__all__ = ["Json", "bounded_json", "bounded_text", "cleaned", "is_id", "strict_json", "strict_member", "strict_text"]
 
 Json = dict[str, Any]
+Member = TypeVar("Member", bound=StrEnum)
 
 # PostgreSQL has no NUL in text, and half a surrogate pair is no text in UTF-8.
 _NO_TEXT = re.compile("[\0\ud800-\udfff]")
@@ -95,6 +97,18 @@ def strict_text(value: object, name: str, most: int) -> str:
             f"{name} has {found.group()!r} in it (character {found.start()}), which is no text; remove it."
         )
     return value
+
+
+def strict_member(value: object, name: str, members: type[Member]) -> Member:
+    """The member of an enumeration that has this value, or a sentence that lists them.
+
+    >>> strict_member("odd", "The side", StrEnum("Side", "left right"))
+    Traceback (most recent call last):
+    erkle.store.errors.StoreError: The side is 'odd'; pass one of left, right.
+    """
+    if not isinstance(value, str) or value not in list(members):
+        raise StoreError(f"{name} is {bounded_text(value, 40)!r}; pass one of {', '.join(members)}.")
+    return members(value)
 
 
 def strict_json(value: object, name: str) -> Json:

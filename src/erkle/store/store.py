@@ -1,7 +1,6 @@
 """The store: each call happens as a whole or not at all, and what it wrote is on the disk when it returns."""
 
 from collections.abc import Callable
-from types import TracebackType
 from typing import Self, TypeVar
 
 from sqlalchemy import Connection, select
@@ -129,7 +128,5 @@ class Store(_Topics):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()

@@ -19,9 +19,10 @@ from erkle.store.database.enumerations import State
 from erkle.store.database.topics import Topic, reading, writing
 from erkle.store.errors import NotAllowed, StoreError, Unknown
 from erkle.store.media import Medium, add_media
-from erkle.store.sanitising import Json, bounded_text, is_id, strict_json, strict_text
+from erkle.store.questions import IS_ACTIVE, are_open
+from erkle.store.sanitising import Json, bounded_text, is_id, strict_json, strict_member, strict_text
 
-__all__ = ["TRANSITIONS", "Counts", "Object", "Revision", "Studies", "Study", "checked_state"]
+__all__ = ["TRANSITIONS", "Counts", "Object", "Revision", "Studies", "Study", "Totals"]
 
 TRANSITIONS: Mapping[State, frozenset[State]] = {
     State.DRAFT: frozenset({State.OPEN, State.CLOSED}),
@@ -69,6 +70,16 @@ class Counts(NamedTuple):
     refusals: int
 
 
+class Totals(NamedTuple):
+    """How many there are in all studies together: studies by state, questions by strategy and kind, ..."""
+
+    studies: dict[State, int]
+    questions: dict[tuple[str, str], int]
+    answers: int
+    skips: int
+    open_participants: int
+
+
 Revision = Callable[[Study, list[Object]], tuple[str | None, Json | None]]
 
 
@@ -102,7 +113,7 @@ class Studies(Topic):
         numbered = _checked_objects(objects)
         values: dict[str, Any] = {
             "public_id": _new_id(),
-            "title": _checked_title(title),
+            "title": strict_text(title, "The title", limits.TITLE),
             "settings": strict_json(settings or {}, "The settings"),
             "state": State.DRAFT,
             "n_objects": len(numbered),
@@ -153,10 +164,31 @@ class Studies(Topic):
         )
         return Counts(*self.connection.execute(select(*(each.scalar_subquery() for each in counted))).one())
 
+    @reading
+    def totals(self) -> Totals:
+        """How many there are in all studies together, counted by indexes.
+
+        Open participants are those of open studies who have a question that may still be answered.
+        """
+        q, p, a, execute = schema.questions, schema.participants, schema.answers.c, self.connection.execute
+        states = select(_T.state, func.count()).group_by(_T.state)
+        asked = select(q.c.strategy, q.c.kind, func.count()).group_by(q.c.strategy, q.c.kind)
+        # The last number of a study is how many answers it has.
+        last = select(func.coalesce(func.max(a.sequence), 0)).where(a.study_id == _T.id).scalar_subquery()
+        is_open = q.c.study_id.in_(select(_T.id).where(_T.state == State.OPEN))
+        waiting = select(q.c.participant_id).where(is_open, *are_open(self.clock()))
+        return Totals(
+            {State(state): count for state, count in execute(states)},
+            {(strategy, kind): count for strategy, kind, count in execute(asked)},
+            sum(execute(select(last).select_from(schema.studies)).scalars()),
+            execute(_count(schema.skips)).scalar_one(),
+            execute(_count(p).where(p.c.id.in_(waiting), IS_ACTIVE)).scalar_one(),
+        )
+
     @writing
     def change_state(self, study: str, state: State) -> Study:
         """Open, pause or close a study; a closed study stays closed."""
-        row, wanted = rows.lock_study(self.connection, study), checked_state(state)
+        row, wanted = rows.lock_study(self.connection, study), strict_member(state, "The state", State)
         if wanted != row["state"]:
             if wanted not in (allowed := TRANSITIONS[row["state"]]):
                 ways = f"it can become {' or '.join(sorted(allowed))}" if allowed else "create another study"
@@ -176,7 +208,7 @@ class Studies(Topic):
         title, settings = revision(self.get(study), self.objects(study))
         values: dict[str, Any] = {}
         if title is not None:
-            values["title"] = _checked_title(title)
+            values["title"] = strict_text(title, "The title", limits.TITLE)
         if settings is not None:
             values["settings"] = strict_json(settings, "The settings")
         if values:
@@ -196,14 +228,6 @@ class Studies(Topic):
         self.connection.execute(delete(schema.deletions).where(schema.deletions.c.study_id == number))
 
 
-def checked_state(state: object) -> State:
-    """The state itself, or a sentence that names the states."""
-    try:
-        return State(state)  # type: ignore[arg-type]
-    except ValueError:
-        raise StoreError(f"The state is {bounded_text(state, 40)!r}; pass one of {', '.join(State)}.") from None
-
-
 def _study(row: RowMapping) -> Study:
     values = {**row, "id": row["public_id"], "state": State(row["state"])}
     return Study(**{name: values[name] for name in Study._fields})
@@ -218,10 +242,6 @@ def _new_id() -> str:
     while (found := secrets.token_urlsafe(12)).startswith("-"):
         pass
     return found
-
-
-def _checked_title(title: object) -> str:
-    return strict_text(title, "The title", limits.TITLE)
 
 
 def _checked_objects(objects: Sequence[Object | str]) -> list[dict[str, Any]]:

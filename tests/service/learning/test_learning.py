@@ -152,7 +152,7 @@ def test_to_exclude_somebody_learns_anew_without_them_and_to_include_them_brings
         )
     )
     assert learning.view.n_learned < n_learned
-    store.participants.include(study, ann.id)
+    store.participants.exclude(study, ann.id, False)
     learning.heard()
     until(lambda: learning.view.n_learned == n_learned)
     assert len(learning.columns) == 300

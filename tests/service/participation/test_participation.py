@@ -144,7 +144,7 @@ def test_what_was_acknowledged_is_acknowledged_again_after_exclusion_and_closing
     told = ann.answer()["acknowledged"]
     store.participants.exclude(study, ann.id)
     assert ann.send(question).json()["acknowledged"] == {**told, "repeated": True}
-    store.participants.include(study, ann.id)
+    store.participants.exclude(study, ann.id, False)
     store.studies.change_state(study, State.CLOSED)
     assert ann.send(question).json()["acknowledged"] == {**told, "repeated": True}
 
@@ -164,7 +164,7 @@ def test_who_is_excluded_cannot_go_on(client, store, study):
     store.participants.exclude(study, ann.id)
     assert ann.send().json()["error"]["reason"] == Reason.EXCLUDED
     assert ann.post("resume", participant=ann.id).status_code == 409
-    store.participants.include(study, ann.id)
+    store.participants.exclude(study, ann.id, False)
     assert ann.send().status_code == 200
 
 

@@ -5,7 +5,7 @@ import math
 import pytest
 
 from erkle.active.strategies import STRATEGIES
-from erkle.service.studies.complaints import Complaints
+from erkle.service.studies.complaints import Complaints, Fault
 from erkle.service.studies.spec import StudySettings, check_objects, checked
 
 NAMES = ["Paris", "Lyon", "Madrid", "Rome"]
@@ -86,6 +86,17 @@ def test_all_faults_are_told_at_once():
 
 def _catch(*names):
     return checked({"checks": {"catch": [dict(zip(("head", "near", "far"), names, strict=True))]}})
+
+
+def test_a_fault_has_a_kind_whatever_its_sentence_says():
+    with pytest.raises(Complaints) as caught:
+        checked({"colour": 1, "strategy": "is no setting", "texts": {"consents": ""}})
+    kinds = {complaint.place: complaint.fault for complaint in caught.value.found}
+    assert kinds == {
+        ("colour",): Fault.UNKNOWN_KEY,
+        ("strategy",): Fault.WRONG_VALUE,
+        ("texts", "consents"): Fault.UNKNOWN_KEY,
+    }
 
 
 def test_catch_questions_are_about_three_objects_that_there_are():

@@ -75,8 +75,7 @@ def decide(participant: str, body: Decision, study: StudyDep, store: StoreDep, r
     if body.flagged is not None:
         person = store.participants.flag(study.id, participant, body.flagged)
     if body.excluded is not None:
-        change = store.participants.exclude if body.excluded else store.participants.include
-        person = change(study.id, participant)
+        person = store.participants.exclude(study.id, participant, body.excluded)
         runtimes.of(study.id).learning.heard()
     return Standing(id=person.id, standing=person.standing, flagged=person.flagged)
 

@@ -8,7 +8,7 @@ who are numbered instead. The same study always gives the same bytes.
 import json
 import zipfile
 from collections.abc import Iterable, Iterator
-from itertools import islice, takewhile
+from itertools import islice
 from typing import Any, BinaryIO
 
 from erkle.store import Answer, Medium, Participant, Skip, Standing, Store, Study
@@ -30,7 +30,7 @@ def write_bundle(store: Store, study: Study, file: BinaryIO) -> None:
     last = store.answers.last(study.id)
     people = store.participants.all(study.id)
     numbers = {each.id: number for number, each in enumerate(people)}
-    log = takewhile(lambda each: each.sequence <= last, store.answers.log(study.id, include_excluded=True))
+    log = store.answers.log(study.id, limit=last, include_excluded=True)
     skips = [skip for skip in store.answers.skips(study.id) if skip.participant in numbers]
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
         types = {name: _write_medium(archive, name, medium) for name, medium in _media(store, study)}

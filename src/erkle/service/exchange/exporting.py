@@ -13,7 +13,6 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
-from itertools import takewhile
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -99,7 +98,7 @@ def plain(cell: str) -> str:
 
 def _rows(store: Store, study: Study, members: Mapping[str, Member], last: int) -> Iterator[dict[str, Any]]:
     names, common = [each.name for each in store.studies.objects(study.id)], frozenset(_common(members))
-    for answer in takewhile(lambda each: each.sequence <= last, store.answers.log(study.id, include_excluded=True)):
+    for answer in store.answers.log(study.id, limit=last, include_excluded=True):
         member = members[answer.participant]
         yield {**_row(answer, names, member, study.created_at), **_parameters(member, common)}
 

@@ -181,7 +181,7 @@ def _issue(
         return []
     # The strategy scores questions inside the write transaction, on purpose. Which question is next depends on the
     # ledger, and the ledger must not change between reading it and issuing: two requests of one participant would get
-    # the same question twice, or one too many. Scoring takes about a millisecond and reads only the view in memory.
+    # the same question twice, or one too many. Scoring takes 0.7 ms at 1,000 objects (`make active`), in memory.
     queries = next_queries(prepared.plan, runtime.learning, ledger, course)
     return transaction.questions.issue(study.id, participant, queries, limits.lifetime_s) if queries else []
 

@@ -71,34 +71,16 @@ class _Collected:
 
 
 def _count(store: Store) -> Iterable[Metric]:
-    studies = store.studies.all()
-    counts = [store.studies.counts(study.id) for study in studies]
+    totals = store.studies.totals()
     states = GaugeMetricFamily("erkle_studies", "Studies.", labels=["state"])
     for state in State:
-        states.add_metric([state.value], sum(study.state is state for study in studies))
+        states.add_metric([state.value], totals.studies.get(state, 0))
     yield states
-    yield CounterMetricFamily(
-        "erkle_answers", "Answers that were acknowledged.", value=sum(count.answers for count in counts)
-    )
-    yield CounterMetricFamily("erkle_skips", "Questions that were skipped.", value=sum(count.skips for count in counts))
-    yield from _strategies(store, [study.id for study in studies])
-    yield GaugeMetricFamily(
-        "erkle_open_participants",
-        "Participants of open studies who have an open question.",
-        value=sum(
-            len({issued.participant for issued in store.questions.pending(study.id)})
-            for study in studies
-            if study.state is State.OPEN
-        ),
-    )
-
-
-def _strategies(store: Store, studies: list[str]) -> Iterable[Metric]:
-    asked: dict[tuple[str, str], int] = {}
-    for study in studies:
-        for strategy, kind, n_asked, _ in store.questions.strategies(study):
-            asked[strategy, kind] = asked.get((strategy, kind), 0) + n_asked
-    family = CounterMetricFamily("erkle_questions", "Questions that were issued.", labels=["strategy", "kind"])
-    for (strategy, kind), number in sorted(asked.items()):
-        family.add_metric([strategy, kind], number)
-    yield family
+    yield CounterMetricFamily("erkle_answers", "Answers that were acknowledged.", value=totals.answers)
+    yield CounterMetricFamily("erkle_skips", "Questions that were skipped.", value=totals.skips)
+    asked = CounterMetricFamily("erkle_questions", "Questions that were issued.", labels=["strategy", "kind"])
+    for by, number in sorted(totals.questions.items()):
+        asked.add_metric(by, number)
+    yield asked
+    sentence = "Participants of open studies who have an open question."
+    yield GaugeMetricFamily("erkle_open_participants", sentence, value=totals.open_participants)

@@ -1,7 +1,7 @@
 """Whether a database keeps the laws that everything else relies on.
 
 The database is only read, and may be in use. First the engine checks itself: its pages, its constraints and its
-references. Then each law of the log is a query for rows that break it. Nothing is repaired.
+references. Then each law of the log is a query for rows that break it (``laws.sql``). Nothing is repaired.
 """
 
 import re
@@ -9,16 +9,16 @@ import sqlite3
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from itertools import islice
+from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import quote
 
 from sqlalchemy import JSON, URL, Connection, Engine, Text, create_engine, func, select, text
 from sqlalchemy.exc import DBAPIError
-from sqlalchemy.schema import CreateTable
 
-from erkle.store.database import schema, triggers
+from erkle.store.database import schema
 from erkle.store.database.engine import Pathlike, database_url, in_sentences, shown_name
-from erkle.store.database.versioning import is_current
+from erkle.store.database.versioning import initial_statements, is_current, statements
 from erkle.store.errors import StoreError
 from erkle.store.media import PARTS
 
@@ -26,66 +26,6 @@ __all__ = ["Report", "check_database"]
 
 # Findings of one kind that are listed.
 _LISTED = 20
-
-# A sentence, and a query for the values in it, one row for each finding.
-_LAWS = (
-    (
-        "study {}: its answers are numbered {} to {}, but there are {}",
-        """SELECT s.public_id, min(a.sequence), max(a.sequence), count(*)
-        FROM answers a JOIN studies s ON s.id = a.study_id GROUP BY s.public_id
-        HAVING min(a.sequence) <> 1 OR max(a.sequence) <> count(*)""",
-    ),
-    (
-        "study {}: answer {} is to no question of the study",
-        """SELECT s.public_id, a.sequence FROM answers a JOIN studies s ON s.id = a.study_id
-        LEFT JOIN questions q ON q.id = a.question_id AND q.study_id = a.study_id WHERE q.id IS NULL""",
-    ),
-    (
-        "study {}: answer {} chooses object {}, but its question is about {} and {}",
-        """SELECT s.public_id, a.sequence, a.choice, q.o1, q.o2 FROM answers a JOIN studies s ON s.id = a.study_id
-        JOIN questions q ON q.id = a.question_id WHERE a.choice NOT IN (q.o1, q.o2)""",
-    ),
-    (
-        "study {}: question {} was answered (answer {}) and skipped",
-        """SELECT s.public_id, a.question_id, a.sequence FROM answers a JOIN studies s ON s.id = a.study_id
-        JOIN skips k ON k.question_id = a.question_id""",
-    ),
-    (
-        "study {}: question {} was put to nobody of the study",
-        """SELECT s.public_id, q.id FROM questions q JOIN studies s ON s.id = q.study_id
-        LEFT JOIN participants p ON p.id = q.participant_id AND p.study_id = q.study_id WHERE p.id IS NULL""",
-    ),
-    (
-        "study {}: question {} is about objects {}, {} and {}, of {} objects",
-        """SELECT s.public_id, q.id, q.head, q.o1, q.o2, s.n_objects
-        FROM questions q JOIN studies s ON s.id = q.study_id
-        WHERE NOT (q.head >= 0 AND q.o1 >= 0 AND q.o2 >= 0 AND q.head <> q.o1 AND q.head <> q.o2 AND q.o1 <> q.o2
-        AND q.head < s.n_objects AND q.o1 < s.n_objects AND q.o2 < s.n_objects)""",
-    ),
-    (
-        "study {}: has {} objects, the last of which is number {}, but should have {}",
-        """SELECT s.public_id, count(o.number), max(o.number), s.n_objects
-        FROM studies s LEFT JOIN objects o ON o.study_id = s.id GROUP BY s.id, s.public_id, s.n_objects
-        HAVING count(o.number) <> s.n_objects OR max(o.number) <> s.n_objects - 1""",
-    ),
-    (
-        "study {}: {} objects have the name {!r}",
-        """SELECT s.public_id, count(*), o.name FROM objects o JOIN studies s ON s.id = o.study_id
-        GROUP BY s.public_id, o.name HAVING count(*) > 1""",
-    ),
-    (
-        "study {}: has no lease, so no server can learn from it",
-        """SELECT s.public_id FROM studies s LEFT JOIN leases l ON l.study_id = s.id WHERE l.study_id IS NULL""",
-    ),
-    (
-        "study {}: a snapshot is of answer {} and roster {}, but the study has {} answers and roster {}",
-        """SELECT s.public_id, n.sequence, n.roster, count(a.sequence), s.roster
-        FROM snapshots n JOIN studies s ON s.id = n.study_id LEFT JOIN answers a ON a.study_id = s.id
-        GROUP BY n.id, s.public_id, n.sequence, n.roster, s.roster
-        HAVING n.sequence > count(a.sequence) OR n.roster > s.roster""",
-    ),
-    ("study number {}: its deletion was begun and not ended", "SELECT study_id FROM deletions"),
-)
 
 
 class Report(NamedTuple):
@@ -140,7 +80,9 @@ def _reading(place: Pathlike) -> Iterator[tuple[str, Connection]]:
     url = database_url(place)
     name, engine = shown_name(url), _read_only(url)
     try:
-        with in_sentences(name), engine.connect() as connection, connection.begin():
+        with in_sentences(name), engine.connect() as connection:
+            if connection.dialect.name == "sqlite":
+                connection.exec_driver_sql("BEGIN")
             yield name, connection
     finally:
         engine.dispose()
@@ -153,7 +95,7 @@ def _read_only(url: URL) -> Engine:
 
     def connect() -> sqlite3.Connection:
         # Not mode=ro, in which SQLite ignores CHECK constraints, and so the integrity check does, too.
-        connection = sqlite3.connect(f"file:{quote(str(url.database))}?mode=rw", uri=True)
+        connection = sqlite3.connect(f"file:{quote(str(url.database))}?mode=rw", uri=True, isolation_level=None)
         connection.execute("PRAGMA query_only=ON")
         return connection
 
@@ -175,13 +117,9 @@ def _engine_faults(connection: Connection) -> Iterator[str]:
 
 def _changed_definitions(connection: Connection) -> Iterator[str]:
     """Triggers and CHECK constraints that somebody has removed."""
-    dialect = connection.dialect
-    created = [*triggers.create_statements(dialect.name)]
-    created += [str(CreateTable(table).compile(dialect=dialect)) for table in schema.metadata.sorted_tables]
-    wanted = {
-        name for sql in created for name in re.findall(r"(?:CONSTRAINT|CREATE TRIGGER) ((?!pk_|fk_|uq_)\w+)", sql)
-    }
-    if dialect.name == "sqlite":
+    dialect = connection.dialect.name
+    wanted = re.findall(r"(?:CONSTRAINT|CREATE TRIGGER) ((?!pk_|fk_|uq_)\w+)", " ".join(initial_statements(dialect)))
+    if dialect == "sqlite":
         query = "SELECT sql FROM sqlite_master WHERE sql IS NOT NULL"
     else:
         here = "namespace = current_schema()::regnamespace"
@@ -189,7 +127,7 @@ def _changed_definitions(connection: Connection) -> Iterator[str]:
         UNION ALL SELECT tgname FROM pg_trigger JOIN pg_class c ON c.oid = tgrelid
         WHERE tgenabled IN ('O', 'A') AND rel{here}"""
     found = {word for [sql] in connection.exec_driver_sql(query) for word in re.findall(r"\w+", sql)}
-    for name in sorted(wanted - found):
+    for name in sorted({*wanted} - found):
         yield f"{name}: this constraint or trigger was removed"
 
 
@@ -205,7 +143,9 @@ def _unreadable(connection: Connection) -> Iterator[str]:
 
 
 def _broken_laws(connection: Connection) -> Iterator[str]:
-    for sentence, query in _LAWS:
+    """Rows that break a law; the laws are queries for them, each below the sentence to say of a row."""
+    for law in statements(Path(__file__).with_name("laws.sql")):
+        sentence, query = law.removeprefix("-- ").split("\n", 1)
         yield from _listed(sentence.format(*row) for row in connection.execute(text(query)))
 
 

@@ -12,21 +12,16 @@ from erkle.store.database import schema
 from erkle.store.errors import Unknown
 from erkle.store.sanitising import bounded_text, is_id
 
-__all__ = ["lock_participant", "lock_study", "participant", "participant_and_study", "study"]
+__all__ = ["lock_participant", "lock_study", "participant_and_study", "study"]
 
 _S, _P = schema.studies.c, schema.participants.c
-_OF_PARTICIPANT = (_P.id, _P.public_id, _P.study_id, _P.state, _P.excluded)
-
 # Without the settings: to read them as JSON takes longer than to find the row.
 _STUDY = select(_S.id, _S.public_id, _S.state, _S.n_objects, _S.roster).where(_S.public_id == bindparam("study"))
 # Not the stronger lock: rows that refer to the study may still be added. SQLite has locked everything by now.
 _LOCKED = _STUDY.with_for_update(key_share=True)
 _ALONE = _STUDY.with_for_update()
-_PARTICIPANT = select(*_OF_PARTICIPANT).where(
-    _P.public_id == bindparam("participant"), _P.study_id == bindparam("study")
-)
 _WITH_STUDY = (
-    select(*_OF_PARTICIPANT, _S.n_objects, _S.state.label("study_state"))
+    select(_P.id, _P.public_id, _P.study_id, _P.state, _P.excluded, _S.n_objects, _S.state.label("study_state"))
     .join(schema.studies)
     .where(_P.public_id == bindparam("participant"), _S.public_id == bindparam("study"))
 )
@@ -42,15 +37,6 @@ def lock_study(connection: Connection, study: str, alone: bool = False) -> RowMa
     return _study(connection, _ALONE if alone else _LOCKED, study)
 
 
-def participant(connection: Connection, study_number: int, participant: str) -> RowMapping:
-    """The row of a participant, given the number of the study's row."""
-    values = {"study": study_number, "participant": participant}
-    row = connection.execute(_PARTICIPANT, values).mappings().one_or_none() if is_id(participant) else None
-    if row is None:
-        raise _no_participant(participant)
-    return row
-
-
 def participant_and_study(connection: Connection, study: str, participant: str) -> RowMapping:
     """The row of a participant with the state and the size of their study, in one statement."""
     values, known = {"study": study, "participant": participant}, is_id(study) and is_id(participant)
@@ -58,7 +44,7 @@ def participant_and_study(connection: Connection, study: str, participant: str) 
     if row is None:
         # If it is the study that does not exist, that is the error.
         _study(connection, _STUDY, study)
-        raise _no_participant(participant)
+        raise Unknown(f"There is no participant {bounded_text(participant, 40)!r} in this study; check the id.")
     return row
 
 
@@ -75,7 +61,3 @@ def _study(connection: Connection, query: Select[Any], study: str) -> RowMapping
     if row is None:
         raise Unknown(f"There is no study {bounded_text(study, 40)!r}; check its id.")
     return row
-
-
-def _no_participant(participant: object) -> Unknown:
-    return Unknown(f"There is no participant {bounded_text(participant, 40)!r} in this study; check the id.")

@@ -14,7 +14,7 @@ from sqlalchemy import Connection, inspect, text
 from erkle.store.database import migrations
 from erkle.store.errors import StoreError
 
-__all__ = ["VERSION_TABLE", "is_current", "migrate"]
+__all__ = ["VERSION_TABLE", "initial_statements", "is_current", "migrate", "statements"]
 
 VERSION_TABLE = "erkle_version"
 
@@ -51,6 +51,18 @@ def migrate(connection: Connection, name: str) -> None:
         with Operations.context(context):
             step.module.upgrade()
         context.stamp(script, step.revision)
+
+
+def initial_statements(dialect: str) -> list[str]:
+    """The statements that make an empty database one of the first version."""
+    folder = Path(migrations.__path__[0]) / "versions"
+    return [each for part in ("tables", "triggers") for each in statements(folder / f"v0001_{part}_{dialect}.sql")]
+
+
+def statements(file: Path) -> list[str]:
+    """The statements of an SQL file, which are separated by empty lines; those without SQL are comments."""
+    found = file.read_text().strip().split("\n\n")
+    return [each.rstrip(";") for each in found if not all(line.startswith("--") for line in each.splitlines())]
 
 
 def _script() -> ScriptDirectory:

@@ -1,12 +1,11 @@
 """The first tables and triggers, written out for each engine in the SQL files beside this module.
 
-They are what `erkle.store.database.schema` and `erkle.store.database.triggers` say; a test compares them. Statements
-are separated by an empty line.
+The tables are those of `erkle.store.database.schema`; a test compares the two. The triggers are only there.
 """
 
-from pathlib import Path
-
 from alembic import op
+
+from erkle.store.database.versioning import initial_statements
 
 revision = "1"
 down_revision = None
@@ -15,6 +14,5 @@ down_revision = None
 def upgrade() -> None:
     """Create everything."""
     bind = op.get_bind()
-    file = Path(__file__).with_name(f"v0001_{bind.dialect.name}.sql")
-    for statement in file.read_text().split(";\n\n"):
+    for statement in initial_statements(bind.dialect.name):
         bind.exec_driver_sql(statement)

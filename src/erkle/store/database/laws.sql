@@ -1,0 +1,49 @@
+-- What must hold. Each query finds the rows that break a law; the line above it is what to say of a row.
+
+-- study {}: its answers are numbered {} to {}, but there are {}
+SELECT s.public_id, min(a.sequence), max(a.sequence), count(*)
+FROM answers a JOIN studies s ON s.id = a.study_id GROUP BY s.public_id
+HAVING min(a.sequence) <> 1 OR max(a.sequence) <> count(*);
+
+-- study {}: answer {} is to no question of the study
+SELECT s.public_id, a.sequence FROM answers a JOIN studies s ON s.id = a.study_id
+LEFT JOIN questions q ON q.id = a.question_id AND q.study_id = a.study_id WHERE q.id IS NULL;
+
+-- study {}: answer {} chooses object {}, but its question is about {} and {}
+SELECT s.public_id, a.sequence, a.choice, q.o1, q.o2 FROM answers a JOIN studies s ON s.id = a.study_id
+JOIN questions q ON q.id = a.question_id WHERE a.choice NOT IN (q.o1, q.o2);
+
+-- study {}: question {} was answered (answer {}) and skipped
+SELECT s.public_id, a.question_id, a.sequence FROM answers a JOIN studies s ON s.id = a.study_id
+JOIN skips k ON k.question_id = a.question_id;
+
+-- study {}: question {} was put to nobody of the study
+SELECT s.public_id, q.id FROM questions q JOIN studies s ON s.id = q.study_id
+LEFT JOIN participants p ON p.id = q.participant_id AND p.study_id = q.study_id WHERE p.id IS NULL;
+
+-- study {}: question {} is about objects {}, {} and {}, of {} objects
+SELECT s.public_id, q.id, q.head, q.o1, q.o2, s.n_objects
+FROM questions q JOIN studies s ON s.id = q.study_id
+WHERE NOT (q.head >= 0 AND q.o1 >= 0 AND q.o2 >= 0 AND q.head <> q.o1 AND q.head <> q.o2 AND q.o1 <> q.o2
+AND q.head < s.n_objects AND q.o1 < s.n_objects AND q.o2 < s.n_objects);
+
+-- study {}: has {} objects, the last of which is number {}, but should have {}
+SELECT s.public_id, count(o.number), max(o.number), s.n_objects
+FROM studies s LEFT JOIN objects o ON o.study_id = s.id GROUP BY s.id, s.public_id, s.n_objects
+HAVING count(o.number) <> s.n_objects OR max(o.number) <> s.n_objects - 1;
+
+-- study {}: {} objects have the name {!r}
+SELECT s.public_id, count(*), o.name FROM objects o JOIN studies s ON s.id = o.study_id
+GROUP BY s.public_id, o.name HAVING count(*) > 1;
+
+-- study {}: has no lease, so no server can learn from it
+SELECT s.public_id FROM studies s LEFT JOIN leases l ON l.study_id = s.id WHERE l.study_id IS NULL;
+
+-- study {}: a snapshot is of answer {} and roster {}, but the study has {} answers and roster {}
+SELECT s.public_id, n.sequence, n.roster, count(a.sequence), s.roster
+FROM snapshots n JOIN studies s ON s.id = n.study_id LEFT JOIN answers a ON a.study_id = s.id
+GROUP BY n.id, s.public_id, n.sequence, n.roster, s.roster
+HAVING n.sequence > count(a.sequence) OR n.roster > s.roster;
+
+-- study number {}: its deletion was begun and not ended
+SELECT study_id FROM deletions;

@@ -1,0 +1,221 @@
+CREATE TABLE accounts (
+  id TEXT NOT NULL,
+  name TEXT NOT NULL,
+  folded TEXT NOT NULL,
+  password_hash TEXT NOT NULL,
+  admin BOOLEAN NOT NULL,
+  created_at BIGINT NOT NULL,
+  CONSTRAINT pk_accounts PRIMARY KEY (id),
+  CONSTRAINT ck_accounts_id CHECK (id ~ '^[A-Za-z0-9_-]{1,64}$'),
+  CONSTRAINT ck_accounts_name CHECK (length(name) > 0),
+  CONSTRAINT ck_accounts_password_hash CHECK (length(password_hash) > 0),
+  CONSTRAINT ck_accounts_created_at CHECK (created_at BETWEEN 0 AND 253402300799999999),
+  CONSTRAINT uq_accounts_folded UNIQUE (folded)
+);
+
+CREATE TABLE deletions (
+  study_id BIGINT NOT NULL,
+  smaller BIGINT NOT NULL,
+  CONSTRAINT pk_deletions PRIMARY KEY (study_id),
+  CONSTRAINT ck_deletions_smaller CHECK (smaller < study_id),
+  CONSTRAINT fk_deletions_smaller FOREIGN KEY(smaller) REFERENCES deletions (study_id) DEFERRABLE INITIALLY DEFERRED
+);
+
+CREATE TABLE links (
+  digest TEXT NOT NULL,
+  purpose TEXT NOT NULL,
+  account_id TEXT,
+  expires_at BIGINT NOT NULL,
+  CONSTRAINT pk_links PRIMARY KEY (digest),
+  CONSTRAINT ck_links_purpose CHECK (purpose IN ('setup', 'invite', 'enter')),
+  CONSTRAINT ck_links_account CHECK ((purpose = 'enter') = (account_id IS NOT NULL)),
+  CONSTRAINT ck_links_digest CHECK (digest ~ '^[A-Za-z0-9_-]{1,64}$'),
+  CONSTRAINT ck_links_expires_at CHECK (expires_at BETWEEN 0 AND 253402300799999999),
+  CONSTRAINT fk_links_account_id FOREIGN KEY(account_id) REFERENCES accounts (id)
+);
+
+CREATE TABLE sessions (
+  digest TEXT NOT NULL,
+  account_id TEXT NOT NULL,
+  expires_at BIGINT NOT NULL,
+  CONSTRAINT pk_sessions PRIMARY KEY (digest),
+  CONSTRAINT ck_sessions_digest CHECK (digest ~ '^[A-Za-z0-9_-]{1,64}$'),
+  CONSTRAINT ck_sessions_expires_at CHECK (expires_at BETWEEN 0 AND 253402300799999999),
+  CONSTRAINT fk_sessions_account_id FOREIGN KEY(account_id) REFERENCES accounts (id)
+);
+
+CREATE INDEX ix_sessions_account ON sessions (account_id);
+
+CREATE TABLE studies (
+  id BIGSERIAL NOT NULL,
+  public_id TEXT NOT NULL,
+  title TEXT NOT NULL,
+  settings JSON NOT NULL,
+  state TEXT NOT NULL,
+  n_objects INTEGER NOT NULL,
+  roster BIGINT NOT NULL,
+  created_at BIGINT NOT NULL,
+  owner TEXT,
+  CONSTRAINT pk_studies PRIMARY KEY (id),
+  CONSTRAINT ck_studies_state CHECK (state IN ('draft', 'open', 'paused', 'closed')),
+  CONSTRAINT ck_studies_public_id CHECK (public_id ~ '^[A-Za-z0-9_-]{1,64}$'),
+  CONSTRAINT ck_studies_title CHECK (length(title) > 0),
+  CONSTRAINT ck_studies_settings CHECK (json_typeof(settings) = 'object'),
+  CONSTRAINT ck_studies_n_objects CHECK (n_objects BETWEEN 3 AND 2147483647),
+  CONSTRAINT ck_studies_roster CHECK (roster BETWEEN 0 AND 9007199254740992),
+  CONSTRAINT ck_studies_created_at CHECK (created_at BETWEEN 0 AND 253402300799999999),
+  CONSTRAINT uq_studies_public_id UNIQUE (public_id),
+  CONSTRAINT fk_studies_owner FOREIGN KEY(owner) REFERENCES accounts (id)
+);
+
+CREATE TABLE leases (
+  study_id BIGINT NOT NULL,
+  owner TEXT NOT NULL,
+  until BIGINT NOT NULL,
+  fence BIGINT NOT NULL,
+  CONSTRAINT pk_leases PRIMARY KEY (study_id),
+  CONSTRAINT ck_leases_until CHECK (until BETWEEN 0 AND 253402300799999999),
+  CONSTRAINT ck_leases_fence CHECK (fence BETWEEN 0 AND 9007199254740992),
+  CONSTRAINT fk_leases_study_id FOREIGN KEY(study_id) REFERENCES studies (id)
+);
+
+CREATE TABLE media (
+  study_id BIGINT NOT NULL,
+  name TEXT NOT NULL,
+  type TEXT NOT NULL,
+  data BYTEA NOT NULL,
+  CONSTRAINT pk_media PRIMARY KEY (study_id, name),
+  CONSTRAINT ck_media_name CHECK (length(name) > 0),
+  CONSTRAINT ck_media_type CHECK (length(type) > 0),
+  CONSTRAINT fk_media_study_id FOREIGN KEY(study_id) REFERENCES studies (id)
+);
+
+CREATE TABLE objects (
+  study_id BIGINT NOT NULL,
+  number INTEGER NOT NULL,
+  name TEXT NOT NULL,
+  payload JSON NOT NULL,
+  CONSTRAINT pk_objects PRIMARY KEY (study_id, number),
+  CONSTRAINT ck_objects_number CHECK (number BETWEEN 0 AND 2147483647),
+  CONSTRAINT ck_objects_name CHECK (length(name) > 0),
+  CONSTRAINT ck_objects_payload CHECK (json_typeof(payload) = 'object'),
+  CONSTRAINT fk_objects_study_id FOREIGN KEY(study_id) REFERENCES studies (id)
+);
+
+CREATE TABLE participants (
+  id BIGSERIAL NOT NULL,
+  public_id TEXT NOT NULL,
+  study_id BIGINT NOT NULL,
+  parameters JSON NOT NULL,
+  state TEXT NOT NULL,
+  excluded BOOLEAN NOT NULL,
+  joined_at BIGINT NOT NULL,
+  identity TEXT,
+  flagged BOOLEAN NOT NULL,
+  CONSTRAINT pk_participants PRIMARY KEY (id),
+  CONSTRAINT ck_participants_state CHECK (state IN ('active', 'completed', 'failed', 'screened')),
+  CONSTRAINT ck_participants_public_id CHECK (public_id ~ '^[A-Za-z0-9_-]{1,64}$'),
+  CONSTRAINT ck_participants_parameters CHECK (json_typeof(parameters) = 'object'),
+  CONSTRAINT ck_participants_joined_at CHECK (joined_at BETWEEN 0 AND 253402300799999999),
+  CONSTRAINT uq_participants_public_id UNIQUE (public_id),
+  CONSTRAINT fk_participants_study_id FOREIGN KEY(study_id) REFERENCES studies (id)
+);
+
+CREATE UNIQUE INDEX ix_participants_identity ON participants (study_id, identity);
+
+CREATE INDEX ix_participants_study ON participants (study_id, id);
+
+CREATE TABLE refusals (
+  id BIGSERIAL NOT NULL,
+  study_id BIGINT,
+  reason TEXT NOT NULL,
+  token TEXT NOT NULL,
+  participant TEXT NOT NULL,
+  payload JSON NOT NULL,
+  refused_at BIGINT NOT NULL,
+  CONSTRAINT pk_refusals PRIMARY KEY (id),
+  CONSTRAINT ck_refusals_reason CHECK (reason IN ('unknown token', 'other study', 'other participant', 'out of range', 'answered already', 'skipped already', 'study not open', 'participant excluded', 'participation ended', 'expired')),
+  CONSTRAINT ck_refusals_payload CHECK (json_typeof(payload) = 'object'),
+  CONSTRAINT ck_refusals_refused_at CHECK (refused_at BETWEEN 0 AND 253402300799999999),
+  CONSTRAINT fk_refusals_study_id FOREIGN KEY(study_id) REFERENCES studies (id)
+);
+
+CREATE INDEX ix_refusals_study ON refusals (study_id, id);
+
+CREATE TABLE snapshots (
+  id BIGSERIAL NOT NULL,
+  study_id BIGINT NOT NULL,
+  sequence BIGINT NOT NULL,
+  roster BIGINT NOT NULL,
+  data BYTEA NOT NULL,
+  saved_at BIGINT NOT NULL,
+  CONSTRAINT pk_snapshots PRIMARY KEY (id),
+  CONSTRAINT ck_snapshots_sequence CHECK (sequence BETWEEN 0 AND 9007199254740992),
+  CONSTRAINT ck_snapshots_roster CHECK (roster BETWEEN 0 AND 9007199254740992),
+  CONSTRAINT ck_snapshots_saved_at CHECK (saved_at BETWEEN 0 AND 253402300799999999),
+  CONSTRAINT fk_snapshots_study_id FOREIGN KEY(study_id) REFERENCES studies (id)
+);
+
+CREATE INDEX ix_snapshots_study ON snapshots (study_id, id);
+
+CREATE TABLE questions (
+  id BIGSERIAL NOT NULL,
+  token TEXT NOT NULL,
+  study_id BIGINT NOT NULL,
+  participant_id BIGINT NOT NULL,
+  head INTEGER NOT NULL,
+  o1 INTEGER NOT NULL,
+  o2 INTEGER NOT NULL,
+  left_object INTEGER NOT NULL,
+  kind TEXT NOT NULL,
+  strategy TEXT NOT NULL,
+  issued_at BIGINT NOT NULL,
+  expires_at BIGINT NOT NULL,
+  CONSTRAINT pk_questions PRIMARY KEY (id),
+  CONSTRAINT ck_questions_kind CHECK (kind IN ('chosen', 'held out', 'catch', 'repeated', 'practice')),
+  CONSTRAINT ck_questions_objects CHECK (head <> o1 AND head <> o2 AND o1 <> o2),
+  CONSTRAINT ck_questions_left CHECK (left_object IN (o1, o2)),
+  CONSTRAINT ck_questions_token CHECK (token ~ '^[A-Za-z0-9_-]{1,64}$'),
+  CONSTRAINT ck_questions_head CHECK (head BETWEEN 0 AND 2147483647),
+  CONSTRAINT ck_questions_o1 CHECK (o1 BETWEEN 0 AND 2147483647),
+  CONSTRAINT ck_questions_o2 CHECK (o2 BETWEEN 0 AND 2147483647),
+  CONSTRAINT ck_questions_issued_at CHECK (issued_at BETWEEN 0 AND 253402300799999999),
+  CONSTRAINT ck_questions_expires_at CHECK (expires_at BETWEEN 0 AND 253402300799999999),
+  CONSTRAINT uq_questions_token UNIQUE (token),
+  CONSTRAINT fk_questions_study_id FOREIGN KEY(study_id) REFERENCES studies (id),
+  CONSTRAINT fk_questions_participant_id FOREIGN KEY(participant_id) REFERENCES participants (id)
+);
+
+CREATE INDEX ix_questions_participant ON questions (participant_id);
+
+CREATE INDEX ix_questions_pending ON questions (study_id, expires_at);
+
+CREATE INDEX ix_questions_strategy ON questions (strategy, kind);
+
+CREATE TABLE answers (
+  study_id BIGINT NOT NULL,
+  sequence BIGINT NOT NULL,
+  question_id BIGINT NOT NULL,
+  choice INTEGER NOT NULL,
+  response_ms INTEGER,
+  client JSON NOT NULL,
+  answered_at BIGINT NOT NULL,
+  CONSTRAINT pk_answers PRIMARY KEY (study_id, sequence),
+  CONSTRAINT uq_answers_question_id UNIQUE (question_id),
+  CONSTRAINT ck_answers_sequence CHECK (sequence BETWEEN 1 AND 9007199254740992),
+  CONSTRAINT ck_answers_choice CHECK (choice BETWEEN 0 AND 2147483647),
+  CONSTRAINT ck_answers_response_ms CHECK (response_ms BETWEEN 0 AND 86400000),
+  CONSTRAINT ck_answers_client CHECK (json_typeof(client) = 'object'),
+  CONSTRAINT ck_answers_answered_at CHECK (answered_at BETWEEN 0 AND 253402300799999999),
+  CONSTRAINT fk_answers_study_id FOREIGN KEY(study_id) REFERENCES studies (id),
+  CONSTRAINT fk_answers_question_id FOREIGN KEY(question_id) REFERENCES questions (id)
+);
+
+CREATE TABLE skips (
+  question_id BIGINT NOT NULL,
+  reason TEXT NOT NULL,
+  skipped_at BIGINT NOT NULL,
+  CONSTRAINT pk_skips PRIMARY KEY (question_id),
+  CONSTRAINT ck_skips_skipped_at CHECK (skipped_at BETWEEN 0 AND 253402300799999999),
+  CONSTRAINT fk_skips_question_id FOREIGN KEY(question_id) REFERENCES questions (id)
+);
