@@ -15,7 +15,7 @@ from erkle.service.exchange.exporting import answers_csv, answers_jsonl, embeddi
 from erkle.service.exchange.importing import add_answers, read_answers, study_of
 from erkle.service.exchange.unbundling import import_bundle
 from erkle.service.learning.whole import embedding, kernel_npz
-from erkle.service.studies.routes import StudyOut, study_out
+from erkle.service.studies.routes import StudyOut
 from erkle.service.web.dependencies import AccountDep, RuntimesDep, StoreDep, StudyDep
 from erkle.service.web.errors import Problem, problems
 from erkle.store import StoreError, Study, limits
@@ -76,7 +76,7 @@ def export_bundle(study: StudyDep, store: StoreDep) -> StreamingResponse:
 def import_study(file: UploadFile, store: StoreDep, account: AccountDep) -> StudyOut:
     """A study that another server has exported, as a new one; it is paused if it was open."""
     with _understood():
-        return study_out(import_bundle(store, file.file, _name(file), owner=account.id))
+        return StudyOut.of(import_bundle(store, file.file, _name(file), owner=account.id))
 
 
 @router.post("/import/triplets", status_code=201, responses=problems(400, 413, 422))
@@ -89,7 +89,7 @@ def import_triplets(
     """A new study of the objects and answers of a table."""
     with _understood():
         given = read_answers(file.file.read(), _name(file))
-        return study_out(study_of(store, given, title, owner=account.id))
+        return StudyOut.of(study_of(store, given, title, owner=account.id))
 
 
 @router.post("/studies/{study}/import", responses=problems(400, 409, 413, 422))
