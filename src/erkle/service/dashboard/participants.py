@@ -140,7 +140,7 @@ def _catches(answers: NDArray[np.int64], skips: list[Skip], prepared: PreparedSt
     A question that is skipped counts as failed, as it does in `Course`. Catch questions are asked for no other reason,
     so a skip of one is known by its question.
     """
-    is_failed = prepared.plan.right.is_failed
+    is_failed = prepared.right.is_failed
     wrong = sum(is_failed((head, near, far), near) for head, near, far in answers.tolist())
     skipped = sum(is_failed((skip.head, skip.o1, skip.o2), None) for skip in skips)
     return len(answers) + skipped, wrong + skipped

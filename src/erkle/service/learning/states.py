@@ -172,8 +172,9 @@ class Owning(State):
         """Read a page of the log, learn it and publish."""
         if not self.lease.held:
             return Step(Watching())
-        if learning.roster() != self._roster:
-            # Somebody was excluded or included again: learn anew, while the old view stands.
+        if learning.roster() > self._roster:
+            # Somebody was excluded or included again: learn anew, while the old view stands. The number only grows, and
+            # the one that is known here may be older than that of a snapshot.
             return Step(Restoring(self.lease))
         page = learning.page(self._fold.sequence)
         with self._folding:

@@ -6,13 +6,24 @@ has been understood.
 
 import json
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path, PurePosixPath
 from typing import Any, BinaryIO, NamedTuple
 
 from erkle.files import FileError, Pathlike, read_bytes
 from erkle.service.studies import spec
-from erkle.service.studies.complaints import Complaint, Complaints, Fault, Place, nearest, printable, shown, spelled
-from erkle.service.studies.objects import MEDIA, Entry, ObjectReader
+from erkle.service.studies.complaints import (
+    Complaint,
+    Complaints,
+    Fault,
+    Place,
+    nearest,
+    printable,
+    remedy,
+    shown,
+    spelled,
+)
+from erkle.service.studies.objects import COLUMNS, Entry, ObjectReader
 from erkle.service.studies.spec import StudySettings
 from erkle.service.studies.uploads import CAPS, LARGEST, Caps, Files
 from erkle.service.studies.yaml_lines import Lined, parse
@@ -20,8 +31,6 @@ from erkle.store import Medium, Object, limits
 from erkle.triplets.tables import decoded
 
 __all__ = ["Draft", "read_study", "read_upload", "read_values"]
-
-_KEYS = ("name", "text", *MEDIA)
 
 
 class Draft(NamedTuple):
@@ -95,13 +104,11 @@ def _draft(name: str, lined: Lined, title: str, reader: ObjectReader) -> Draft:
 
 def _parsed(text: str, name: str) -> Lined:
     # JSON may have tabs, which YAML may not; it is written by programs, which need no lines.
+    lined = None
     if text.lstrip().startswith("{"):
-        try:
+        with suppress(ValueError, RecursionError):
             lined = Lined(json.loads(text), {})
-        except (ValueError, RecursionError):
-            lined = parse(text, name, ("title", "objects"))
-    else:
-        lined = parse(text, name, ("title", "objects"))
+    lined = lined or parse(text, name, ("title", "objects"))
     if lined.value is None:
         return Lined({}, {})
     if not isinstance(lined.value, dict):
@@ -161,12 +168,10 @@ def _entries(things: list[Any], name: str, lined: Lined, faults: list[Complaint]
         place: Place = ("objects", number)
         where = f"{name}, line {lined.line(place)}" if lined.lines else spelled(place)
         if isinstance(thing, dict):
-            wrong = _wrong_key(thing, place)
-            if wrong is None:
-                parts = {key: thing[key] for key in _KEYS[1:] if thing.get(key)}
-                yield Entry(where, thing["name"], parts)
-            else:
+            if (wrong := _wrong_key(thing, place)) is not None:
                 faults.append(wrong)
+                continue
+            yield Entry(where, thing["name"], {key: thing[key] for key in COLUMNS[1:] if thing.get(key)})
         elif isinstance(thing, str):
             yield Entry(where, thing, {})
         else:
@@ -175,10 +180,9 @@ def _entries(things: list[Any], name: str, lined: Lined, faults: list[Complaint]
 
 def _wrong_key(thing: dict[str, Any], place: Place) -> Complaint | None:
     for key, value in thing.items():
-        if key not in _KEYS:
-            close = nearest(key, _KEYS)
-            remedy = f"did you mean {close}?" if close else f"use one of {', '.join(_KEYS)}."
-            return Complaint((*place, key), f"{spelled((*place, key))} is no key of an object; {remedy}")
+        if key not in COLUMNS:
+            sentence = f"{spelled((*place, key))} is no key of an object; {remedy(key, COLUMNS)}"
+            return Complaint((*place, key), sentence)
         if not isinstance(value, str):
             return Complaint((*place, key), f"{spelled((*place, key))} is {shown(value)}; pass a text.")
     if "name" not in thing:
