@@ -111,15 +111,13 @@ def export(
 
 def _learned(store: Store, study: Study, wanted: Format) -> bytes:
     """A kernel.npz or an embedding.csv."""
-    from erkle.online import saving
     from erkle.service.exchange.exporting import embedding_csv
-    from erkle.service.learning.whole import folded
+    from erkle.service.learning.whole import embedding, kernel_npz
 
-    learner = folded(store, study, store.answers.last(study.id)).learner
-    names = [each.name for each in store.studies.objects(study.id)]
     if wanted is Format.KERNEL:
-        return saving.to_bytes(learner, names)
-    return embedding_csv(names, learner.embedding(2)).encode("utf-8", "replace")
+        return kernel_npz(store, study)
+    names = [each.name for each in store.studies.objects(study.id)]
+    return embedding_csv(names, embedding(store, study)).encode("utf-8", "replace")
 
 
 @app.command("import")

@@ -67,6 +67,3 @@ def test_each_new_roster_is_restored_once_however_late_it_is_known(lease, has_sn
         for _ in range(5):
             state = state.look(life).state
         assert life.n_restored == 1 + roster
-        assert state.may_reach(roster, 1)
-        with state.fold_at(roster, 0) as fold:
-            assert fold is not None

@@ -46,17 +46,17 @@ def export_jsonl(study: StudyDep, store: StoreDep) -> StreamingResponse:
 
 
 @router.get("/studies/{study}/export/embedding.csv", responses=problems(409))
-def export_embedding(study: StudyDep, store: StoreDep, runtimes: RuntimesDep) -> Response:
+def export_embedding(study: StudyDep, store: StoreDep) -> Response:
     """The place of each object on the map."""
     names = [each.name for each in store.studies.objects(study.id)]
-    text = embedding_csv(names, embedding(store, runtimes.of(study.id).learning))
+    text = embedding_csv(names, embedding(store, study))
     return _attached(text.encode(), study, "embedding.csv", "text/csv; charset=utf-8")
 
 
 @router.get("/studies/{study}/export/kernel.npz", responses=problems(409))
-def export_kernel(study: StudyDep, store: StoreDep, runtimes: RuntimesDep) -> Response:
+def export_kernel(study: StudyDep, store: StoreDep) -> Response:
     """What has been learned, as `erkle learn --start` and `ERKLE.load` take it."""
-    return _attached(kernel_npz(store, runtimes.of(study.id).learning), study, "kernel.npz", "application/octet-stream")
+    return _attached(kernel_npz(store, study), study, "kernel.npz", "application/octet-stream")
 
 
 @router.get("/studies/{study}/export/bundle.zip", response_class=StreamingResponse)

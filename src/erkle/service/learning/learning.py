@@ -8,8 +8,6 @@ log, where every process finds it.
 import logging
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import NamedTuple
 
 import numpy as np
@@ -42,8 +40,6 @@ _RECENT = 2000
 _IDLE = 900.0
 # Seconds to wait after an unexpected error, and while the database cannot be used.
 _AFTER_FAILURE, _WITHOUT_DATABASE = 5.0, 1.0
-# Seconds for which somebody waits for the kernel of all answers, at most.
-_PATIENCE = 60.0
 
 log = logging.getLogger("erkle.service")
 
@@ -137,16 +133,6 @@ class Learning:
             T = self.columns.triplets(slice(max(first, len(self.columns) - _RECENT), None))
             queries: list[Query] = list(map(tuple, T.tolist()))
         return queries
-
-    @contextmanager
-    def fold(self, roster: int, last: int) -> Iterator[Fold | None]:
-        """The learner's own fold, held still, once it has come so far with this roster; None where it does not."""
-        until = time.monotonic() + _PATIENCE
-        while self.alive and self._state.may_reach(roster, last) and time.monotonic() < until:
-            self.heard()
-            time.sleep(0.02)
-        with self._state.fold_at(roster, last) as fold:
-            yield fold
 
     def stop(self) -> None:
         """End soon."""

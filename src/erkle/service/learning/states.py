@@ -10,10 +10,7 @@ is stopped, nobody wants it any more, or its study is deleted.
 """
 
 import logging
-import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
 from erkle.service.learning.fold import Fold
@@ -93,15 +90,6 @@ class State:
         """The state that follows an unexpected error."""
         return self
 
-    def may_reach(self, roster: int, last: int) -> bool:
-        """Whether it makes sense to wait until this process has folded the log so far, under this roster."""
-        return False
-
-    @contextmanager
-    def fold_at(self, roster: int, last: int) -> Iterator[Fold | None]:
-        """The fold of this process, held still, if it has come so far under this roster; else None."""
-        yield None
-
     def end(self, learning: "Learning") -> None:
         """Save what may be useful, and let another process go on."""
 
@@ -128,10 +116,6 @@ class Watching(State):
                 learning.ready = True
         return Step(self, news)
 
-    def may_reach(self, roster: int, last: int) -> bool:
-        """Only before the first attempt to own the learner: nobody waits for another process."""
-        return self._lease_due == 0.0
-
 
 class Restoring(State):
     """The process owns the learner and has no fold yet: take the newest snapshot, or begin at the first answer."""
@@ -150,10 +134,6 @@ class Restoring(State):
             return Step(Owning(self.lease, Fold(learning.n_objects), roster))
         return Step(Owning(self.lease, kept.fold, kept.roster))
 
-    def may_reach(self, roster: int, last: int) -> bool:
-        """Yes: it owns the learner, and has just begun."""
-        return self.lease.held
-
     def end(self, learning: "Learning") -> None:
         """Give up the lease."""
         self.lease.release()
@@ -166,7 +146,6 @@ class Owning(State):
 
     def __init__(self, lease: Lease, fold: Fold, roster: int) -> None:
         self.lease, self._fold, self._roster = lease, fold, roster
-        self._folding = threading.Lock()
 
     def look(self, learning: "Learning") -> Step:
         """Read a page of the log, learn it and publish."""
@@ -177,8 +156,7 @@ class Owning(State):
             # the one that is known here may be older than that of a snapshot.
             return Step(Restoring(self.lease))
         page = learning.page(self._fold.sequence)
-        with self._folding:
-            self._fold.learn(page)
+        self._fold.learn(page)
         # Before the view, so that whoever sees an answer in the map finds it in the tables.
         learning.note(page, self._fold.sequence)
         learning.publish(self._fold, self._roster)
@@ -190,24 +168,11 @@ class Owning(State):
         """Restore: the fold may be half changed."""
         return Restoring(self.lease)
 
-    def may_reach(self, roster: int, last: int) -> bool:
-        """Until it has."""
-        return self.lease.held and not self._has_reached(roster, last)
-
-    @contextmanager
-    def fold_at(self, roster: int, last: int) -> Iterator[Fold | None]:
-        """Its own fold."""
-        with self._folding:
-            yield self._fold if self.lease.held and self._has_reached(roster, last) else None
-
     def end(self, learning: "Learning") -> None:
         """Save a last snapshot and give up the lease."""
         if self.lease.held:
             self._save(learning, at_once=True)
             self.lease.release()
-
-    def _has_reached(self, roster: int, last: int) -> bool:
-        return self._roster >= roster and self._fold.sequence >= last
 
     def _save(self, learning: "Learning", at_once: bool = False) -> None:
         learning.snapshots.save(Kept(self._fold, learning.map, self._roster), self.lease.fence, at_once)
