@@ -7,18 +7,19 @@ who are numbered instead. The same study always gives the same bytes.
 
 import json
 import zipfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from itertools import islice
 from typing import Any, BinaryIO
 
 from erkle.store import Answer, Medium, Participant, Skip, Standing, Store, Study
+from erkle.store.media import PARTS
 
 __all__ = ["ANSWERS", "FORMAT", "MEDIA", "OBJECTS", "PARTICIPANTS", "SKIPS", "STUDY", "VERSION", "write_bundle"]
 
 FORMAT, VERSION = "erkle study", 1
 STUDY, OBJECTS, PARTICIPANTS = "study.json", "objects.json", "participants.json"
 ANSWERS, SKIPS, MEDIA = "answers.jsonl", "skips.jsonl", "media/"
-PAYLOAD = ("text", "image", "thumb", "audio", "video")
+PAYLOAD = ("text", *PARTS)
 _BATCH = 500
 
 Json = dict[str, Any]
@@ -33,19 +34,15 @@ def write_bundle(store: Store, study: Study, file: BinaryIO) -> None:
     log = store.answers.log(study.id, limit=last, include_excluded=True)
     skips = [skip for skip in store.answers.skips(study.id) if skip.participant in numbers]
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
-        types = {name: _write_medium(archive, name, medium) for name, medium in _media(store, study)}
+        # One at a time: together they may not fit into memory.
+        media = store.media.names(study.id)
+        types = {name: _write_medium(archive, name, store.media.get(study.id, name)) for name in media}
         _write(archive, OBJECTS, [_json([each._asdict() for each in store.studies.objects(study.id)])])
         _write(archive, PARTICIPANTS, [_json([_participant(each) for each in people])])
         n_answers = _write(archive, ANSWERS, (_json(_answer(each, numbers)) for each in log))
         n_skips = _write(archive, SKIPS, (_json(_skip(each, numbers)) for each in skips))
         counts = {"answers": n_answers, "participants": len(people), "skips": n_skips}
         _write(archive, STUDY, [_json(_study(study, counts, types))])
-
-
-def _media(store: Store, study: Study) -> Iterator[tuple[str, Medium]]:
-    """Media one at a time."""
-    for name in store.media.names(study.id):
-        yield name, store.media.get(study.id, name)
 
 
 def _study(study: Study, counts: dict[str, int], media: dict[str, str]) -> Json:
@@ -60,10 +57,9 @@ def _participant(participant: Participant) -> Json:
 
 
 def _answer(answer: Answer, numbers: dict[str, int]) -> Json:
-    values = answer._asdict()
-    for name in ("token", "excluded"):
-        del values[name]
-    return {**values, "participant": numbers[answer.participant], "kind": str(answer.kind)}
+    values = answer._asdict() | {"participant": numbers[answer.participant], "kind": str(answer.kind)}
+    del values["token"], values["excluded"]
+    return values
 
 
 def _skip(skip: Skip, numbers: dict[str, int]) -> Json:

@@ -34,15 +34,15 @@ class ImportedOut(BaseModel):
 
 
 @router.get("/studies/{study}/export/answers.csv", response_class=StreamingResponse)
-def export_csv(study: StudyDep, store: StoreDep) -> StreamingResponse:
+def export_csv(study: StudyDep, store: StoreDep) -> Response:
     """All answers as a table, with Salmon's names of columns where it has them."""
-    return _streamed(_encoded(answers_csv(store, study)), study, "answers.csv", "text/csv; charset=utf-8")
+    return _attached(_encoded(answers_csv(store, study)), study, "answers.csv", "text/csv; charset=utf-8")
 
 
 @router.get("/studies/{study}/export/answers.jsonl", response_class=StreamingResponse)
-def export_jsonl(study: StudyDep, store: StoreDep) -> StreamingResponse:
+def export_jsonl(study: StudyDep, store: StoreDep) -> Response:
     """All answers, a JSON object a line."""
-    return _streamed(_encoded(answers_jsonl(store, study)), study, "answers.jsonl", "application/jsonl")
+    return _attached(_encoded(answers_jsonl(store, study)), study, "answers.jsonl", "application/jsonl")
 
 
 @router.get("/studies/{study}/export/embedding.csv", responses=problems(409))
@@ -60,7 +60,7 @@ def export_kernel(study: StudyDep, store: StoreDep) -> Response:
 
 
 @router.get("/studies/{study}/export/bundle.zip", response_class=StreamingResponse)
-def export_bundle(study: StudyDep, store: StoreDep) -> StreamingResponse:
+def export_bundle(study: StudyDep, store: StoreDep) -> Response:
     """The whole study, for another server to import; without accounts and tokens."""
     file = tempfile.TemporaryFile()  # noqa: SIM115
     try:
@@ -69,7 +69,7 @@ def export_bundle(study: StudyDep, store: StoreDep) -> StreamingResponse:
     except BaseException:
         file.close()
         raise
-    return _streamed(_read(file), study, "bundle.zip", "application/zip")
+    return _attached(_read(file), study, "bundle.zip", "application/zip")
 
 
 @router.post("/import", status_code=201, responses=problems(400, 413, 422))
@@ -129,14 +129,9 @@ def _read(file: BinaryIO) -> Iterator[bytes]:
             yield chunk
 
 
-def _streamed(pieces: Iterator[bytes], study: Study, name: str, kind: str) -> StreamingResponse:
-    return StreamingResponse(pieces, headers=_headers(study, name), media_type=kind)
-
-
-def _attached(data: bytes, study: Study, name: str, kind: str) -> Response:
-    return Response(data, headers=_headers(study, name), media_type=kind)
-
-
-def _headers(study: Study, name: str) -> dict[str, str]:
+def _attached(content: bytes | Iterator[bytes], study: Study, name: str, kind: str) -> Response:
     # Ids have no letters in them that would need quoting.
-    return {"Content-Disposition": f'attachment; filename="erkle-{study.id}-{name}"'}
+    headers = {"Content-Disposition": f'attachment; filename="erkle-{study.id}-{name}"'}
+    if isinstance(content, bytes):
+        return Response(content, headers=headers, media_type=kind)
+    return StreamingResponse(content, headers=headers, media_type=kind)

@@ -111,12 +111,12 @@ def import_bundle(store: Store, file: BinaryIO, name: str, owner: str | None = N
     """
     files = Files.sent([(name, file)], _CAPS)
     about = _about(files, name)
-    things = _member(files, bundle.OBJECTS, _OBJECTS.validate_python)
     pictures = _media(files)
+    objects = [_object(each, pictures) for each in _member(files, bundle.OBJECTS, _OBJECTS.validate_python)]
     whole = Whole(
         title=about.title,
-        objects=[_object(each, pictures) for each in things],
-        settings=_settings(about, [each.name for each in things]).model_dump(mode="json"),
+        objects=objects,
+        settings=_settings(about, objects),
         state=about.state,
         created_at=about.created_at,
         people=_people(files),
@@ -148,13 +148,11 @@ def _about(files: Files, name: str) -> _Study:
     return about
 
 
-def _settings(about: _Study, names: list[str]) -> spec.StudySettings:
+def _settings(about: _Study, objects: list[Object]) -> dict[str, Any]:
     try:
-        settings = spec.checked(about.settings)
-        spec.check_objects(settings, names)
+        return spec.checked(about.settings, objects).model_dump(mode="json")
     except Complaints as complaints:
         raise FileError(f"{bundle.STUDY}: {complaints.found[0].sentence}") from None
-    return settings
 
 
 def _object(thing: _Object, media: dict[str, Medium]) -> Object:

@@ -18,7 +18,7 @@ from erkle.service.learning.columns import Columns
 from erkle.service.learning.fold import Fold
 from erkle.service.learning.pending import Pending
 from erkle.service.learning.snapshots import Kept, Snapshots
-from erkle.service.learning.states import PAGE, Ended, Lease, State, Watching
+from erkle.service.learning.states import LEASE, PAGE, Ended, Lease, State, Watching
 from erkle.service.learning.view import View
 from erkle.store import Answer, Store, StoreError, Study, Unknown
 
@@ -148,7 +148,8 @@ class Learning:
 
     def acquire(self) -> Lease | None:
         """Own the learner, if no other process does."""
-        return Lease.acquire(self._store, self.study, self._owner)
+        fence = self._store.leases.acquire(self.study, self._owner, LEASE)
+        return None if fence is None else Lease(self._store, self.study, self._owner, fence)
 
     def roster(self) -> int:
         """The number of the roster, which grows when somebody is excluded or included again."""

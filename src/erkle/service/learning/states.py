@@ -20,12 +20,12 @@ from erkle.store import Store, StoreError
 if TYPE_CHECKING:
     from erkle.service.learning.learning import Learning
 
-__all__ = ["PAGE", "Ended", "Lease", "Owning", "Restoring", "State", "Step", "Watching"]
+__all__ = ["LEASE", "PAGE", "Ended", "Lease", "Owning", "Restoring", "State", "Step", "Watching"]
 
 # Answers that are read at once.
 PAGE = 500
 # Seconds for which a lease lasts.
-_LEASE = 6.0
+LEASE = 6.0
 # Seconds between two attempts to acquire a lease that another process has.
 _RETRY = 2.0
 # Seconds between two looks at the snapshots of another process, at least.
@@ -49,16 +49,10 @@ class Lease:
         self._store, self._study, self._owner = store, study, owner
         self.fence, self.held = fence, True
 
-    @classmethod
-    def acquire(cls, store: Store, study: str, owner: str) -> "Lease | None":
-        """The lease, if no other process has it."""
-        fence = store.leases.acquire(study, owner, _LEASE)
-        return None if fence is None else cls(store, study, owner, fence)
-
     def renew(self) -> None:
         """Let it last longer."""
         try:
-            self.held = self.held and self._store.leases.renew(self._study, self._owner, _LEASE) is not None
+            self.held = self.held and self._store.leases.renew(self._study, self._owner, LEASE) is not None
         except StoreError as trouble:
             # Another process may own the learner soon; the fence keeps this one from doing harm.
             log.warning("a lease could not be renewed", extra={"trouble": str(trouble)})

@@ -4,6 +4,7 @@ When somebody hears that an answer counts, it is on the disk, and so is the ques
 """
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Any
 
 from erkle.service.participation.asking import Course, next_queries
@@ -104,7 +105,10 @@ class Participation:
 
     def _settle(self, study: str, participant: str, token: str, send: Send, response_ms: int | None = None) -> Reply:
         """Send an answer or a skip and issue the next questions, in one transaction."""
-        runtime = self._runtime_if_known(study)
+        # Found before the transaction begins; there may be no such study.
+        runtime = None
+        with suppress(Unknown):
+            runtime = self._runtimes.of(study)
 
         def work(transaction: Transaction) -> Advance | Refused:
             outcome = send(transaction)
@@ -127,13 +131,6 @@ class Participation:
         if not isinstance(done.outcome, Refused):
             runtime.learning.pending.drop(token)
         return _told(runtime, done, response_ms)
-
-    def _runtime_if_known(self, study: str) -> Runtime | None:
-        """The runtime, found before a transaction begins; None where there is no such study."""
-        try:
-            return self._runtimes.of(study)
-        except Unknown:
-            return None
 
 
 def _advance(transaction: Transaction, runtime: Runtime, participant: str, outcome: Outcome) -> Advance:

@@ -18,6 +18,7 @@ from erkle.service.studies.complaints import printable, remedy, shown
 from erkle.service.studies.media import Prepared
 from erkle.service.studies.uploads import LARGEST, Files
 from erkle.store import Medium, Object, limits
+from erkle.store.media import PARTS
 from erkle.triplets.tables import Strict, decoded, first_row
 
 __all__ = ["COLUMNS", "Entry", "ObjectReader", "ShownObject"]
@@ -55,13 +56,8 @@ class ShownObject(BaseModel):
         >>> ShownObject.of("s", 3, Object("Oslo", {"image": "0a.webp"})).image
         '/media/s/0a.webp'
         """
-        files = {
-            kind: f"/media/{study}/{name}"
-            for kind in ("image", "thumb", "audio", "video")
-            if isinstance(name := given.payload.get(kind), str)
-        }
-        text = given.payload.get("text")
-        return cls(id=number, name=given.name, text=text if isinstance(text, str) else None, **files)
+        files = {part: f"/media/{study}/{given.payload[part]}" for part in PARTS if part in given.payload}
+        return cls(id=number, name=given.name, text=given.payload.get("text"), **files)
 
 
 class ObjectReader:

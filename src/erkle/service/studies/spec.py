@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from erkle.service.studies.complaints import Complaint, Complaints, Place, complaints, nearest, shown, spelled
-from erkle.store import limits
+from erkle.store import Object, limits
 
 __all__ = [
     "Catch",
@@ -158,8 +158,10 @@ class StudySettings(_Part):
     target_error: float = Field(default=0.1, gt=0.0, lt=1.0, description="a share between 0 and 1")
 
 
-def checked(values: Any) -> StudySettings:
+def checked(values: Any, objects: Sequence[Object] | None = None) -> StudySettings:
     """Settings from what JSON or YAML gave, or `Complaints` about everything that is wrong with them.
+
+    Given the objects of the study, they are checked as `check_objects` does.
 
     >>> checked({"holdout": 1.5})
     Traceback (most recent call last):
@@ -169,9 +171,12 @@ def checked(values: Any) -> StudySettings:
     erkle.service.studies.complaints.Complaints: limits.per_participants is no setting; did you mean per_participant?
     """
     try:
-        return StudySettings.model_validate(values)
+        settings = StudySettings.model_validate(values)
     except ValidationError as error:
         raise Complaints(complaints(error, StudySettings)) from None
+    if objects is not None:
+        check_objects(settings, [each.name for each in objects])
+    return settings
 
 
 def check_objects(settings: StudySettings, names: Sequence[str]) -> None:
