@@ -39,6 +39,7 @@ def _web_address(url: str) -> str:
     return url
 
 
+_AT_LEAST_ONE = "a whole number of at least 1, or null"
 Markdown = Annotated[
     str, Field(max_length=limits.MARKDOWN, description=f"a text (Markdown) of at most {limits.MARKDOWN:,} characters")
 ]
@@ -73,10 +74,8 @@ class Limits(_Part):
     """How much is asked, at most; None is no limit."""
 
     per_participant: int = Field(default=50, ge=1, le=10_000, description="a whole number from 1 to 10,000")
-    participants: int | None = Field(
-        default=None, ge=1, le=10_000_000, description="a whole number of at least 1, or null"
-    )
-    answers: int | None = Field(default=None, ge=1, le=100_000_000, description="a whole number of at least 1, or null")
+    participants: int | None = Field(default=None, ge=1, le=10_000_000, description=_AT_LEAST_ONE)
+    answers: int | None = Field(default=None, ge=1, le=100_000_000, description=_AT_LEAST_ONE)
     lifetime_s: float = Field(
         default=3600.0,
         ge=10.0,
