@@ -15,7 +15,6 @@ from erkle.store.sanitising import is_id
 __all__ = ["COOKIE", "AccountOut", "Me", "begin", "end", "found", "setup_link"]
 
 COOKIE = "erkle_session"
-_LINK_HOURS = 24
 
 
 class AccountOut(BaseModel):
@@ -70,8 +69,7 @@ def setup_link(store: Store, base_url: str) -> str | None:
     """
     if store.accounts.all():
         return None
-    token = store.links.create(Purpose.SETUP, lifetime=_LINK_HOURS * 3600)
-    return f"{base_url.rstrip('/')}/setup#{token}"
+    return f"{base_url.rstrip('/')}/setup#{store.links.create(Purpose.SETUP)}"
 
 
 def _set(response: Response, request: Request, token: str, lifetime: int) -> None:

@@ -11,12 +11,7 @@ from pydantic import BaseModel
 
 from erkle.service.accounts import sessions
 from erkle.service.dashboard.dashboard import Live
-from erkle.service.dashboard.participants import (
-    DisputedQuestion,
-    ParticipantRow,
-    disputed_questions,
-    participant_rows,
-)
+from erkle.service.dashboard.participants import DisputedQuestion, ParticipantRow, disputed_questions, participant_rows
 from erkle.service.runtime import Runtimes
 from erkle.service.web.dependencies import Body, RuntimesDep, StoreDep, StudyDep
 from erkle.service.web.errors import problems

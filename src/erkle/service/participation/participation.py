@@ -12,21 +12,9 @@ from erkle.service.participation.prepared_study import PreparedStudy
 from erkle.service.participation.replies import OUTCOMES, Advance, Outcome, Question, Reply
 from erkle.service.runtime import Runtime, Runtimes
 from erkle.service.web.errors import Problem
-from erkle.store import (
-    Acknowledged,
-    Full,
-    Issued,
-    Kind,
-    Participant,
-    Refused,
-    Standing,
-    State,
-    Store,
-    Study,
-    Transaction,
-    Unknown,
-)
+from erkle.store import Acknowledged, Issued, Kind, Participant, Refused, Standing, State, Store, Study, Transaction
 from erkle.store.clock import now
+from erkle.store.errors import Full, Unknown
 
 __all__ = ["Participation"]
 

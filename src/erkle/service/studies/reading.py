@@ -12,17 +12,7 @@ from typing import Any, BinaryIO, NamedTuple
 
 from erkle.files import FileError, Pathlike, read_bytes
 from erkle.service.studies import spec
-from erkle.service.studies.complaints import (
-    Complaint,
-    Complaints,
-    Fault,
-    Place,
-    nearest,
-    printable,
-    remedy,
-    shown,
-    spelled,
-)
+from erkle.service.studies.complaints import Complaint, Complaints, Fault, Place, nearest, remedy, shown, spelled
 from erkle.service.studies.objects import COLUMNS, Entry, ObjectReader
 from erkle.service.studies.spec import StudySettings
 from erkle.service.studies.uploads import CAPS, LARGEST, Caps, Files
@@ -89,9 +79,8 @@ def _draft(name: str, lined: Lined, title: str, reader: ObjectReader) -> Draft:
     values, faults = dict(lined.value), list[Complaint]()
     titled, things = values.pop("title", title), values.pop("objects", None)
     if not isinstance(titled, str) or not 0 < len(titled.strip()) <= limits.TITLE:
-        faults.append(
-            Complaint(("title",), f"title is {shown(titled)}; pass a text of 1 to {limits.TITLE} characters.")
-        )
+        sentence = f"title is {shown(titled)}; pass a text of 1 to {limits.TITLE} characters."
+        faults.append(Complaint(("title",), sentence))
     settings = _settings(values, faults)
     _read_objects(reader, things, name, lined, faults)
     if settings is not None and not faults and not reader.faults:
@@ -137,7 +126,7 @@ def _misspelt(fault: Complaint) -> Complaint | None:
     """A fault that is a misspelt ``title`` or ``objects``, which are no settings."""
     word = str(fault.place[0]) if len(fault.place) == 1 else ""
     close = nearest(word, ("title", "objects")) if fault.fault is Fault.UNKNOWN_KEY else None
-    return Complaint(fault.place, f"{printable(word)} is no setting; did you mean {close}?") if close else None
+    return Complaint(fault.place, f"{spelled(fault.place)} is no setting; did you mean {close}?") if close else None
 
 
 def _about_objects(settings: StudySettings, objects: list[Object]) -> list[Complaint]:
