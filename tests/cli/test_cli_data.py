@@ -1,8 +1,5 @@
 """`erkle data` as users run it."""
 
-import subprocess
-import sys
-
 import pytest
 
 from erkle import triplets
@@ -101,13 +98,3 @@ def test_trouble_is_one_sentence(erkle, tmp_path, monkeypatch):
         [sentence] = [line for line in run.stderr.splitlines() if line.startswith("erkle: ")]
         assert said in sentence
         assert run.stderr.count("\n") == 1
-
-
-@pytest.mark.parametrize("arguments", [["--help"], ["data", "--help"]], ids=" ".join)
-def test_help_imports_nothing_heavy(arguments):
-    code = f"import sys; sys.argv = ['erkle', *{arguments}]\nfrom erkle.cli import main\n"
-    code += "try: main()\nexcept SystemExit: pass\n"
-    code += "print([name for name in ('numpy', 'pooch', 'requests', 'scipy', 'numba') if name in sys.modules])"
-    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert "fetch" in run.stdout or "data" in run.stdout
-    assert run.stdout.strip().endswith("[]")

@@ -105,7 +105,8 @@ class DenseKernel:
     def matrix(self) -> NDArray[np.float64]:
         """K after a last exact projection, if it needs one."""
         if self._projected is None:
-            self._projected = lapack.projected(self.unprojected())
+            with lapack.one_thread(self.n_objects):
+                self._projected = lapack.projected(self.unprojected())
         return self._projected
 
     def embedding(self, n_components: int | None = None) -> NDArray[np.float64]:

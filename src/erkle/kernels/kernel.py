@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from erkle import embedding
+from erkle.kernels import lapack
 
 __all__ = ["ByCoordinates", "Kernel"]
 
@@ -79,7 +80,9 @@ class ByCoordinates:
                 f"The kernel of {n} objects would take {8e-9 * n * n:.0f} GB; use embedding_ for coordinates and "
                 "decision_function for answers."
             )
-        return np.asarray(X @ X.T + np.diag(self.shifts))
+        # One thread wherever it is asked for: the number of threads changes the last bits.
+        with lapack.one_thread(n):
+            return np.asarray(X @ X.T + np.diag(self.shifts))
 
     def readable(self) -> dict[str, Floats]:
         """The coordinates, and of few objects the kernel."""

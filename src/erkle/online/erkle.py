@@ -246,8 +246,7 @@ class ERKLE(KernelLearner, BaseEstimator):  # type: ignore[misc]
         """The kernel, (n, n), positive semidefinite to rounding (a last exact projection, if needed, is kept)."""
         self._check_fitted()
         if self._kernel_cache is None:
-            with one_thread(self.n_objects_):
-                self._kernel_cache = self._model.kernel.matrix()
+            self._kernel_cache = self._model.kernel.matrix()
             self._kernel_cache.flags.writeable = False
         return self._kernel_cache
 
