@@ -124,7 +124,7 @@ class Sessions(Topic):
     @writing
     def open(self, account: str, lifetime: float) -> Session:
         """Open a session of so many seconds; its token is returned only here."""
-        at, token = self.clock(), _new_token()
+        at, token = self.clock(), secrets.token_urlsafe(32)
         until = at + microseconds(lifetime)
         found = keep_account(self.connection, account)
         self.connection.execute(delete(schema.sessions).where(_S.expires_at <= at))
@@ -155,7 +155,7 @@ class Links(Topic):
     @writing
     def create(self, purpose: Purpose, account: str | None = None, lifetime: float = _DAY) -> str:
         """The token of a link that can be used once, within so many seconds; a link to enter needs an account."""
-        at, token, wanted = self.clock(), _new_token(), strict_member(purpose, "The purpose", Purpose)
+        at, token, wanted = self.clock(), secrets.token_urlsafe(32), strict_member(purpose, "The purpose", Purpose)
         if (wanted == Purpose.ENTER) != (account is not None):
             raise StoreError(
                 f"The link is to {wanted}, and its account {account!r}; pass one only for a link to enter."
@@ -221,10 +221,6 @@ def _folded(name: str) -> str:
 
 def _checked_hash(password_hash: str) -> str:
     return strict_text(password_hash, "The hash of the password", limits.PASSWORD_HASH)
-
-
-def _new_token() -> str:
-    return secrets.token_urlsafe(32)
 
 
 def _digest(token: str, purpose: str = "") -> str:
