@@ -66,7 +66,8 @@ class Accounts(Topic):
         _lock(self.connection)
         if self.named(name) is not None:
             raise NotAllowed(f"There is an account {name!r} already; choose another name.")
-        values = {**account._asdict(), "password_hash": _checked_hash(password_hash), "folded": _folded(name)}
+        kept = strict_text(password_hash, "The hash of the password", limits.PASSWORD_HASH)
+        values = {**account._asdict(), "password_hash": kept, "folded": _folded(name)}
         self.connection.execute(insert(schema.accounts), values)
         return account
 
@@ -95,8 +96,8 @@ class Accounts(Topic):
         """Set another password, which ends all sessions and links of the account."""
         _lock(self.connection)
         found = _found(self.connection, _ALONE, account)
-        change = update(schema.accounts).where(_A.id == found.id)
-        self.connection.execute(change.values(password_hash=_checked_hash(password_hash)))
+        kept = strict_text(password_hash, "The hash of the password", limits.PASSWORD_HASH)
+        self.connection.execute(update(schema.accounts).where(_A.id == found.id).values(password_hash=kept))
         self._end_sessions(found.id)
 
     @writing
@@ -217,10 +218,6 @@ def _account(row: RowMapping) -> Account:
 
 def _folded(name: str) -> str:
     return unicodedata.normalize("NFKC", name).casefold().strip()
-
-
-def _checked_hash(password_hash: str) -> str:
-    return strict_text(password_hash, "The hash of the password", limits.PASSWORD_HASH)
 
 
 def _digest(token: str, purpose: str = "") -> str:

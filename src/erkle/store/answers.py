@@ -171,7 +171,7 @@ class Answers(Topic):
     @writing
     def skip(self, study: str, participant: str, token: str, reason: str = "") -> Skipped | Refused:
         """Skip a question, with a reason in the participant's words; it cannot be answered any more."""
-        at, refuse = self.clock(), partial(self._refuse, study, participant, token, words=reason)
+        at, refuse = self.clock(), partial(self._refuse, study, participant, token, reason=reason)
         question = self._question(study, participant, token)
         if isinstance(question, Reason):
             return refuse(question)
@@ -243,18 +243,9 @@ class Answers(Topic):
         # Read once more: before the lock another answer may have counted, or the study was closed.
         return self.connection.execute(_ASKED, values).mappings().one()
 
-    def _refuse(
-        self,
-        study: str,
-        participant: str,
-        token: str,
-        why: Reason,
-        choice: Any = None,
-        client: Any = None,
-        words: str = "",
-    ) -> Refused:
-        payload = {"choice": bounded_text(choice, 100), "reason": bounded_text(words, 100)}
-        payload["client"] = bounded_text(client, 600)
+    def _refuse(self, study: str, participant: str, token: str, why: Reason, **sent: Any) -> Refused:
+        # At most two values are sent with a token, and both must fit (`limits.REFUSED`).
+        payload = {name: bounded_text(value, 450) for name, value in sent.items()}
         record(self.connection, why, study, participant, token, payload, self.clock())
         return Refused(why)
 
@@ -280,8 +271,5 @@ def _closed(question: RowMapping, at: int) -> Reason | None:
     return None if question["expires_at"] > at else Reason.EXPIRED
 
 
-def _answer(
-    sequence: int, participant: str, head: int, o1: int, o2: int, choice: int, kind: str, *others: Any
-) -> Answer:  # fmt: skip
-    far = o1 + o2 - choice
-    return Answer(sequence, participant, head, choice, far, Kind(kind), *others)
+def _answer(sequence: int, who: str, head: int, o1: int, o2: int, choice: int, kind: str, *others: Any) -> Answer:
+    return Answer(sequence, who, head, choice, o1 + o2 - choice, Kind(kind), *others)
