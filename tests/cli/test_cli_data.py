@@ -75,7 +75,7 @@ def test_a_set_written_to_a_file_is_what_learn_reads(erkle, home, tmp_path):
 def test_fetch_brings_a_set_to_the_folder_it_is_told(erkle, cache, tmp_path, monkeypatch):
     content = FILES["cars60/survey_data.csv"]
     put(cache, FILES)
-    publish(monkeypatch, "cars60", Source(f"{NOBODY}/x", "survey_data.csv", sha256(content)))
+    publish(monkeypatch, "cars60", Source(f"{NOBODY}/survey_data.csv", sha256(content)))
     # What is in the cache does; what is wanted elsewhere has to come from the network.
     assert erkle("data", "fetch", "cars60").returncode == 0
     run = erkle("data", "fetch", "cars60", "--data", tmp_path / "new")
@@ -85,7 +85,7 @@ def test_fetch_brings_a_set_to_the_folder_it_is_told(erkle, cache, tmp_path, mon
 
 @pytest.mark.usefixtures("cache")
 def test_trouble_is_one_sentence(erkle, tmp_path, monkeypatch):
-    publish(monkeypatch, "cars60", Source(f"{NOBODY}/x", "survey_data.csv", None))
+    publish(monkeypatch, "cars60", Source(f"{NOBODY}/survey_data.csv", None))
     for arguments, said in [
         (["fetch", "aset401"], "choose from aset400"),
         (["info", "aset401"], "choose from aset400"),

@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from erkle import datasets
-from erkle.datasets import CATALOGUE, load, load_aset400, load_aset400_vdm, load_cars60, load_food100
-from erkle.datasets.archives import read_member
+from erkle.datasets import CATALOGUE, load
+from erkle.datasets.copies import read_member
+from erkle.datasets.published import READERS
 from erkle.files import FileError
 from erkle.triplets import ReadError
 from made_up import CARS, EGGS, FOOD, PUBLISHED, SCENES, TEXTS, check, in_folder, matrix, put, zipped
@@ -18,16 +18,13 @@ pytestmark = [
 ]
 
 
-def test_every_set_of_the_catalogue_has_a_loader_and_a_made_up_copy_here():
-    assert set(PUBLISHED) == set(CATALOGUE)
-    assert all(hasattr(datasets, f"load_{name}") for name in CATALOGUE)
+def test_every_set_of_the_catalogue_has_a_reader_and_a_made_up_copy_here():
+    assert set(PUBLISHED) == set(CATALOGUE) == set(READERS)
 
 
 @pytest.mark.parametrize("name", PUBLISHED)
 def test_the_published_files_are_understood(name, tmp_path):
-    home = put(tmp_path, in_folder(name, PUBLISHED[name][0]))
-    check(load(name, home), name)
-    check(getattr(datasets, f"load_{name}")(home), name)
+    check(load(name, put(tmp_path, in_folder(name, PUBLISHED[name][0]))), name)
 
 
 @pytest.mark.parametrize("name", PUBLISHED)
@@ -98,25 +95,25 @@ def test_a_list_of_objects_names_the_objects_of_published_files_too(tmp_path):
     home = put(tmp_path, in_folder("cars60", TEXTS["cars60"]))
     listed = "".join(f"{i},car number {i}\n" for i in range(60))
     put(home, {"cars60/objects.csv": f"id,name\n{listed}".encode()})
-    assert load_cars60(home).names[:2] == ["car number 0", "car number 1"]
+    assert load("cars60", home).names[:2] == ["car number 0", "car number 1"]
     put(home, {"cars60/objects.csv": b"id,name\n0,only one\n"})
     with pytest.raises(ReadError, match="lists 1 objects"):
-        load_cars60(home)
+        load("cars60", home)
 
 
 def test_degenerate_rows_are_kept_when_asked_for(tmp_path):
     home = put(tmp_path, in_folder("aset400", PUBLISHED["aset400"][0]))
-    whole = load_aset400(home, degenerate=True)
+    whole = load("aset400", home, all_rows=True)
     assert whole.triplets.tolist() == [[0, 2, 1], [0, 2, 3], [2, 2, 1], [3, 1, 3], [2, 1, 0]]
     assert whole.columns["judgement"].tolist() == [1, 1, 3, 4, 5]
     put(home, in_folder("aset400_vdm", PUBLISHED["aset400_vdm"][0]))
-    assert load_aset400_vdm(home, degenerate=True).triplets.tolist() == [[0, 1, 2], [3, 3, 0], [3, 0, 1]]
+    assert load("aset400_vdm", home, all_rows=True).triplets.tolist() == [[0, 1, 2], [3, 3, 0], [3, 0, 1]]
 
 
 def test_tables_may_hold_the_degenerate_rows_with_more_about_each_in_another_file(tmp_path):
     home = put(tmp_path, in_folder("aset400", tables("aset400")))
     with pytest.raises(FileError, match=r"filtered-survey\.txt and musician_names\.txt"):
-        load_aset400(home, degenerate=True)
+        load("aset400", home, all_rows=True)
     put(
         home,
         {
@@ -124,18 +121,26 @@ def test_tables_may_hold_the_degenerate_rows_with_more_about_each_in_another_fil
             "aset400/triplets_16385_judgement_user.csv": b"judgement,user\n1,anna\n3,bob\n5,cleo\n",
         },
     )
-    assert load_aset400(home, degenerate=True).triplets.tolist() == [[0, 2, 1], [2, 2, 1], [2, 1, 0]]
-    dataset = load_aset400(home)
+    assert load("aset400", home, all_rows=True).triplets.tolist() == [[0, 2, 1], [2, 2, 1], [2, 1, 0]]
+    dataset = load("aset400", home)
     assert dataset.triplets.tolist() == [[0, 2, 1], [2, 1, 0]]
     assert dataset.columns["worker"].tolist() == ["anna", "cleo"]
     put(home, {"aset400/triplets_16385_judgement_user.csv": b"judgement,user\n1,anna\n"})
     with pytest.raises(ReadError, match="1 rows for 3 answers"):
-        load_aset400(home)
+        load("aset400", home)
+
+
+@pytest.mark.parametrize("files", [TEXTS["cars60"], tables("cars60")], ids=["published files", "tables"])
+def test_a_set_that_is_learned_from_whole_is_the_same_with_all_rows(files, tmp_path):
+    home = put(tmp_path, in_folder("cars60", files))
+    learned, whole = load("cars60", home), load("cars60", home, all_rows=True)
+    assert whole.triplets.tolist() == learned.triplets.tolist()
+    assert list(whole.columns) == list(learned.columns)
 
 
 def test_repeated_answers_about_food_are_kept_in_their_order_when_asked_for(tmp_path):
     home = put(tmp_path, in_folder("food100", TEXTS["food100"]))
-    assert load_food100(home, repeats=True).triplets.tolist() == [[1, 0, 2], [1, 0, 2], [0, 3, 2]]
+    assert load("food100", home, all_rows=True).triplets.tolist() == [[1, 0, 2], [1, 0, 2], [0, 3, 2]]
 
 
 def screen(probe, images, near, catch=False):
@@ -155,15 +160,15 @@ def test_raw_screens_about_food_give_each_pick_against_each_rest_without_catch_t
         {"worker_id": 309, "HIT_screens": [screen("e", "ab", "b")]},
     ]
     home = put(tmp_path, {"food100/raw-json/grid4_rep1.json": json.dumps(tasks).encode()})
-    whole = load_food100(home, repeats=True)
+    whole = load("food100", home, all_rows=True)
     assert whole.triplets.tolist() == [[1, 0, 2], [1, 0, 4], [1, 3, 2], [1, 3, 4], [4, 1, 0]]
     assert whole.columns["worker"].tolist() == [308, 308, 308, 308, 309]
     assert whole.columns["screen"].tolist()[3:] == ["grid4_rep1/0", "grid4_rep1/2"]
-    assert load_food100(home).triplets.tolist() == sorted(whole.triplets.tolist())
+    assert load("food100", home).triplets.tolist() == sorted(whole.triplets.tolist())
     for damage in (b"[{}]", b"{", b"7", b"[]"):
         put(home, {"food100/raw-json/grid4_rep1.json": damage})
         with pytest.raises(FileError, match="get the"):
-            load_food100(home)
+            load("food100", home)
 
 
 DAMAGED = {
@@ -217,13 +222,13 @@ def test_damaged_tables_get_one_sentence_with_their_name(tmp_path):
 def test_answers_that_are_not_those_published_are_loaded_with_a_warning(tmp_path, monkeypatch):
     home = put(tmp_path, in_folder("cars60", TEXTS["cars60"]))
     with pytest.warns(UserWarning, match="holds 6 answers about 60 objects, not the 14,194 about 60 published"):
-        load_cars60(home)
+        load("cars60", home)
     entry = CATALOGUE["cars60"]._replace(n_triplets=6)
     monkeypatch.setitem(CATALOGUE, "cars60", entry)
     with pytest.warns(UserWarning, match="holds other answers than those published"):
-        load_cars60(home)
+        load("cars60", home)
     monkeypatch.setitem(CATALOGUE, "cars60", entry._replace(digest=None))
-    load_cars60(home)
+    load("cars60", home)
 
 
 def test_an_unknown_name_and_a_missing_folder_are_refused_in_a_sentence(tmp_path, monkeypatch):
@@ -244,7 +249,7 @@ def test_an_archive_that_reaches_out_of_its_folder_writes_nothing(path, tmp_path
 
 
 def test_a_bomb_is_refused_before_it_unfolds(tmp_path, monkeypatch):
-    monkeypatch.setattr("erkle.datasets.archives.MOST_BYTES", 1 << 20)
+    monkeypatch.setattr("erkle.datasets.copies.MOST_BYTES", 1 << 20)
     put(tmp_path, {"a.zip": zipped({"x.csv": bytes(2 << 20)})})
     assert (tmp_path / "a.zip").stat().st_size < 4000
     with pytest.raises(FileError, match="unfolds to more than 1 MiB"):

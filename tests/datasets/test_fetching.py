@@ -46,7 +46,7 @@ def server(tmp_path):
 
 def test_a_missing_set_is_fetched_once_into_the_cache(server, cache, monkeypatch):
     (server.folder / "survey_data.csv").write_bytes(CARS)
-    publish(monkeypatch, "cars60", Source(f"{server.url}/survey_data.csv", "survey_data.csv", sha256(CARS)))
+    publish(monkeypatch, "cars60", Source(f"{server.url}/survey_data.csv", sha256(CARS)))
     check(load("cars60"), "cars60")
     check(load("cars60"), "cars60")
     assert server.requests == ["/survey_data.csv"]
@@ -57,12 +57,12 @@ def test_a_missing_set_is_fetched_once_into_the_cache(server, cache, monkeypatch
 def test_an_archive_serves_both_of_its_sets(server, cache, monkeypatch):
     files = {f"{name}/{name}_triplets.txt": PUBLISHED[name][0][f"{name}_triplets.txt"] for name in ("nature", "vogue")}
     archive = zipped(files)
-    (server.folder / "both.zip").write_bytes(archive)
-    source = Source(f"{server.url}/both.zip", "nature_and_vogue_triplets.zip", sha256(archive))
+    (server.folder / "nature_and_vogue_triplets.zip").write_bytes(archive)
+    source = Source(f"{server.url}/nature_and_vogue_triplets.zip", sha256(archive))
     for name in ("nature", "vogue"):
         publish(monkeypatch, name, source)
         check(load(name), name)
-    assert server.requests == ["/both.zip"]
+    assert server.requests == ["/nature_and_vogue_triplets.zip"]
 
 
 def test_a_set_of_several_files_is_fetched_whole(server, cache, monkeypatch):
@@ -71,7 +71,7 @@ def test_a_set_of_several_files_is_fetched_whole(server, cache, monkeypatch):
     for part in entry.parts:
         content = PUBLISHED["aset400"][0][part.name]
         (server.folder / part.name).write_bytes(content)
-        parts.append(part._replace(sources=(Source(f"{server.url}/{part.name}", part.name, sha256(content)),)))
+        parts.append(part._replace(sources=(Source(f"{server.url}/{part.name}", sha256(content)),)))
     monkeypatch.setitem(CATALOGUE, "aset400", entry._replace(parts=tuple(parts)))
     check(load("aset400"), "aset400")
     assert len(server.requests) == 2
@@ -79,7 +79,7 @@ def test_a_set_of_several_files_is_fetched_whole(server, cache, monkeypatch):
 
 def test_a_folder_that_is_named_is_only_read(server, cache, tmp_path, monkeypatch):
     (server.folder / "survey_data.csv").write_bytes(CARS)
-    publish(monkeypatch, "cars60", Source(f"{server.url}/survey_data.csv", "survey_data.csv", sha256(CARS)))
+    publish(monkeypatch, "cars60", Source(f"{server.url}/survey_data.csv", sha256(CARS)))
     (tmp_path / "mine").mkdir()
     check(load("cars60", tmp_path / "mine"), "cars60")
     assert list((tmp_path / "mine").iterdir()) == []
@@ -87,7 +87,7 @@ def test_a_folder_that_is_named_is_only_read(server, cache, tmp_path, monkeypatc
 
 def test_a_server_that_stumbles_is_asked_again(server, monkeypatch):
     (server.folder / "survey_data.csv").write_bytes(CARS)
-    publish(monkeypatch, "cars60", Source(f"{server.url}/survey_data.csv", "survey_data.csv", sha256(CARS)))
+    publish(monkeypatch, "cars60", Source(f"{server.url}/survey_data.csv", sha256(CARS)))
     server.failures = 2
     check(load("cars60"), "cars60")
     assert len(server.requests) == 3
@@ -98,15 +98,15 @@ def test_the_next_source_is_tried_when_one_fails(server, monkeypatch):
     publish(
         monkeypatch,
         "cars60",
-        Source(f"{NOBODY}/60_cars_data.zip", "60_cars_data.zip", sha256(b"")),
-        Source(f"{server.url}/survey_data.csv", "survey_data.csv", sha256(CARS)),
+        Source(f"{NOBODY}/60_cars_data.zip", sha256(b"")),
+        Source(f"{server.url}/survey_data.csv", sha256(CARS)),
     )
     check(load("cars60"), "cars60")
 
 
 def test_a_file_with_another_checksum_is_refused_and_leaves_nothing_behind(server, cache, monkeypatch):
     (server.folder / "survey_data.csv").write_bytes(CARS + b"1,2,2,5,9,3.5\n")
-    publish(monkeypatch, "cars60", Source(f"{server.url}/survey_data.csv", "survey_data.csv", sha256(CARS)))
+    publish(monkeypatch, "cars60", Source(f"{server.url}/survey_data.csv", sha256(CARS)))
     with pytest.raises(FileError, match="another SHA-256") as caught:
         load("cars60")
     assert "\n" not in str(caught.value)
@@ -115,8 +115,8 @@ def test_a_file_with_another_checksum_is_refused_and_leaves_nothing_behind(serve
 
 def test_a_file_without_a_known_checksum_comes_with_a_warning(server, monkeypatch):
     archive = zipped({"deconflicted_triplets.csv": ZAPPOS})
-    (server.folder / "a.zip").write_bytes(archive)
-    publish(monkeypatch, "zappos85", Source(f"{server.url}/a.zip", "deconflicted_triplets.csv.zip", None))
+    (server.folder / "deconflicted_triplets.csv.zip").write_bytes(archive)
+    publish(monkeypatch, "zappos85", Source(f"{server.url}/deconflicted_triplets.csv.zip", None))
     with pytest.warns(UserWarning, match="no checksum of it is known"):
         check(load("zappos85"), "zappos85")
     check(load("zappos85"), "zappos85")
@@ -125,8 +125,8 @@ def test_a_file_without_a_known_checksum_comes_with_a_warning(server, monkeypatc
 @pytest.mark.parametrize("file", ["deconflicted_triplets.csv.zip", "deconflicted_triplets.csv"])
 @pytest.mark.filterwarnings("ignore:.*no checksum of it is known")
 def test_a_web_page_in_place_of_a_file_is_noticed_without_a_checksum(file, server, cache, monkeypatch):
-    (server.folder / "a").write_bytes(b"\n<!DOCTYPE html><p>Please log in.</p>")
-    publish(monkeypatch, "zappos85", Source(f"{server.url}/a", file, None))
+    (server.folder / file).write_bytes(b"\n<!DOCTYPE html><p>Please log in.</p>")
+    publish(monkeypatch, "zappos85", Source(f"{server.url}/{file}", None))
     with pytest.raises(FileError, match="another kind of file"):
         load("zappos85")
     assert list(cache.iterdir()) == []
@@ -146,7 +146,7 @@ def test_without_a_network_one_sentence_says_which_file_to_put_where(name, cache
 
 
 def test_a_file_that_is_gone_is_reported_with_the_status(server, monkeypatch):
-    publish(monkeypatch, "cars60", Source(f"{server.url}/gone.csv", "survey_data.csv", sha256(CARS)))
+    publish(monkeypatch, "cars60", Source(f"{server.url}/gone/survey_data.csv", sha256(CARS)))
     with pytest.raises(FileError, match="the server says 404"):
         load("cars60")
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from erkle import conflicts, triplets
-from erkle.datasets import CATALOGUE, load, load_aset400, load_aset400_vdm
+from erkle.datasets import CATALOGUE, load
 
 HOME = Path(os.environ.get("ERKLE_DATA") or Path(__file__).parents[3] / "shared" / "datasets")
 NAMES = [name for name in CATALOGUE if (HOME / name / "triplets.csv").exists()]
@@ -107,7 +107,7 @@ def test_answers_written_in_the_published_form_are_read_back_unchanged(name, wri
 @pytest.mark.skipif("aset400" not in NAMES, reason="aset400 is not at hand")
 def test_the_recipe_of_the_paper_gives_16385_answers_about_412_artists_of_whom_400_occur(published, tmp_path):
     for home in (HOME, tables("aset400", tmp_path)):
-        whole = load_aset400(home, degenerate=True)
+        whole = load("aset400", home, all_rows=True)
         assert whole.triplets.shape == (16_385, 3)
         assert len(whole.names) == 412
         assert len(np.unique(whole.triplets)) == 400
@@ -119,7 +119,7 @@ def test_the_recipe_of_the_paper_gives_16385_answers_about_412_artists_of_whom_4
 
 @pytest.mark.skipif("aset400_vdm" not in NAMES, reason="aset400_vdm is not at hand")
 def test_the_version_without_conflicts_is_a_part_of_the_survey(published):
-    assert load_aset400_vdm(HOME, degenerate=True).triplets.shape == (9107, 3)
+    assert load("aset400_vdm", HOME, all_rows=True).triplets.shape == (9107, 3)
     T = published["aset400_vdm"].triplets
     assert not conflicts.contradicted(T).any()
     if "aset400" in published:

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 from rich.table import Table
 
 from erkle.cli.screen import console, print_table, show_facts, some, warnings_as_sentences
-
-if TYPE_CHECKING:
-    from erkle.datasets import Entry
 
 __all__ = ["app"]
 
@@ -51,9 +48,10 @@ def fetch(
     """Bring a data set here, unless it is, and write it as a CSV file of names if wanted."""
     from erkle import datasets, triplets
     from erkle.datasets import copies, fetching
+    from erkle.datasets.catalogue import entry_of
     from erkle.files import csv_text, write_text
 
-    entry = _entry(name)
+    entry = entry_of(name)
     with warnings_as_sentences():
         found = copies.find_in(entry, data) if data else copies.find(entry)
         copy = found or fetching.fetch(entry, data or copies.cache_folder())
@@ -72,9 +70,10 @@ def info(name: Name, data: Data = None) -> None:
     """Describe a data set: source, licence, and if it is here, repeats and conflicts."""
     from erkle.cli.learn.findings import repeats
     from erkle.datasets import load
+    from erkle.datasets.catalogue import entry_of
     from erkle.datasets.copies import find
 
-    entry = _entry(name)
+    entry = entry_of(name)
     sources = [source for part in entry.parts for source in part.sources]
     facts = {
         "what": entry.title,
@@ -93,11 +92,3 @@ def info(name: Name, data: Data = None) -> None:
         dataset = load(name, data)
     facts |= {"here": str(copy.folder), "names": some(dataset.names), "answers": f"{len(dataset.triplets):,}"}
     show_facts(name, facts | repeats(dataset.triplets) | {"columns": ", ".join(dataset.columns) or "none"})
-
-
-def _entry(name: str) -> Entry:
-    from erkle.datasets import CATALOGUE
-
-    if name not in CATALOGUE:
-        raise ValueError(f"There is no data set {name!r}; choose from {', '.join(CATALOGUE)}.")
-    return CATALOGUE[name]

@@ -6,7 +6,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Dataset", "by_alphabet", "column", "proper"]
+from erkle import triplets
+
+__all__ = ["Dataset", "by_alphabet", "checked", "column"]
 
 
 class Dataset(NamedTuple):
@@ -27,10 +29,12 @@ class Dataset(NamedTuple):
         return self._replace(triplets=self.triplets[wanted], columns=columns)
 
 
-def proper(dataset: Dataset) -> Dataset:
-    """The rows that name three different objects."""
-    a, b, c = dataset.triplets.T
-    return dataset.rows((a != b) & (a != c) & (b != c))
+def checked(dataset: Dataset, file: str) -> Dataset:
+    """The data set, if `triplets.check` accepts its rows, or an error that names the file."""
+    try:
+        return dataset._replace(triplets=triplets.check(dataset.triplets))
+    except ValueError as error:
+        raise triplets.ReadError(f"{file}: {error}") from None
 
 
 def column(cells: list[str]) -> NDArray[Any]:

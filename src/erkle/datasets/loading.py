@@ -4,51 +4,61 @@ Answers that are not those published, for example because a file is incomplete, 
 """
 
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from erkle.datasets.catalogue import CATALOGUE, Entry, digest
+from erkle.datasets.catalogue import Entry, digest, entry_of
 from erkle.datasets.copies import Original, cache_folder, find
 from erkle.datasets.dataset import Dataset, column
 from erkle.datasets.fetching import fetch
+from erkle.datasets.published import READERS
 from erkle.files import FileError, Pathlike, read_bytes
 from erkle.triplets import ReadError, read_objects
 from erkle.triplets.tables import read_table
 
-__all__ = ["Recipe", "load_by"]
+__all__ = ["load"]
 
 
-class Recipe(NamedTuple):
-    """How a data set is read: from its published files, or from tables.
+def load(name: str, data_home: Pathlike | None = None, all_rows: bool = False) -> Dataset:
+    """A data set of the catalogue, by name: read from this machine, or fetched first.
 
-    ``parse`` gives every row of the published files, and ``reduce`` leaves those that are learned from, by default all
-    of them. As tables, every row may be in a file ``whole``, and more about each row, with columns renamed, in a file
-    ``beside`` it.
+    Parameters
+    ----------
+    name : str
+        A key of `CATALOGUE`.
+    data_home : path, optional
+        Folder with data, by default the environment's ``ERKLE_DATA``; the user's cache comes second.
+    all_rows : bool
+        Keep the rows that are not learned from: those of aset400 and aset400_vdm that name one artist twice, which
+        gives the paper's 16,385 and the published 9,107, and the repeats of food100, 250,320 answers in their order.
+
+    Returns
+    -------
+    Dataset
+        ``CATALOGUE[name].notes`` says which columns it has.
+
+    Examples
+    --------
+    >>> load("aset500")
+    Traceback (most recent call last):
+    ValueError: There is no data set 'aset500'; choose from aset400, aset400_vdm, food100, cars60, ...
     """
-
-    name: str
-    parse: Callable[[Original, Entry], Dataset]
-    reduce: Callable[[Dataset], Dataset] | None = None
-    whole: str | None = None
-    beside: str | None = None
-    columns: Mapping[str, str] = {}
-
-
-def load_by(recipe: Recipe, data_home: Pathlike | None, whole: bool = False) -> Dataset:
-    """Read the copy of a data set that is here, or fetch it first."""
-    entry = CATALOGUE[recipe.name]
+    entry = entry_of(name)
     copy = find(entry, data_home) or fetch(entry, cache_folder())
     if isinstance(copy, Original):
-        dataset = _named(recipe.parse(copy, entry), copy.objects)
+        dataset = _named(READERS[name](copy), copy.objects)
     else:
-        dataset = _from_tables(recipe, entry, copy.folder, whole)
-    reduced = recipe.reduce(dataset) if recipe.reduce else dataset
-    _compare(entry, reduced, copy.folder)
-    return dataset if whole else reduced
+        dataset = _from_tables(entry, copy.folder, all_rows)
+    if entry.rows_per_answer > 1:
+        answer = np.arange(len(dataset.triplets)) // entry.rows_per_answer
+        dataset = dataset._replace(columns={"answer": answer, **dataset.columns})
+    learned = _learned_from(entry, dataset)
+    _compare(entry, learned, copy.folder)
+    return dataset if all_rows else learned
 
 
 def _named(dataset: Dataset, objects: Path) -> Dataset:
@@ -64,19 +74,18 @@ def _named(dataset: Dataset, objects: Path) -> Dataset:
     return dataset._replace(names=names)
 
 
-def _from_tables(recipe: Recipe, entry: Entry, folder: Path, whole: bool) -> Dataset:
-    has_whole = recipe.whole is not None and (folder / recipe.whole).exists()
-    if whole and not has_whole:
+def _from_tables(entry: Entry, folder: Path, all_rows: bool) -> Dataset:
+    has_all_rows = (folder / entry.rows_file).exists()
+    if all_rows and not has_all_rows:
         raise FileError(
             f"{entry.name}: {folder} has only the rows that are learned from; for all of them put"
             f" {' and '.join(part.name for part in entry.parts)} there."
         )
     objects = read_objects(folder / "objects.csv")
-    file = str(recipe.whole) if has_whole else "triplets.csv"
+    file = entry.rows_file if has_all_rows else "triplets.csv"
     T = _ids(folder / file, {key: i for i, key in enumerate(objects.ids)})
-    # What lies beside is about every row, so it fits only those.
-    fits = recipe.beside is not None and (has_whole or recipe.whole is None)
-    columns = _columns(folder / str(recipe.beside), recipe.columns, len(T)) if fits else {}
+    # The file of columns is about every row, so it fits only those.
+    columns = _columns(folder / entry.columns_file, entry.columns, len(T)) if has_all_rows else {}
     return Dataset(T, objects.names, columns, entry.description)
 
 
@@ -93,12 +102,20 @@ def _ids(path: Path, places: Mapping[str, int]) -> NDArray[np.int64]:
 
 
 def _columns(path: Path, names: Mapping[str, str], n_rows: int) -> dict[str, NDArray[Any]]:
-    if not path.exists():
+    if not path.is_file():
         return {}
     table = read_table(read_bytes(path), path.name, wanted=tuple(names))
     if len(table.lines) != n_rows:
         raise ReadError(f"{path.name}: has {len(table.lines):,} rows for {n_rows:,} answers; get the file again.")
     return {name: column(table.columns[header]) for header, name in names.items()}
+
+
+def _learned_from(entry: Entry, dataset: Dataset) -> Dataset:
+    """Rows that name three different objects; where repeats do not count, the different ones of all rows, sorted."""
+    if not entry.learns_repeats:
+        return dataset._replace(triplets=np.unique(dataset.triplets, axis=0), columns={})
+    a, b, c = dataset.triplets.T
+    return dataset.rows((a != b) & (a != c) & (b != c))
 
 
 def _compare(entry: Entry, dataset: Dataset, folder: Path) -> None:
@@ -109,4 +126,4 @@ def _compare(entry: Entry, dataset: Dataset, folder: Path) -> None:
         found = "other answers than those"
     else:
         return
-    warnings.warn(f"{entry.name}: {folder} holds {found} published; get the files again.", stacklevel=4)
+    warnings.warn(f"{entry.name}: {folder} holds {found} published; get the files again.", stacklevel=3)

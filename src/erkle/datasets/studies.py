@@ -1,4 +1,4 @@
-"""Answers as tools for studies write them: Salmon's responses, cblearn's rows, and two sets published so.
+"""Answers as tools for studies write them: Salmon's responses and cblearn's rows.
 
 Whatever the columns are called, a row comes out as (anchor, near, far).
 """
@@ -12,54 +12,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from erkle import triplets
-from erkle.datasets.archives import read_member
-from erkle.datasets.catalogue import Entry
-from erkle.datasets.copies import Original
-from erkle.datasets.dataset import Dataset, by_alphabet, column
-from erkle.datasets.loading import Recipe, load_by
+from erkle.datasets.copies import read_member
+from erkle.datasets.dataset import Dataset, checked, column
 from erkle.files import Pathlike, read_bytes
 from erkle.triplets import Labels, ReadError
 from erkle.triplets.tables import Table, first_row, has_triples, read_table, triples_of
 
-__all__ = ["load_eggs300", "load_study", "load_zappos85"]
+__all__ = ["load_study"]
 
 Ids = NDArray[np.int64]
 
 _SALMON = ("head", "winner", "loser")
 _RENAMED = {"puid": "worker", "participant.id": "worker", "worker_id": "worker", "response.time..s.": "response_time"}
 _MOST_OBJECTS = 10_000_000
-
-
-def load_zappos85(data_home: Pathlike | None = None) -> Dataset:
-    """Similarity of 85 shoes: 283,770 answers, nearly every question once.
-
-    Parameters
-    ----------
-    data_home : path, optional
-        Folder with data, by default the environment's ``ERKLE_DATA``; the user's cache comes second.
-
-    Returns
-    -------
-    Dataset
-        Without columns.
-    """
-    return load_by(_ZAPPOS85, data_home)
-
-
-def load_eggs300(data_home: Pathlike | None = None) -> Dataset:
-    """Similarity of 300 drawn eggs that differ in one way: 17,611 answers of 231 people.
-
-    Parameters
-    ----------
-    data_home : path, optional
-        Folder with data, by default the environment's ``ERKLE_DATA``; the user's cache comes second.
-
-    Returns
-    -------
-    Dataset
-        With columns ``worker``, ``algorithm`` (which chose the question) and ``set`` (Train or Test).
-    """
-    return load_by(_EGGS300, data_home)
 
 
 def load_study(path: Pathlike) -> Dataset:
@@ -96,38 +61,28 @@ def load_study(path: Pathlike) -> Dataset:
     path = Path(path)
     data = read_member(path) if path.suffix.lower() == ".zip" else read_bytes(path)
     separator, words = first_row(data, path.name)
-    description = f"Answers from {path.name}."
-    if not has_triples(word.lower() for word in words):
-        return _without_header(data, path.name, separator, len(words), description)
-    table = read_table(data, path.name, separator=separator)
+    has_header = has_triples(word.lower() for word in words)
+    if not has_header and len(words) not in (3, 4):
+        raise ReadError(
+            f"{path.name}: has {len(words)} columns and no known header;"
+            " give three, or a header with head, winner, loser."
+        )
+    header = None if has_header else ("anchor", "near", "far", "response")[: len(words)]
+    table = read_table(data, path.name, header, separator=separator)
+    response = None if has_header else table.columns.pop("response", None)
     cells, used = triples_of(table)
+    if ("head" in used or not has_header) and all(map(_is_number, chain.from_iterable(cells))):
+        T = _numbers(table, cells)
+        names = _file_names(table, T)
+    else:
+        labels = Labels()
+        T, names = _encoded(labels, cells, table), labels.names
     others = {name: values for name, values in table.columns.items() if name not in used and not _is_name(name)}
     columns = {_RENAMED.get(name, name): column(values) for name, values in others.items()}
-    if "head" in used and all(map(_is_number, (cell for part in cells for cell in part))):
-        T = _numbers(table, cells)
-        return _checked(Dataset(T, _file_names(table, T), columns, description), path.name)
-    labels = Labels()
-    return _checked(Dataset(_encoded(labels, cells, table), labels.names, columns, description), path.name)
-
-
-def _without_header(data: bytes, file: str, separator: str | None, width: int, description: str) -> Dataset:
-    if width not in (3, 4):
-        raise ReadError(
-            f"{file}: has {width} columns and no known header; give three, or a header with head, winner, loser."
-        )
-    header = ("anchor", "near", "far", "response")[:width]
-    table = read_table(data, file, header, separator=separator)
-    cells = [table.columns[name] for name in header[:3]]
-    labels = Labels()
-    if all(_is_number(cell) for part in cells for cell in part):
-        T = _numbers(table, cells)
-        names = [str(i) for i in range(int(T.max()) + 1)]
-    else:
-        T, names = _encoded(labels, cells, table), labels.names
-    dataset = _checked(Dataset(T, names, {}, description), file)
-    if width == 4:
-        dataset = dataset._replace(triplets=triplets.orient(dataset.triplets, _responses(table)))
-    return dataset
+    dataset = checked(Dataset(T, names, columns, f"Answers from {path.name}."), path.name)
+    if response is None:
+        return dataset
+    return dataset._replace(triplets=triplets.orient(dataset.triplets, _yes_or_no(response, path.name)))
 
 
 def _numbers(table: Table, cells: list[list[str]]) -> Ids:
@@ -155,23 +110,16 @@ def _file_names(table: Table, T: Ids) -> list[str]:
     return list(names.values()) if tell_apart else [str(i) for i in names]
 
 
-def _responses(table: Table) -> NDArray[Any]:
+def _yes_or_no(response: list[str], file: str) -> NDArray[Any]:
     words = {"true": 1.0, "false": 0.0}
-    cells = [cell.lower() for cell in table.columns["response"]]
+    cells = [cell.lower() for cell in response]
     try:
         found = np.array([words[cell] if cell in words else float(cell) for cell in cells])
     except ValueError:
         found = np.full(len(cells), math.nan)
     if not (np.isin(found, (0, 1)).all() or np.isin(found, (-1, 1)).all()):
-        raise ReadError(f"{table.name}: has a fourth column that is not 1 and -1, 1 and 0, or true and false.")
+        raise ReadError(f"{file}: has a fourth column that is not 1 and -1, 1 and 0, or true and false.")
     return found
-
-
-def _checked(dataset: Dataset, file: str) -> Dataset:
-    try:
-        return dataset._replace(triplets=triplets.check(dataset.triplets))
-    except ValueError as error:
-        raise ReadError(f"{file}: {error}") from None
 
 
 def _is_number(cell: str) -> bool:
@@ -183,29 +131,3 @@ def _is_number(cell: str) -> bool:
 
 def _is_name(column: str) -> bool:
     return column.endswith(("_html", "_filename"))
-
-
-def _parse_zappos(copy: Original, entry: Entry) -> Dataset:
-    file = "deconflicted_triplets.csv"
-    table = read_table(copy.read(file), file, header=("a", "b", "c"))
-    T = table.ids("a", "b", "c", first=0, n_objects=entry.n_objects)
-    return _checked(Dataset(T, [f"images/{i}.jpg" for i in range(entry.n_objects)], {}, entry.description), file)
-
-
-def _parse_eggs(copy: Original, entry: Entry) -> Dataset:
-    table = read_table(
-        copy.read("responses.csv"), "responses.csv", wanted=("center", "left", "right", "answer", *_EGGS300.columns)
-    )
-    cells, _ = triples_of(table)
-    names, T = by_alphabet(*cells)
-    columns = {name: column(table.columns[header]) for header, name in _EGGS300.columns.items()}
-    return _checked(Dataset(T, names, columns, entry.description), "responses.csv")
-
-
-_ZAPPOS85 = Recipe("zappos85", _parse_zappos)
-_EGGS300 = Recipe(
-    "eggs300",
-    _parse_eggs,
-    beside="algorithm.csv",
-    columns={"participant.id": "worker", "origalg.label": "algorithm", "alg.label": "set"},
-)

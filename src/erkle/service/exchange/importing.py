@@ -23,7 +23,6 @@ _WHO = ("participant", "puid", "participant.id", "worker", "worker_id", "workeri
 _HOW = ("strategy", "sampler", "alg_ident")
 _PARTS = ("head", "winner", "loser")
 _JSON = (".jsonl", ".ndjson", ".json")
-_MOST_SECONDS = 1e11
 _MOST_BYTES = 64 << 20
 
 Resolve = Callable[[str], int | None]
@@ -239,7 +238,7 @@ def _micros(cell: str) -> int | None:
             return None
         whole = moment.replace(microsecond=0)
         return round(whole.timestamp()) * 1_000_000 + moment.microsecond
-    return round(found * 1e6) if 0 <= found < _MOST_SECONDS else None
+    return round(found * 1e6) if 0 <= found * 1e6 <= limits.LATEST else None
 
 
 def _number(cell: str) -> float:

@@ -21,7 +21,7 @@ from erkle.store import (
     Kind,
     Medium,
     Object,
-    Person,
+    Participant,
     Skip,
     Standing,
     State,
@@ -39,7 +39,7 @@ T = TypeVar("T")
 _CAPS = Caps(entries=50_000, file=512 << 20, total=1 << 30)
 _LONGEST_LINE = 100_000
 
-Text = Field(max_length=2000)
+Text = Field(max_length=limits.STRATEGY)
 Moment = Field(ge=0, le=limits.LATEST)
 Id = Field(ge=0, le=10_000_000)
 # What somebody else's browser has sent.
@@ -78,7 +78,6 @@ class _Participant(_Part):
     joined_at: int = Moment
     identity: str | None = Field(max_length=limits.IDENTITY)
     flagged: bool
-    excluded: bool
 
 
 class _Answer(_Part):
@@ -101,7 +100,7 @@ class _Skip(_Part):
     head: int = Id
     o1: int = Id
     o2: int = Id
-    reason: str = Text
+    reason: str = Field(max_length=limits.SKIP_REASON)
     skipped_at: int = Moment
 
 
@@ -135,7 +134,7 @@ def import_bundle(store: Store, file: BinaryIO, name: str, owner: str | None = N
         settings=found.settings.model_dump(mode="json"),
         state=State(found.about.state),
         created_at=found.about.created_at,
-        people=[_person(each) for each in found.participants],
+        participants=[_participant(place, each) for place, each in enumerate(found.participants)],
         answers=list(_answers(files, found, name)),
         skips=list(_skips(files, found, name)),
         media=found.media,
@@ -227,9 +226,9 @@ def _are_objects(ids: tuple[int, int, int], found: _Bundle) -> bool:
     return len(set(ids)) == 3 and max(ids) < len(found.objects)
 
 
-def _person(participant: _Participant) -> Person:
+def _participant(place: int, participant: _Participant) -> Participant:
     values = participant.model_dump()
-    return Person(**{**values, "standing": Standing(participant.standing)})
+    return Participant(str(place), **{**values, "standing": Standing(participant.standing)})
 
 
 def _imported(answer: _Answer) -> Imported:

@@ -1,7 +1,10 @@
-"""The synthetic sets of the paper: points N(0, I), and questions about them answered by distance.
+"""Simulated answers, right and wrong: the synthetic sets of the paper, points N(0, I) compared by distance.
 
 A question is an anchor and a pair of candidates, and no question is asked twice. So any two parts of a set, cut
 anywhere, are training and test answers without a question in common.
+
+Noise turns some rows round and changes nothing else: the questions and their order stay. `flip` errs on all
+questions alike; people err on the hard ones, which is what `answered` with a slope does.
 """
 
 import math
@@ -14,7 +17,7 @@ from scipy.spatial.distance import cdist
 from erkle import triplets
 from erkle.checks import random_generator
 
-__all__ = ["Gaussian", "all_questions", "answered", "make_gaussian"]
+__all__ = ["Gaussian", "all_questions", "answered", "flip", "make_gaussian"]
 
 Floats = NDArray[np.float64]
 Ids = NDArray[np.int64]
@@ -142,6 +145,35 @@ def answered(T: ArrayLike, points: ArrayLike, slope: float = math.inf, random_st
     # A logistic variable is below -slope · excess with just that probability, and nothing can overflow.
     rng = random_generator(random_state, "random_state")
     return triplets.orient(T, rng.logistic(size=len(excess)) < -slope * excess)
+
+
+def flip(T: ArrayLike, probability: float, random_state: Seed = None) -> Ids:
+    """Each answer turned round with the same probability, independently of the others.
+
+    Parameters
+    ----------
+    T : array-like of shape (m, 3)
+    probability : float
+        From 0 (none) to 1 (all).
+    random_state : int, Generator or None
+        Seed of the choice.
+
+    Returns
+    -------
+    ndarray of shape (m, 3), int64
+        A new array.
+
+    Examples
+    --------
+    >>> flip([[0, 1, 2], [1, 0, 2]], probability=1.0)
+    array([[0, 2, 1],
+           [1, 2, 0]])
+    """
+    if not 0 <= probability <= 1:
+        raise ValueError(f"Got probability={probability}, wanted 0 to 1; pass 0.2 for one answer in five.")
+    rng = random_generator(random_state, "random_state")
+    T = triplets.check(T)
+    return triplets.orient(T, rng.random(len(T)) >= probability)
 
 
 def _distances(X: Floats, a: Ids, b: Ids) -> Floats:

@@ -1,0 +1,161 @@
+"""Readers of published files, one for each form in which data sets were published.
+
+A reader gives every row of the files, with ids from 0 up, and what the files say of each row.
+
+Some answers are about three objects without an anchor: the most central of them, or the odd one out. Either way one
+pair is the most unlike. If c is central, that pair is the other two, so c is the nearer for both; if o is odd, the
+other two are nearer to each other than to o. One answer gives two rows, one after the other.
+"""
+
+import io
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from erkle.datasets.copies import Original
+from erkle.datasets.dataset import Dataset, by_alphabet, checked, column
+from erkle.files import FileError, read_bytes
+from erkle.triplets.tables import decoded, triples_of
+
+__all__ = ["READERS"]
+
+Ids = NDArray[np.int64]
+
+
+def _artists(copy: Original) -> dict[int, str]:
+    """Names by number, from cblearn's list of artists; of two names for one artist the later counts."""
+    table = copy.table("musician_names.txt", header=("name", "id"), separator=None)
+    ids = table.integers("id")[:, 0].tolist()
+    last = {key: row for row, key in enumerate(ids)}
+    return {key: table.columns["name"][row] for row, key in enumerate(ids) if last[key] == row}
+
+
+def _survey(copy: Original) -> Dataset:
+    """The survey of musicseer.org; its lines about artists that are not listed are left out."""
+    artists = _artists(copy)
+    header = ("judgement", "kind", "worker", "target", "chosen", "other")
+    table = copy.table("filtered-survey.txt", header, separator=None)
+    places = {key: place for place, key in enumerate(artists)}
+    ids = table.integers("target", "chosen", "other")
+    T = np.array([[places.get(key, -1) for key in row] for row in ids.tolist()], dtype=np.int64)
+    columns = {name: column(table.columns[name]) for name in ("judgement", "worker")}
+    return Dataset(T, list(artists.values()), columns, copy.entry.description).rows(T.min(axis=1) >= 0)
+
+
+def _matrix(copy: Original) -> Dataset:
+    """Van der Maaten's version of the survey without conflicts."""
+    from scipy.io import loadmat
+
+    names = list(_artists(copy).values())
+    try:
+        found = loadmat(io.BytesIO(copy.read("music_triplets.mat")), variable_names=["triplets"])["triplets"]
+        # Stored as uint16, in which 0 - 1 would be 65535.
+        T = np.asarray(found, dtype=np.int64).reshape(-1, 3) - 1
+    # Damage shows as ValueError, KeyError, TypeError, NotImplementedError, zlib.error and more.
+    except Exception as error:
+        raise FileError("music_triplets.mat: is no MATLAB 5 file with a matrix triplets; get it again.") from error
+    if T.min(initial=0) < 0 or T.max(initial=0) >= len(names):
+        raise FileError(f"music_triplets.mat: names artists beyond the {len(names)} listed; get it again.")
+    return Dataset(T, names, {}, copy.entry.description)
+
+
+def _dishes(copy: Original) -> Dataset:
+    """Workers pick from a grid of pictures those that taste most like another, and every pick beats every rest.
+
+    The published table of these comparisons and the raw screens give the same answers.
+    """
+    if copy.paths["all-triplets.csv"].is_dir():
+        *parts, screens, workers = _screens(copy.paths["all-triplets.csv"])
+        columns = {"worker": column(workers), "screen": column(screens)}
+    else:
+        table = copy.table("all-triplets.csv", header=("probe", "near", "far"), separator=";")
+        parts, columns = list(table.columns.values()), {}
+    names, T = by_alphabet(*parts)
+    return Dataset(T, names, columns, copy.entry.description)
+
+
+def _screens(folder: Path) -> list[list[str]]:
+    """Columns of probe, near, far, screen and worker."""
+    rows: list[tuple[str, ...]] = []
+    for path in sorted(folder.glob("*.json")):
+        for number, (worker, screen) in enumerate(_screens_of(path)):
+            # Catch trials check the worker and were chosen by hand.
+            if not screen["is_catchtrial"]:
+                near = screen["near_answer"]
+                rest = [image for image in screen["images"] if image not in near]
+                tags = f"{path.stem}/{number}", str(worker)
+                rows += ((screen["probe"], b, c, *tags) for b in near for c in rest)
+    if not rows:
+        raise FileError(f"{folder.name}: holds no answers; get the JSON files again.")
+    return [list(cells) for cells in zip(*rows, strict=True)]
+
+
+def _screens_of(path: Path) -> Iterator[tuple[object, dict[str, Any]]]:
+    try:
+        for task in json.loads(decoded(read_bytes(path), path.name)):
+            for screen in task["HIT_screens"]:
+                _ = screen["is_catchtrial"], screen["near_answer"], screen["images"], screen["probe"]
+                yield task["worker_id"], screen
+    except (ValueError, TypeError, KeyError, RecursionError) as error:
+        if isinstance(error, FileError):
+            raise
+        raise FileError(f"{path.name}: is not a list of tasks with their screens; get the file again.") from error
+
+
+def _cars(copy: Original) -> Dataset:
+    """The most central of three."""
+    n_objects = copy.entry.n_objects
+    shown = ("triplet_object_1", "triplet_object_2", "triplet_object_3")
+    table = copy.table("survey_data.csv", wanted=("survey_round", "chosen_center", *shown, "response_time"))
+    centre = table.ids("chosen_center", first=1, n_objects=n_objects)
+    three = table.ids(*shown, first=1, n_objects=n_objects)
+    others = three != centre
+    wrong = (others.sum(axis=1) != 2) | (three[:, 0] == three[:, 1]) | (three[:, 1] == three[:, 2])
+    if wrong.any():
+        raise table.complaint(int(np.argmax(wrong)), "the central car is not one of three different ones.")
+    x, y = three[others].reshape(-1, 2).T
+    T = np.stack((x, centre[:, 0], y, y, centre[:, 0], x), axis=1).reshape(-1, 3)
+    names = [f"car{i:02d}" for i in range(1, n_objects + 1)]
+    columns = {"round": "survey_round", "response_time": "response_time"}
+    twice = {name: column(table.columns[header]).repeat(2) for name, header in columns.items()}
+    return Dataset(T, names, twice, copy.entry.description)
+
+
+def _odd_one_out(copy: Original) -> Dataset:
+    table = copy.table(copy.entry.parts[0].name, header=("x", "y", "odd"), separator=None)
+    names, T = by_alphabet(*table.columns.values())
+    x, y, odd = T.T
+    wrong = (odd == x) | (odd == y) | (x == y)
+    if wrong.any():
+        raise table.complaint(int(np.argmax(wrong)), "does not name three different pictures.")
+    return Dataset(np.stack((x, y, odd, y, x, odd), axis=1).reshape(-1, 3), names, {}, copy.entry.description)
+
+
+def _shoes(copy: Original) -> Dataset:
+    file, n_objects = "deconflicted_triplets.csv", copy.entry.n_objects
+    T = copy.table(file, header=("a", "b", "c")).ids("a", "b", "c", first=0, n_objects=n_objects)
+    return checked(Dataset(T, [f"images/{i}.jpg" for i in range(n_objects)], {}, copy.entry.description), file)
+
+
+def _eggs(copy: Original) -> Dataset:
+    further = copy.entry.columns
+    table = copy.table("responses.csv", wanted=("center", "left", "right", "answer", *further))
+    names, T = by_alphabet(*triples_of(table)[0])
+    columns = {name: column(table.columns[header]) for header, name in further.items()}
+    return checked(Dataset(T, names, columns, copy.entry.description), "responses.csv")
+
+
+READERS: dict[str, Callable[[Original], Dataset]] = {
+    "aset400": _survey,
+    "aset400_vdm": _matrix,
+    "food100": _dishes,
+    "cars60": _cars,
+    "zappos85": _shoes,
+    "eggs300": _eggs,
+    "nature": _odd_one_out,
+    "vogue": _odd_one_out,
+}
