@@ -19,7 +19,7 @@ from erkle.files import FileError
 from erkle.simulation import courses
 from erkle.simulation.comparing import Curve, Ratio, answers_to, compare
 from erkle.simulation.courses import Plan, Task, marks, open_courses, read_course
-from erkle.simulation.drawing import curves_figure
+from erkle.simulation.report import curves_figure
 from erkle.simulation.running import Course, run
 from erkle.simulation.worlds import People, Points
 
