@@ -17,8 +17,7 @@ import numpy as np
 from erkle import __version__
 from erkle.files import csv_text, write_text
 from erkle.pictures import save
-from erkle.pictures.beside import Label, room, write_beside
-from erkle.pictures.look import COLOURS, SOFT, add_axes, look, new_figure, write_title
+from erkle.pictures.look import COLOURS, SOFT, Label, add_axes, look, new_figure, room, write_beside, write_title
 from erkle.simulation.comparing import Curve, Ratio, answers_to, compare
 from erkle.simulation.courses import Plan
 from erkle.simulation.running import Course
