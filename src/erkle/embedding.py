@@ -109,7 +109,9 @@ def align(X: npt.ArrayLike, reference: npt.ArrayLike, scale: bool = False) -> Fl
     old, new = X[:n].mean(axis=0), reference.mean(axis=0)
     moved = (X - old) @ _turn(X[:n] - old, reference - new)
     if scale:
-        moved *= _stretch(moved[:n], reference - new)
+        # The factor that takes the map nearest to the reference, unless one of them is a single place.
+        here, there = moved[:n], reference - new
+        moved *= float(np.sum(here * there) / np.sum(here * here)) if np.any(here) and np.any(there) else 1.0
     return np.asarray(moved + new, dtype=np.float64)
 
 
@@ -123,11 +125,6 @@ def _turn(X: Floats, Y: Floats) -> Floats:
         least, _ = scipy.linalg.orthogonal_procrustes(U[:, decided:], Vt[decided:].T)
         turn += U[:, decided:] @ least @ Vt[decided:]
     return np.asarray(turn, dtype=np.float64)
-
-
-def _stretch(X: Floats, Y: Floats) -> float:
-    """The factor that takes X nearest to Y, or 1 where one of them is a single place."""
-    return float(np.sum(X * Y) / np.sum(X * X)) if np.any(X) and np.any(Y) else 1.0
 
 
 def _signs(V: Floats) -> Floats:

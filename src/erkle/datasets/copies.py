@@ -44,11 +44,7 @@ class Original(NamedTuple):
         return read_member(path, name) if path.suffix.lower() == ".zip" else read_bytes(path)
 
     def table(
-        self,
-        name: str,
-        header: Sequence[str] | None = None,
-        wanted: Sequence[str] = (),
-        separator: str | None = ",",
+        self, name: str, header: Sequence[str] | None = None, wanted: Sequence[str] = (), separator: str | None = ","
     ) -> Table:
         """A file read as `read_table` does."""
         return read_table(self.read(name), name, header, wanted, separator)

@@ -5,8 +5,6 @@ gives either what `row` gives line by line or None, where a line needs a closer 
 where one more column is wanted.
 """
 
-from __future__ import annotations
-
 import csv
 import json
 from collections.abc import Iterable, Sequence
@@ -22,6 +20,7 @@ SCHEMES = (PARTS, ("head", "winner", "loser"), ("a", "b", "c"))
 _JSON_SUFFIXES = (".jsonl", ".ndjson", ".json")
 _HEADER_WORDS = frozenset(("anchor", "winner", "loser"))
 _ACCEPTED = " or ".join(", ".join(scheme) for scheme in SCHEMES)
+_EXAMPLE = json.dumps(dict.fromkeys(PARTS, "..."))
 
 
 class Delimited(NamedTuple):
@@ -35,7 +34,9 @@ class Delimited(NamedTuple):
         """The wanted cells of a line; `BadLine` when it has too few or too many."""
         cells = split_cells(line, self.separator)
         if len(cells) != self.width:
-            raise BadLine(f"has {_columns(len(cells))} instead of {self.width}; complete or drop that line.")
+            raise BadLine(
+                f"has {len(cells)} column{'s' * (len(cells) != 1)} instead of {self.width}; complete or drop that line."
+            )
         return [cells[i] for i in self.columns]
 
     def cells(self, block: bytes) -> list[str] | None:
@@ -177,7 +178,7 @@ def _json_object(line: str) -> dict[str, object]:
     except (ValueError, RecursionError):
         raise BadLine("is JSON too deep or with a number too long to read; put one plain object on it.") from None
     if not isinstance(found, dict):
-        raise BadLine(f"is JSON but not an object; write it as {{{', '.join(map(_quoted, PARTS))}}} with names.")
+        raise BadLine(f"is JSON but not an object; write it as {_EXAMPLE} with names.")
     return found
 
 
@@ -196,14 +197,6 @@ def _listed(names: Iterable[str], noun: str) -> str:
     names = list(names)
     first = ", ".join(shown(name, 20) for name in names[:6]) + (", ..." if len(names) > 6 else "")
     return f"{len(names)} {noun}{'s' * (len(names) != 1)} ({first})"
-
-
-def _columns(count: int) -> str:
-    return f"{count} column{'s' * (count != 1)}"
-
-
-def _quoted(name: str) -> str:
-    return f'"{name}": ...'
 
 
 _OTHERS = {s: bytes(set(range(256)) - {ord(s), ord("\n")}) for s in ANY_SEPARATOR}

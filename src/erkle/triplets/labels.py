@@ -4,8 +4,6 @@ Ids are given in order of first appearance, reading each row as anchor, near, fa
 answers gives the same ids however it is cut into pieces. A call that fails adds no names.
 """
 
-from __future__ import annotations
-
 import difflib
 import re
 from collections.abc import Iterable, Sequence
@@ -106,7 +104,9 @@ class Labels:
             found[unknown] = [self.ids[name] for name in new]
         T = found.reshape(-1, 3)
         if repeated(T).any():
-            self._shrink(n_names)
+            for name in self.names[n_names:]:
+                del self.ids[name]
+            del self.names[n_names:]
             raise ValueError("repeated name")
         return T
 
@@ -149,11 +149,6 @@ class Labels:
             raise ValueError("unusable name")
         self.ids.update(zip(new, range(len(self.names), len(self.names) + len(new)), strict=True))
         self.names.extend(new)
-
-    def _shrink(self, n_names: int) -> None:
-        for name in self.names[n_names:]:
-            del self.ids[name]
-        del self.names[n_names:]
 
     def _declare(self, name: str) -> None:
         flaw = declared_flaw(name) if isinstance(name, str) else f"is {shown(name)}; pass names as text."

@@ -3,8 +3,6 @@
 Every ordered triple of distinct objects is equally likely, and each costs three draws: no draw is rejected.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

@@ -5,8 +5,6 @@ So duplicates and contradictions of an answer land on the side of that answer, a
 the split of its pieces.
 """
 
-from __future__ import annotations
-
 import operator
 
 import numpy as np
