@@ -50,7 +50,13 @@ class Delimited(NamedTuple):
         except UnicodeDecodeError:
             return None
         cells = self._quoted(text) if '"' in text else self._plain(text)
-        return cells if cells is None else self._chosen(cells)
+        if cells is None or self.columns == tuple(range(self.width)):
+            return cells
+        n_wanted = len(self.columns)
+        chosen = [""] * (len(cells) // self.width * n_wanted)
+        for i, column in enumerate(self.columns):
+            chosen[i::n_wanted] = cells[column :: self.width]
+        return chosen
 
     def _plain(self, text: str) -> list[str] | None:
         marks = f"{text}\n".encode().translate(None, delete=_OTHERS[self.separator])
@@ -70,15 +76,6 @@ class Delimited(NamedTuple):
         if len(rows) != len(lines) or set(map(len, rows)) != {self.width}:
             return None
         return list(map(str.strip, chain.from_iterable(rows)))
-
-    def _chosen(self, cells: list[str]) -> list[str]:
-        if self.columns == tuple(range(self.width)):
-            return cells
-        n_wanted = len(self.columns)
-        chosen = [""] * (len(cells) // self.width * n_wanted)
-        for i, column in enumerate(self.columns):
-            chosen[i::n_wanted] = cells[column :: self.width]
-        return chosen
 
 
 class JsonLines(NamedTuple):
