@@ -4,8 +4,6 @@ A file is written under another name in the same folder, flushed to the disk and
 system does at once or not at all. A crash or a full disk leaves the old file as it was.
 """
 
-from __future__ import annotations
-
 import csv
 import errno
 import io
@@ -39,6 +37,7 @@ _REMEDIES = {
 }
 
 Pathlike = str | os.PathLike[str]
+Contents = tuple[dict[str, NDArray[Any]], dict[str, Any]]
 
 
 class FileError(ValueError):
@@ -231,9 +230,8 @@ def save_npz(path: Pathlike, arrays: Mapping[str, ArrayLike], meta: Mapping[str,
     >>> arrays["K"].shape, meta
     ((2, 2), {'format': 'erkle', 'version': 2, 'loss': 'STE'})
     """
-    members = _members(Path(path).name, arrays, meta)
     with write_atomically(path) as file:
-        _write(file, members)
+        _write(file, Path(path).name, arrays, meta)
 
 
 def npz_to_bytes(arrays: Mapping[str, ArrayLike], meta: Mapping[str, Any]) -> bytes:
@@ -246,32 +244,25 @@ def npz_to_bytes(arrays: Mapping[str, ArrayLike], meta: Mapping[str, Any]) -> by
     (array([3, 1]), 'list')
     """
     file = io.BytesIO()
-    _write(file, _members("The file", arrays, meta))
+    _write(file, "The file", arrays, meta)
     return file.getvalue()
 
 
-def _members(file: str, arrays: Mapping[str, ArrayLike], meta: Mapping[str, Any]) -> dict[str, NDArray[Any]]:
+def _write(file: BinaryIO, name: str, arrays: Mapping[str, ArrayLike], meta: Mapping[str, Any]) -> None:
     if "meta" in arrays:
-        raise FileError(f"{file}: an array is called meta, which is taken; give it another name.")
+        raise FileError(f"{name}: an array is called meta, which is taken; give it another name.")
     description = json.dumps({"format": FORMAT, "version": VERSION, **meta})
-    members = {name: np.asanyarray(array) for name, array in arrays.items()}
-    for name, array in members.items():
-        if array.dtype.hasobject:
-            raise FileError(f"{file}: array {name} holds Python objects; turn it into numbers or text.")
-    return {"meta": np.array(description), **members}
-
-
-def _write(file: BinaryIO, members: Mapping[str, NDArray[Any]]) -> None:
     with zipfile.ZipFile(file, "w") as archive:
-        for name, array in members.items():
+        for key, array in {"meta": description, **arrays}.items():
+            found = np.asanyarray(array)
+            if found.dtype.hasobject:
+                raise FileError(f"{name}: array {key} holds Python objects; turn it into numbers or text.")
             # A ZipInfo without a date: otherwise the bytes would depend on the clock.
-            with archive.open(zipfile.ZipInfo(f"{name}.npy"), "w", force_zip64=True) as member:
-                np.lib.format.write_array(member, array, allow_pickle=False)
+            with archive.open(zipfile.ZipInfo(f"{key}.npy"), "w", force_zip64=True) as member:
+                np.lib.format.write_array(member, found, allow_pickle=False)
 
 
-def load_npz(
-    path: Pathlike, format: str = FORMAT, version: int = VERSION
-) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+def load_npz(path: Pathlike, format: str = FORMAT) -> Contents:
     """Read what `save_npz` wrote. No file can run code by being read.
 
     Parameters
@@ -279,8 +270,6 @@ def load_npz(
     path : path
     format : str
         The format wanted; a file of another one is refused.
-    version : int
-        The version wanted; a file of another one is refused.
 
     Returns
     -------
@@ -300,12 +289,10 @@ def load_npz(
     erkle.files.FileError: nowhere.npz: there is no such file in ...; check the path.
     """
     with open_binary(path) as file:
-        return _loaded(file, file_name(path), format, version)
+        return _load(file, file_name(path), format)
 
 
-def npz_from_bytes(
-    data: bytes, name: str = "The file", format: str = FORMAT, version: int = VERSION
-) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+def npz_from_bytes(data: bytes, name: str = "The file") -> Contents:
     """Read what `npz_to_bytes` gave; errors call it by a name.
 
     Examples
@@ -314,14 +301,19 @@ def npz_from_bytes(
     Traceback (most recent call last):
     erkle.files.FileError: snapshot: is not an npz file; give one that erkle has saved.
     """
-    return _loaded(io.BytesIO(data), name, format, version)
+    return _load(io.BytesIO(data), name, FORMAT)
 
 
-def _loaded(file: BinaryIO, name: str, format: str, version: int) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+def _load(file: BinaryIO, name: str, format: str) -> Contents:
+    if file.read(4) != b"PK\x03\x04":
+        raise FileError(f"{name}: is not an npz file; give one that erkle has saved.")
+    file.seek(0)
     try:
-        return _load(file, format, version)
-    except _NotOurs as trouble:
-        raise FileError(f"{name}: {trouble}") from None
+        with np.load(file, allow_pickle=False) as archive:
+            meta = _meta(archive, name, format)
+            return {key: _member(archive, name, key) for key in archive.files if key != "meta"}, meta
+    except FileError:
+        raise
     except MemoryError:
         raise FileError(f"{name}: is damaged or needs more memory than there is; use a larger machine.") from None
     # Damage shows as BadZipFile, EOFError, OSError, KeyError, ValueError, struct.error and more.
@@ -329,37 +321,29 @@ def _loaded(file: BinaryIO, name: str, format: str, version: int) -> tuple[dict[
         raise FileError(f"{name}: is cut short or damaged; restore it from a copy.") from error
 
 
-class _NotOurs(Exception):
-    """What is wrong with a file that could be opened."""
+def _meta(archive: Mapping[str, Any], name: str, format: str) -> dict[str, Any]:
+    if "meta" not in archive:
+        raise FileError(f"{name}: has no description; give a file that erkle has saved.")
+    meta: dict[str, Any] = json.loads(str(_member(archive, name, "meta")))
+    if not isinstance(meta, dict) or meta.get("format") != format:
+        raise FileError(f"{name}: is not of the format {format}; give a file that was saved as such.")
+    if meta.get("version") != VERSION:
+        raise FileError(
+            f"{name}: has version {meta.get('version')} of the format {format}, and this erkle reads version {VERSION};"
+            " use the erkle that wrote it."
+        )
+    return meta
 
 
-def _load(file: BinaryIO, format: str, version: int) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
-    if file.read(4) != b"PK\x03\x04":
-        raise _NotOurs("is not an npz file; give one that erkle has saved.")
-    file.seek(0)
-    with np.load(file, allow_pickle=False) as archive:
-        if "meta" not in archive.files:
-            raise _NotOurs("has no description; give a file that erkle has saved.")
-        meta = json.loads(str(_member(archive, "meta")))
-        if not isinstance(meta, dict) or meta.get("format") != format:
-            raise _NotOurs(f"is not of the format {format}; give a file that was saved as such.")
-        if meta.get("version") != version:
-            raise _NotOurs(
-                f"has version {meta.get('version')} of the format {format}, and this erkle reads version {version}; "
-                "use the erkle that wrote it."
-            )
-        return {key: _member(archive, key) for key in archive.files if key != "meta"}, meta
-
-
-def _member(archive: Mapping[str, Any], key: str) -> NDArray[Any]:
+def _member(archive: Mapping[str, Any], name: str, key: str) -> NDArray[Any]:
     try:
         array = archive[key]
     except ValueError as error:
         if "Object arrays" not in str(error):
             raise
-        raise _NotOurs(f"holds Python objects ({key}), which could run code; use another file.") from None
+        raise FileError(f"{name}: holds Python objects ({key}), which could run code; use another file.") from None
     if not isinstance(array, np.ndarray):
-        raise _NotOurs(f"holds something that is not an array ({key}); give a file that erkle has saved.")
+        raise FileError(f"{name}: holds something that is not an array ({key}); give a file that erkle has saved.")
     return array
 
 

@@ -10,16 +10,9 @@ import scipy.linalg
 import scipy.spatial
 
 from erkle import triplets
-from erkle.checks import check_kernel, check_map
+from erkle.checks import check_kernel, check_map, whole
 
-__all__ = [
-    "alignment",
-    "decision_values",
-    "prequential_error",
-    "procrustes_disparity",
-    "rank",
-    "triplet_error",
-]
+__all__ = ["alignment", "decision_values", "prequential_error", "procrustes_disparity", "rank", "triplet_error"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -98,11 +91,10 @@ def prequential_error(decisions: npt.ArrayLike, window: int | None = None) -> Fl
         raise ValueError(
             f"Got decisions of shape {decisions.shape}, wanted one number for each answer; pass a flat array."
         )
-    if window is not None and window < 1:
-        raise ValueError(f"Got window={window}, wanted at least 1; pass None to average over all answers.")
     wrong = np.cumsum(~(decisions > 0), dtype=np.int64)
     seen = np.arange(1, len(wrong) + 1)
     if window is not None:
+        whole(window, "window", 1, "None averages over all answers")
         wrong[window:] -= wrong[:-window].copy()
         seen = np.minimum(seen, window)
     return np.asarray(wrong / seen, dtype=np.float64)
@@ -156,11 +148,7 @@ def alignment(K: npt.ArrayLike, L: npt.ArrayLike, center: bool = True) -> float:
     1.0
     """
     K, L = check_kernel(K), check_kernel(L, "L")
-    if K.shape != L.shape:
-        raise ValueError(
-            f"Got kernels of {len(K)} and {len(L)} objects, wanted the same objects in both; "
-            "cut both to the objects they share."
-        )
+    _check_same_objects(K, L, "kernels")
     cosine = np.vdot(_direction(K, "K", center), _direction(L, "L", center))
     return float(np.clip(cosine, -1.0, 1.0))
 
@@ -184,14 +172,18 @@ def procrustes_disparity(X: npt.ArrayLike, Y: npt.ArrayLike) -> float:
     0.0
     """
     X, Y = _check_spread(X, "X"), _check_spread(Y, "Y")
-    if len(X) != len(Y):
-        raise ValueError(
-            f"Got maps of {len(X)} and {len(Y)} objects, wanted the same objects in both; "
-            "cut both to the objects they share."
-        )
+    _check_same_objects(X, Y, "maps")
     width = max(X.shape[1], Y.shape[1])
     padded = [np.pad(Z, ((0, 0), (0, width - Z.shape[1]))) for Z in (X, Y)]
     return float(scipy.spatial.procrustes(*padded)[2])
+
+
+def _check_same_objects(X: Floats, Y: Floats, noun: str) -> None:
+    if len(X) != len(Y):
+        raise ValueError(
+            f"Got {noun} of {len(X)} and {len(Y)} objects, wanted the same objects in both; "
+            "cut both to the objects they share."
+        )
 
 
 def _direction(K: Floats, name: str, center: bool) -> Floats:

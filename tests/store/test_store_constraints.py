@@ -5,11 +5,11 @@ import re
 import pytest
 from sqlalchemy import JSON, Boolean, Integer, LargeBinary, Text, text
 from sqlalchemy.exc import DBAPIError
-from sqlalchemy.schema import CreateTable
-from written_out import DIALECTS
 
+from erkle.store import Kind, Purpose, Reason, Standing, State, limits
 from erkle.store.database import schema
 from erkle.store.database.engine import Database
+from erkle.store.database.versioning import initial_statements
 
 NOW = 1_700_000_000_000_000
 # A row of each table that could be added to the study below.
@@ -124,11 +124,22 @@ def test_a_row_that_could_be_is_taken_and_one_with_a_value_that_cannot_be_is_ref
 
 
 def checks(table, dialect):
-    return {
-        *re.findall(
-            r"CONSTRAINT (ck_\w+)", str(CreateTable(schema.metadata.tables[table]).compile(dialect=DIALECTS[dialect]))
-        )
-    }
+    [created] = [sql for sql in initial_statements(dialect) if sql.startswith(f"CREATE TABLE {table} ")]
+    return {*re.findall(r"CONSTRAINT (ck_\w+)", created)}
+
+
+@pytest.mark.parametrize("dialect", ["sqlite", "postgresql"])
+def test_the_database_takes_the_values_of_each_enumeration_and_the_ranges_of_the_limits(dialect):
+    standings = [standing for standing in Standing if standing != Standing.EXCLUDED]
+    sql = " ".join(initial_statements(dialect))
+    for values in (State, Kind, Purpose, Reason, standings):
+        assert f"IN ({', '.join(repr(str(value)) for value in values)})" in sql
+    for name, most in (
+        ("answered_at", limits.LATEST),
+        ("sequence", limits.SEQUENCE),
+        ("response_ms", limits.RESPONSE_MS),
+    ):
+        assert f"{name} BETWEEN {int(name == 'sequence')} AND {most}" in sql
 
 
 @pytest.mark.parametrize(("table", "changes", "sentence"), MISFITS)

@@ -13,7 +13,6 @@ from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
 from sqlalchemy import inspect, text
 from sqlalchemy.exc import DBAPIError
-from written_out import DIALECTS, path, written_out
 
 from erkle.store import Store, StoreError, Unavailable
 from erkle.store.database.engine import Database
@@ -30,11 +29,6 @@ def test_the_first_version_makes_the_tables_of_the_schema_and_runs_once(place):
             assert context.get_current_revision() == "1"
             assert set(inspect(connection).get_table_names()) == {*metadata.tables, VERSION_TABLE}
         database.close()
-
-
-@pytest.mark.parametrize("dialect", DIALECTS)
-def test_the_first_version_is_what_the_schema_says_with_its_checks(dialect):
-    assert path(dialect).read_text() == written_out(dialect)
 
 
 def test_many_may_open_a_new_database_at_once(place):

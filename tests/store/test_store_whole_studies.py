@@ -12,7 +12,7 @@ from erkle.store import (
     Kind,
     Medium,
     NotAllowed,
-    Person,
+    Participant,
     Query,
     Reason,
     Skip,
@@ -330,9 +330,9 @@ def test_who_has_lost_the_lease_saves_no_snapshot(opened, clock):
 def whole(**changes):
     """A study as it was elsewhere, with everything that one can have."""
     people = [
-        Person({"PROLIFIC_PID": "ann"}, Standing.COMPLETED, 5, "ann", flagged=True),
-        Person({}, Standing.EXCLUDED, 6, excluded=True),
-        Person({}, Standing.ACTIVE, 7, None),
+        Participant("0", {"PROLIFIC_PID": "ann"}, Standing.COMPLETED, 5, "ann", True),
+        Participant("1", {}, Standing.EXCLUDED, 6, None, False),
+        Participant("2", {}, Standing.ACTIVE, 7, None, False),
     ]
     answers = [Imported("1", 0, 1, 2, 2, Kind.CATCH, "catch", 500, {}, 30, 20), Imported("0", 2, 1, 0)]
     skips = [Skip("2", 0, 1, 2, "cannot decide", 40)]

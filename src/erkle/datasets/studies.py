@@ -61,38 +61,31 @@ def load_study(path: Pathlike) -> Dataset:
     path = Path(path)
     data = read_member(path) if path.suffix.lower() == ".zip" else read_bytes(path)
     separator, words = first_row(data, path.name)
-    description = f"Answers from {path.name}."
-    if not has_triples(word.lower() for word in words):
-        return _without_header(data, path.name, separator, len(words), description)
-    table = read_table(data, path.name, separator=separator)
-    cells, used = triples_of(table)
-    others = {name: values for name, values in table.columns.items() if name not in used and not _is_name(name)}
-    columns = {_RENAMED.get(name, name): column(values) for name, values in others.items()}
-    if "head" in used and all(map(_is_number, (cell for part in cells for cell in part))):
-        T = _numbers(table, cells)
-        return checked(Dataset(T, _file_names(table, T), columns, description), path.name)
-    labels = Labels()
-    return checked(Dataset(_encoded(labels, cells, table), labels.names, columns, description), path.name)
-
-
-def _without_header(data: bytes, file: str, separator: str | None, width: int, description: str) -> Dataset:
-    if width not in (3, 4):
+    has_header = has_triples(word.lower() for word in words)
+    if not has_header and len(words) not in (3, 4):
         raise ReadError(
-            f"{file}: has {width} columns and no known header; give three, or a header with head, winner, loser."
+            f"{path.name}: has {len(words)} columns and no known header;"
+            " give three, or a header with head, winner, loser."
         )
-    header = ("anchor", "near", "far", "response")[:width]
-    table = read_table(data, file, header, separator=separator)
-    cells = [table.columns[name] for name in header[:3]]
-    labels = Labels()
-    if all(_is_number(cell) for part in cells for cell in part):
+    header = None if has_header else ("anchor", "near", "far", "response")[: len(words)]
+    table = read_table(data, path.name, header, separator=separator)
+    response = None if has_header else table.columns.pop("response", None)
+    cells, used = triples_of(table)
+    if ("head" in used or not has_header) and all(map(_is_number, chain.from_iterable(cells))):
         T = _numbers(table, cells)
-        names = [str(i) for i in range(int(T.max()) + 1)]
+        names = _file_names(table, T)
     else:
+        labels = Labels()
         T, names = _encoded(labels, cells, table), labels.names
-    dataset = checked(Dataset(T, names, {}, description), file)
-    if width == 4:
-        dataset = dataset._replace(triplets=triplets.orient(dataset.triplets, _responses(table)))
-    return dataset
+    columns = {
+        _RENAMED.get(name, name): column(values)
+        for name, values in table.columns.items()
+        if name not in used and not name.endswith(("_html", "_filename"))
+    }
+    dataset = checked(Dataset(T, names, columns, f"Answers from {path.name}."), path.name)
+    if response is None:
+        return dataset
+    return dataset._replace(triplets=triplets.orient(dataset.triplets, _yes_or_no(response, path.name)))
 
 
 def _numbers(table: Table, cells: list[list[str]]) -> Ids:
@@ -120,15 +113,15 @@ def _file_names(table: Table, T: Ids) -> list[str]:
     return list(names.values()) if tell_apart else [str(i) for i in names]
 
 
-def _responses(table: Table) -> NDArray[Any]:
+def _yes_or_no(response: list[str], file: str) -> NDArray[Any]:
     words = {"true": 1.0, "false": 0.0}
-    cells = [cell.lower() for cell in table.columns["response"]]
+    cells = [cell.lower() for cell in response]
     try:
         found = np.array([words[cell] if cell in words else float(cell) for cell in cells])
     except ValueError:
         found = np.full(len(cells), math.nan)
     if not (np.isin(found, (0, 1)).all() or np.isin(found, (-1, 1)).all()):
-        raise ReadError(f"{table.name}: has a fourth column that is not 1 and -1, 1 and 0, or true and false.")
+        raise ReadError(f"{file}: has a fourth column that is not 1 and -1, 1 and 0, or true and false.")
     return found
 
 
@@ -137,7 +130,3 @@ def _is_number(cell: str) -> bool:
         return math.isfinite(float(cell))
     except ValueError:
         return False
-
-
-def _is_name(column: str) -> bool:
-    return column.endswith(("_html", "_filename"))

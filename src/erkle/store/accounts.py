@@ -66,7 +66,8 @@ class Accounts(Topic):
         _lock(self.connection)
         if self.named(name) is not None:
             raise NotAllowed(f"There is an account {name!r} already; choose another name.")
-        values = {**account._asdict(), "password_hash": _checked_hash(password_hash), "folded": _folded(name)}
+        kept = strict_text(password_hash, "The hash of the password", limits.PASSWORD_HASH)
+        values = {**account._asdict(), "password_hash": kept, "folded": _folded(name)}
         self.connection.execute(insert(schema.accounts), values)
         return account
 
@@ -95,8 +96,8 @@ class Accounts(Topic):
         """Set another password, which ends all sessions and links of the account."""
         _lock(self.connection)
         found = _found(self.connection, _ALONE, account)
-        change = update(schema.accounts).where(_A.id == found.id)
-        self.connection.execute(change.values(password_hash=_checked_hash(password_hash)))
+        kept = strict_text(password_hash, "The hash of the password", limits.PASSWORD_HASH)
+        self.connection.execute(update(schema.accounts).where(_A.id == found.id).values(password_hash=kept))
         self._end_sessions(found.id)
 
     @writing
@@ -124,7 +125,7 @@ class Sessions(Topic):
     @writing
     def open(self, account: str, lifetime: float) -> Session:
         """Open a session of so many seconds; its token is returned only here."""
-        at, token = self.clock(), _new_token()
+        at, token = self.clock(), secrets.token_urlsafe(32)
         until = at + microseconds(lifetime)
         found = keep_account(self.connection, account)
         self.connection.execute(delete(schema.sessions).where(_S.expires_at <= at))
@@ -155,7 +156,7 @@ class Links(Topic):
     @writing
     def create(self, purpose: Purpose, account: str | None = None, lifetime: float = _DAY) -> str:
         """The token of a link that can be used once, within so many seconds; a link to enter needs an account."""
-        at, token, wanted = self.clock(), _new_token(), strict_member(purpose, "The purpose", Purpose)
+        at, token, wanted = self.clock(), secrets.token_urlsafe(32), strict_member(purpose, "The purpose", Purpose)
         if (wanted == Purpose.ENTER) != (account is not None):
             raise StoreError(
                 f"The link is to {wanted}, and its account {account!r}; pass one only for a link to enter."
@@ -217,14 +218,6 @@ def _account(row: RowMapping) -> Account:
 
 def _folded(name: str) -> str:
     return unicodedata.normalize("NFKC", name).casefold().strip()
-
-
-def _checked_hash(password_hash: str) -> str:
-    return strict_text(password_hash, "The hash of the password", limits.PASSWORD_HASH)
-
-
-def _new_token() -> str:
-    return secrets.token_urlsafe(32)
 
 
 def _digest(token: str, purpose: str = "") -> str:

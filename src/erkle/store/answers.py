@@ -10,6 +10,7 @@ roster and the same last number have read the same.
 """
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any, NamedTuple
 
 from sqlalchemy import RowMapping, bindparam, func, insert, select
@@ -113,18 +114,6 @@ class Skip(NamedTuple):
     skipped_at: int
 
 
-class _Sent(NamedTuple):
-    """What somebody sent for a question; nothing of it is trusted."""
-
-    study: str
-    participant: str
-    token: str
-    choice: int | None = None
-    response_ms: int | None = None
-    client: Any = None
-    reason: str = ""
-
-
 class Answers(Topic):
     """Answers and skips: what counts, and the log of it."""
 
@@ -158,31 +147,39 @@ class Answers(Topic):
         Refused
             It does not count; it was kept with the reason.
         """
-        at, sent = self.clock(), _Sent(study, participant, token, choice, response_ms, client)
-        question = self._question(sent)
+        at, refuse = self.clock(), partial(self._refuse, study, participant, token, choice=choice, client=client)
+        question = self._question(study, participant, token)
         if isinstance(question, Reason):
-            return self._refuse(question, sent, at)
+            return refuse(question)
         if type(choice) is not int or choice not in (question["o1"], question["o2"]):
-            return self._refuse(Reason.OUT_OF_RANGE, sent, at)
+            return refuse(Reason.OUT_OF_RANGE)
         if question["choice"] == choice:
             return Acknowledged(question["sequence"], repeated=True)
         reason = _used(question) or _closed(question, at)
         if reason is not None:
-            return self._refuse(reason, sent, at)
-        return Acknowledged(self._add(question, sent, at), repeated=False)
+            return refuse(reason)
+        values = {
+            "study": question["study_id"],
+            "question": question["id"],
+            "choice": choice,
+            "response_ms": response_time(response_ms),
+            "client": bounded_json(client, limits.CLIENT),
+            "answered_at": at,
+        }
+        return Acknowledged(self.connection.execute(_INSERT, values).scalar_one(), repeated=False)
 
     @writing
     def skip(self, study: str, participant: str, token: str, reason: str = "") -> Skipped | Refused:
         """Skip a question, with a reason in the participant's words; it cannot be answered any more."""
-        at, sent = self.clock(), _Sent(study, participant, token, reason=reason)
-        question = self._question(sent)
+        at, refuse = self.clock(), partial(self._refuse, study, participant, token, reason=reason)
+        question = self._question(study, participant, token)
         if isinstance(question, Reason):
-            return self._refuse(question, sent, at)
+            return refuse(question)
         why = _used(question) or _closed(question, at)
         if why == Reason.SKIPPED:
             return Skipped(repeated=True)
         if why is not None:
-            return self._refuse(why, sent, at)
+            return refuse(why)
         values = {"question_id": question["id"], "reason": bounded_text(reason, limits.SKIP_REASON), "skipped_at": at}
         self.connection.execute(insert(schema.skips), values)
         return Skipped(repeated=False)
@@ -229,39 +226,28 @@ class Answers(Topic):
             query = query.where(_P.excluded.is_(False))
         return [_answer(*row) for row in self.connection.execute(query.order_by(_A.sequence).limit(size))]
 
-    def _question(self, sent: _Sent) -> RowMapping | Reason:
+    def _question(self, study: str, participant: str, token: str) -> RowMapping | Reason:
         """The question that was put to this participant, its study locked; or why it is not theirs to answer."""
-        values = {"token": sent.token}
-        found = self.connection.execute(_ASKED, values).mappings().one_or_none() if is_id(sent.token) else None
+        values = {"token": token}
+        found = self.connection.execute(_ASKED, values).mappings().one_or_none() if is_id(token) else None
         if found is None:
             return Reason.UNKNOWN_TOKEN
-        if found["study"] != sent.study:
+        if found["study"] != study:
             return Reason.OTHER_STUDY
-        if found["participant"] != sent.participant:
+        if found["participant"] != participant:
             return Reason.OTHER_PARTICIPANT
         if self.connection.dialect.name == "sqlite":
             # Everything has been locked since the transaction began.
             return found
-        rows.lock_study(self.connection, sent.study)
+        rows.lock_study(self.connection, study)
         # Read once more: before the lock another answer may have counted, or the study was closed.
         return self.connection.execute(_ASKED, values).mappings().one()
 
-    def _add(self, question: RowMapping, sent: _Sent, at: int) -> int:
-        values = {
-            "study": question["study_id"],
-            "question": question["id"],
-            "choice": sent.choice,
-            "response_ms": response_time(sent.response_ms),
-            "client": bounded_json(sent.client, limits.CLIENT),
-            "answered_at": at,
-        }
-        return int(self.connection.execute(_INSERT, values).scalar_one())
-
-    def _refuse(self, reason: Reason, sent: _Sent, at: int) -> Refused:
-        payload = {"choice": bounded_text(sent.choice, 100), "reason": bounded_text(sent.reason, 100)}
-        payload["client"] = bounded_text(sent.client, 600)
-        record(self.connection, reason, sent.study, sent.participant, sent.token, payload, at)
-        return Refused(reason)
+    def _refuse(self, study: str, participant: str, token: str, why: Reason, **sent: Any) -> Refused:
+        # At most two values are sent with a token, and both must fit (`limits.REFUSED`).
+        payload = {name: bounded_text(value, 450) for name, value in sent.items()}
+        record(self.connection, why, study, participant, token, payload, self.clock())
+        return Refused(why)
 
 
 def response_time(value: object) -> int | None:
@@ -285,8 +271,5 @@ def _closed(question: RowMapping, at: int) -> Reason | None:
     return None if question["expires_at"] > at else Reason.EXPIRED
 
 
-def _answer(
-    sequence: int, participant: str, head: int, o1: int, o2: int, choice: int, kind: str, *others: Any
-) -> Answer:  # fmt: skip
-    far = o1 + o2 - choice
-    return Answer(sequence, participant, head, choice, far, Kind(kind), *others)
+def _answer(sequence: int, who: str, head: int, o1: int, o2: int, choice: int, kind: str, *others: Any) -> Answer:
+    return Answer(sequence, who, head, choice, o1 + o2 - choice, Kind(kind), *others)

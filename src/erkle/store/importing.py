@@ -17,12 +17,12 @@ from erkle.store.database.enumerations import Kind, Standing, State
 from erkle.store.database.topics import Topic, writing
 from erkle.store.errors import NotAllowed, StoreError
 from erkle.store.media import Medium
-from erkle.store.participants import bounded_identity, new_participant
+from erkle.store.participants import Participant, bounded_identity, new_participant
 from erkle.store.questions import Issued, new_question, new_token
 from erkle.store.sanitising import Json, bounded_json, bounded_text, strict_member, strict_text
 from erkle.store.studies import Object, Studies, Study
 
-__all__ = ["Imported", "Imports", "Person", "Whole"]
+__all__ = ["Imported", "Imports", "Whole"]
 
 
 class Imported(NamedTuple):
@@ -43,26 +43,15 @@ class Imported(NamedTuple):
     parameters: Json = {}  # noqa: RUF012
 
 
-class Person(NamedTuple):
-    """Somebody who took part elsewhere."""
-
-    parameters: Json
-    standing: Standing
-    joined_at: int
-    identity: str | None = None
-    flagged: bool = False
-    excluded: bool = False
-
-
 class Whole(NamedTuple):
-    """A study as it was elsewhere; the participant of an answer or a skip is the person's place in the list."""
+    """A study as it was elsewhere; answers and skips name participants by the ids that these had there."""
 
     title: str
     objects: Sequence[Object | str]
     settings: Json
     state: State
     created_at: int
-    people: Sequence[Person] = ()
+    participants: Sequence[Participant] = ()
     answers: Sequence[Imported] = ()
     skips: Sequence[Skip] = ()
     media: Mapping[str, Medium] = {}
@@ -95,7 +84,8 @@ class Imports(Topic):
         )
         study = studies.create(whole.title, whole.objects, whole.settings, owner, whole.media)
         number = rows.lock_study(self.connection, study.id)["id"]
-        people = self._people(number, whole.people)
+        numbers = self._join([_participant(number, each) for each in whole.participants])
+        people = {each.id: joined for each, joined in zip(whole.participants, numbers, strict=True)}
         given = _checked(whole.answers, study.n_objects, at)
         _check_people({row.participant for row in given} | {skip.participant for skip in whole.skips}, people)
         self._append(number, given, people, last=0)
@@ -121,12 +111,6 @@ class Imports(Topic):
                 new[identity]["excluded"] |= bool(row.excluded)
         known |= dict(zip(new, self._join([*new.values()]), strict=True))
         return {label: known[identity] for label, identity in identities.items()}
-
-    def _people(self, study: int, people: Sequence[Person]) -> dict[str, int]:
-        """The number of each person's row, by the place in the list as a text."""
-        return {
-            str(place): number for place, number in enumerate(self._join([_person(study, each) for each in people]))
-        }
 
     def _join(self, participants: Sequence[dict[str, Any]]) -> list[int]:
         """Add participants; the numbers of their rows."""
@@ -192,17 +176,15 @@ def _time(value: object, number: int) -> int:
 def _check_people(labels: Iterable[str], people: Mapping[str, int]) -> None:
     for label in labels:
         if label not in people:
-            raise StoreError(
-                f"There is no person {bounded_text(label, 40)!r}; pass a place in the list of {len(people)}."
-            )
+            raise StoreError(f"There is no participant {bounded_text(label, 40)!r}; pass one of the {len(people)} ids.")
 
 
-def _person(study: int, person: Person) -> dict[str, Any]:
+def _participant(study: int, person: Participant) -> dict[str, Any]:
     # The standing from before an exclusion is not known; nobody asks them anything more.
-    excluded = person.excluded or person.standing == Standing.EXCLUDED
-    standing = Standing.COMPLETED if excluded else Standing(person.standing)
+    excluded = person.standing == Standing.EXCLUDED
+    standing = Standing.COMPLETED if excluded else person.standing
     known = person.parameters, standing, person.joined_at, person.identity
-    return new_participant(study, *known, excluded=excluded, flagged=bool(person.flagged))
+    return new_participant(study, *known, excluded=excluded, flagged=person.flagged)
 
 
 def _question(row: Imported, study: int, participant: int) -> dict[str, Any]:

@@ -93,7 +93,8 @@ class Snapshots(Topic):
         found = select(a.sequence).where(a.study_id == number, a.sequence == sequence)
         if sequence and not self.connection.execute(found).first():
             raise StoreError(f"The snapshot is of answer {sequence}, which does not exist; pass a number of the log.")
-        if row["roster"] != roster or (fence is not None and self._fence(number) != fence):
+        current = self.connection.execute(select(_L.fence).where(_L.study_id == number)).scalar()
+        if row["roster"] != roster or fence not in (None, current):
             return False
         values = {"study_id": number, "sequence": sequence, "roster": roster, "data": data, "saved_at": self.clock()}
         self.connection.execute(insert(schema.snapshots), values)
@@ -108,9 +109,6 @@ class Snapshots(Topic):
         query = select(_S.sequence, _S.roster, _S.data, _S.saved_at).order_by(_S.id.desc())
         query = query.where(_S.study_id == row["id"], _S.roster == row["roster"])
         return [Snapshot(*found) for found in self.connection.execute(query)]
-
-    def _fence(self, study_number: int) -> int | None:
-        return self.connection.execute(select(_L.fence).where(_L.study_id == study_number)).scalar()
 
 
 def _duration(seconds: float) -> int:

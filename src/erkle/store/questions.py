@@ -93,16 +93,14 @@ class Questions(Topic):
         return issued
 
     @reading
-    def pending(self, study: str, participant: str | None = None) -> list[Issued]:
-        """Questions that may still be answered, of a participant or of all, oldest first."""
+    def pending(self, study: str) -> list[Issued]:
+        """Questions of a study that may still be answered, oldest first."""
         query = (
             select(*_ISSUED)
             .join(schema.participants, _P.id == _Q.participant_id)
             .where(_Q.study_id == rows.study(self.connection, study)["id"], *are_open(self.clock()), IS_ACTIVE)
             .order_by(_Q.id)
         )
-        if participant is not None:
-            query = query.where(_P.id == rows.participant_and_study(self.connection, study, participant)["id"])
         return [_read(row) for row in self.connection.execute(query)]
 
     @reading

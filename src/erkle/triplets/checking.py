@@ -4,8 +4,6 @@ Past `check` an array has shape (m, 3), type int64, C order, ids from 0 to n_obj
 objects in each row, and nothing behind it looks again.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -128,15 +126,10 @@ def _convert(T: ArrayLike) -> NDArray[np.int64]:
 
 def _fits(A: NDArray[Any]) -> NDArray[np.bool_]:
     """Mask of the values that int64 can hold unchanged."""
-    fits: NDArray[np.bool_]
     if A.dtype.kind == "f":
         wide = A.astype(np.float64)
-        fits = (np.abs(wide) < _LARGEST_WHOLE_FLOAT) & (wide == np.floor(wide))
-        return fits
-    if A.dtype == np.uint64:
-        fits = np.uint64(2**63) > A
-        return fits
-    return np.ones(A.shape, dtype=np.bool_)
+        return np.asarray((np.abs(wide) < _LARGEST_WHOLE_FLOAT) & (wide == np.floor(wide)))
+    return np.asarray(A < 2**63)
 
 
 def _complaint(T: NDArray[np.int64], n_objects: int | None) -> str:

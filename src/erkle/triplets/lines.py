@@ -4,8 +4,6 @@ A complaint about a file is a `ReadError` and one sentence that begins with the 
 Nothing here depends on how the bytes were cut into pieces on their way.
 """
 
-from __future__ import annotations
-
 import os
 import stat
 from collections.abc import Callable, Iterator

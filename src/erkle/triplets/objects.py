@@ -4,8 +4,6 @@ The order of the file is the order of the objects, so no line between two of the
 call them, their ids or else their names, comes only once.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from pathlib import PurePath

@@ -4,14 +4,11 @@ The answers delivered, their ids and the error at the end, if any, are the same 
 file at once, a pipe line by line. Every answer before a wrong line is delivered before the error is raised.
 """
 
-from __future__ import annotations
-
 import io
 import os
 from collections.abc import Iterator, Sequence
 from itertools import chain
 from pathlib import PurePath
-from types import TracebackType
 from typing import NamedTuple, Self
 
 import numpy as np
@@ -21,17 +18,7 @@ from erkle.files import file_name, open_binary
 
 from .formats import Format, detect
 from .labels import Labels
-from .lines import (
-    BOM,
-    LONGEST_LINE,
-    BadLine,
-    ReadError,
-    Source,
-    blocks,
-    complaint,
-    size_of,
-    text_of,
-)
+from .lines import BOM, LONGEST_LINE, BadLine, ReadError, Source, blocks, complaint, size_of, text_of
 
 
 class Answers(NamedTuple):
@@ -154,9 +141,7 @@ class Reader:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def __iter__(self) -> Iterator[Chunk]:

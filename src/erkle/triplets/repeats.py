@@ -4,8 +4,6 @@ Two rows are the same question when they have the same anchor and the same two c
 they are the same answer when the order agrees too.
 """
 
-from __future__ import annotations
-
 from typing import Any, TypeVar
 
 import numpy as np

@@ -4,8 +4,6 @@ Text is UTF-8 with or without its mark, lines end in any way, blank lines do not
 What is wrong with a file is one sentence with its name and the line.
 """
 
-from __future__ import annotations
-
 import csv
 import io
 from collections.abc import Iterable, Iterator, Sequence
@@ -94,11 +92,7 @@ class Table(NamedTuple):
 
 
 def read_table(
-    data: bytes,
-    name: str,
-    header: Sequence[str] | None = None,
-    wanted: Sequence[str] = (),
-    separator: str | None = ",",
+    data: bytes, name: str, header: Sequence[str] | None = None, wanted: Sequence[str] = (), separator: str | None = ","
 ) -> Table:
     """Read a file whose columns are named by its first line, or here where it has no such line.
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from itertools import islice
 from typing import Any, BinaryIO
 
-from erkle.store import Answer, Medium, Participant, Skip, Standing, Store, Study
+from erkle.store import Answer, Medium, Participant, Skip, Store, Study
 from erkle.store.media import PARTS
 
 __all__ = ["ANSWERS", "FORMAT", "MEDIA", "OBJECTS", "PARTICIPANTS", "SKIPS", "STUDY", "VERSION", "write_bundle"]
@@ -53,7 +53,7 @@ def _study(study: Study, counts: dict[str, int], media: dict[str, str]) -> Json:
 def _participant(participant: Participant) -> Json:
     known = participant._asdict()
     del known["id"]
-    return {**known, "standing": str(participant.standing), "excluded": participant.standing == Standing.EXCLUDED}
+    return {**known, "standing": str(participant.standing)}
 
 
 def _answer(answer: Answer, numbers: dict[str, int]) -> Json:

@@ -24,7 +24,6 @@ _WHO = ("participant", "puid", "participant.id", "worker", "worker_id", "workeri
 _HOW = ("strategy", "sampler", "alg_ident")
 _PARTS = ("head", "winner", "loser")
 _JSON = (".jsonl", ".ndjson", ".json")
-_MOST_SECONDS = 1e11
 _MOST_BYTES = 64 << 20
 
 Resolve = Callable[[str], int | None]
@@ -223,7 +222,7 @@ def _micros(cell: str) -> int | None:
         with suppress(ValueError):
             moment = datetime.fromisoformat(cell)
             return round(moment.replace(microsecond=0).timestamp()) * 1_000_000 + moment.microsecond
-    return round(found * 1e6) if 0 <= found < _MOST_SECONDS else None
+    return round(found * 1e6) if 0 <= found * 1e6 <= limits.LATEST else None
 
 
 def _number(cell: str) -> float:

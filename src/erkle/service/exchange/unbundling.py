@@ -18,7 +18,7 @@ from erkle.service.exchange import bundle
 from erkle.service.studies import media, spec
 from erkle.service.studies.complaints import Complaints
 from erkle.service.studies.uploads import Caps, Files
-from erkle.store import Imported, Kind, Medium, Object, Person, Skip, Standing, State, Store, Study, Whole, limits
+from erkle.store import Imported, Kind, Medium, Object, Participant, Skip, Standing, State, Store, Study, Whole, limits
 from erkle.store.errors import Unavailable, Unknown
 from erkle.store.sanitising import cleaned
 
@@ -29,7 +29,7 @@ T = TypeVar("T")
 _CAPS = Caps(entries=50_000, file=512 << 20, total=1 << 30)
 _LONGEST_LINE = 100_000
 
-Text = Field(max_length=2000)
+Text = Field(max_length=limits.STRATEGY)
 Moment = Field(ge=0, le=limits.LATEST)
 Id = Field(ge=0, le=10_000_000)
 # JSON has texts where we have members of an enumeration.
@@ -70,7 +70,6 @@ class _Participant(_Part):
     joined_at: int = Moment
     identity: str | None = Field(max_length=limits.IDENTITY)
     flagged: bool
-    excluded: bool
 
 
 class _Answer(_Part):
@@ -93,7 +92,7 @@ class _Skip(_Part):
     head: int = Id
     o1: int = Id
     o2: int = Id
-    reason: str = Text
+    reason: str = Field(max_length=limits.SKIP_REASON)
     skipped_at: int = Moment
 
 
@@ -119,7 +118,7 @@ def import_bundle(store: Store, file: BinaryIO, name: str, owner: str | None = N
         settings=_settings(about, objects),
         state=about.state,
         created_at=about.created_at,
-        people=_people(files),
+        participants=_participants(files),
         answers=list(_answers(files)),
         skips=[
             Skip(**dict(skip) | {"participant": str(skip.participant)})
@@ -127,7 +126,7 @@ def import_bundle(store: Store, file: BinaryIO, name: str, owner: str | None = N
         ],
         media=pictures,
     )
-    counts = _Counts(answers=len(whole.answers), participants=len(whole.people), skips=len(whole.skips))
+    counts = _Counts(answers=len(whole.answers), participants=len(whole.participants), skips=len(whole.skips))
     if counts != about.counts:
         raise _damaged(name)
     try:
@@ -164,12 +163,12 @@ def _object(thing: _Object, media: dict[str, Medium]) -> Object:
     return Object(thing.name, dict(thing.payload))
 
 
-def _people(files: Files) -> list[Person]:
-    people = [Person(**dict(each)) for each in _member(files, bundle.PARTICIPANTS, _PARTICIPANTS.validate_python)]
-    identities = [each.identity for each in people if each.identity is not None]
+def _participants(files: Files) -> list[Participant]:
+    found = _member(files, bundle.PARTICIPANTS, _PARTICIPANTS.validate_python)
+    identities = [each.identity for each in found if each.identity is not None]
     if len(set(identities)) < len(identities):
         raise _damaged(bundle.PARTICIPANTS)
-    return people
+    return [Participant(str(place), **dict(each)) for place, each in enumerate(found)]
 
 
 def _media(files: Files) -> dict[str, Medium]:

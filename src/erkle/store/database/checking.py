@@ -8,12 +8,13 @@ import re
 import sqlite3
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import quote
 
-from sqlalchemy import JSON, URL, Connection, Engine, Text, create_engine, func, select, text
+from sqlalchemy import JSON, Connection, Text, create_engine, func, select, text
 from sqlalchemy.exc import DBAPIError
 
 from erkle.store.database import schema
@@ -78,28 +79,21 @@ def check_database(place: Pathlike) -> Report:
 def _reading(place: Pathlike) -> Iterator[tuple[str, Connection]]:
     """A transaction that sees one state of a database and cannot change it."""
     url = database_url(place)
-    name, engine = shown_name(url), _read_only(url)
+    if url.get_backend_name() == "sqlite":
+        # Not mode=ro, in which SQLite ignores CHECK constraints, and so the integrity check does, too.
+        file = f"file:{quote(str(url.database))}?mode=rw"
+        engine = create_engine("sqlite://", creator=partial(sqlite3.connect, file, uri=True, isolation_level=None))
+    else:
+        options = {"postgresql_readonly": True, "isolation_level": "REPEATABLE READ"}
+        engine = create_engine(url, execution_options=options)
+    name = shown_name(url)
     try:
         with in_sentences(name), engine.connect() as connection:
-            if connection.dialect.name == "sqlite":
-                connection.exec_driver_sql("BEGIN")
+            for statement in ("PRAGMA query_only=ON", "BEGIN") if engine.dialect.name == "sqlite" else ():
+                connection.exec_driver_sql(statement)
             yield name, connection
     finally:
         engine.dispose()
-
-
-def _read_only(url: URL) -> Engine:
-    if url.get_backend_name() == "postgresql":
-        options = {"postgresql_readonly": True, "isolation_level": "REPEATABLE READ"}
-        return create_engine(url, execution_options=options)
-
-    def connect() -> sqlite3.Connection:
-        # Not mode=ro, in which SQLite ignores CHECK constraints, and so the integrity check does, too.
-        connection = sqlite3.connect(f"file:{quote(str(url.database))}?mode=rw", uri=True, isolation_level=None)
-        connection.execute("PRAGMA query_only=ON")
-        return connection
-
-    return create_engine("sqlite://", creator=connect)
 
 
 def _engine_faults(connection: Connection) -> Iterator[str]:

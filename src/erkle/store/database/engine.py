@@ -107,13 +107,10 @@ class Database:
         with in_sentences(self.name), write_atomically(path) as file, self.engine.connect() as connection:
             # There are hashes of passwords in it.
             Path(file.name).chmod(0o600)
-            copy = sqlite3.connect(file.name)
-            try:
+            with closing(sqlite3.connect(file.name)) as copy:
                 connection.connection.driver_connection.backup(copy)  # type: ignore[union-attr]
                 # In WAL mode the copy would need a second file beside it while it is only read.
                 copy.execute("PRAGMA journal_mode=DELETE")
-            finally:
-                copy.close()
 
     def close(self) -> None:
         """Close all connections."""

@@ -55,8 +55,7 @@ def migrate(connection: Connection, name: str) -> None:
 
 def initial_statements(dialect: str) -> list[str]:
     """The statements that make an empty database one of the first version."""
-    folder = Path(migrations.__path__[0]) / "versions"
-    return [each for part in ("tables", "triggers") for each in statements(folder / f"v0001_{part}_{dialect}.sql")]
+    return statements(Path(migrations.__path__[0], "versions", f"v0001_{dialect}.sql"))
 
 
 def statements(file: Path) -> list[str]:

@@ -1,7 +1,4 @@
-"""The first tables and triggers, written out for each engine in the SQL files beside this module.
-
-The tables are those of `erkle.store.database.schema`; a test compares the two. The triggers are only there.
-"""
+"""The first tables, in an SQL file for each engine; a test compares them with `erkle.store.database.schema`."""
 
 from alembic import op
 

@@ -1,0 +1,328 @@
+-- The first version of the tables on SQLite. Statements are separated by empty lines.
+--
+-- CHECK constraints refuse values that cannot be. Times are microseconds since 1970, up to the end of the year 9999.
+-- SQLite keeps a text in a column of numbers and takes any text for JSON; constraints that end in _type refuse that.
+
+CREATE TABLE accounts (
+  id TEXT NOT NULL,
+  name TEXT NOT NULL,
+  folded TEXT NOT NULL,
+  password_hash TEXT NOT NULL,
+  admin BOOLEAN NOT NULL,
+  created_at BIGINT NOT NULL,
+  CONSTRAINT pk_accounts PRIMARY KEY (id),
+  CONSTRAINT ck_accounts_id CHECK (typeof(id) = 'text' AND id NOT GLOB '*[^A-Za-z0-9_-]*' AND length(id) BETWEEN 1 AND 64),
+  CONSTRAINT ck_accounts_name CHECK (length(name) > 0),
+  CONSTRAINT ck_accounts_name_type CHECK (typeof(name) IN ('text', 'null') AND NOT coalesce(instr(name, char(0)), 0)),
+  CONSTRAINT ck_accounts_folded_type CHECK (typeof(folded) IN ('text', 'null') AND NOT coalesce(instr(folded, char(0)), 0)),
+  CONSTRAINT ck_accounts_password_hash CHECK (length(password_hash) > 0),
+  CONSTRAINT ck_accounts_password_hash_type CHECK (typeof(password_hash) IN ('text', 'null') AND NOT coalesce(instr(password_hash, char(0)), 0)),
+  CONSTRAINT ck_accounts_created_at CHECK (created_at BETWEEN 0 AND 253402300799999999),
+  CONSTRAINT ck_accounts_created_at_type CHECK (typeof(created_at) IN ('integer', 'null')),
+  CONSTRAINT uq_accounts_folded UNIQUE (folded),
+  CONSTRAINT ck_accounts_admin CHECK (admin IN (0, 1))
+);
+
+CREATE TABLE deletions (
+  study_id INTEGER NOT NULL,
+  smaller INTEGER NOT NULL,
+  CONSTRAINT pk_deletions PRIMARY KEY (study_id),
+  CONSTRAINT ck_deletions_smaller CHECK (smaller < study_id),
+  CONSTRAINT fk_deletions_smaller FOREIGN KEY(smaller) REFERENCES deletions (study_id) DEFERRABLE INITIALLY DEFERRED
+);
+
+CREATE TABLE links (
+  digest TEXT NOT NULL,
+  purpose TEXT NOT NULL,
+  account_id TEXT,
+  expires_at BIGINT NOT NULL,
+  CONSTRAINT pk_links PRIMARY KEY (digest),
+  CONSTRAINT ck_links_purpose CHECK (purpose IN ('setup', 'invite', 'enter')),
+  CONSTRAINT ck_links_account CHECK ((purpose = 'enter') = (account_id IS NOT NULL)),
+  CONSTRAINT ck_links_digest CHECK (typeof(digest) = 'text' AND digest NOT GLOB '*[^A-Za-z0-9_-]*' AND length(digest) BETWEEN 1 AND 64),
+  CONSTRAINT ck_links_expires_at CHECK (expires_at BETWEEN 0 AND 253402300799999999),
+  CONSTRAINT ck_links_expires_at_type CHECK (typeof(expires_at) IN ('integer', 'null')),
+  CONSTRAINT fk_links_account_id FOREIGN KEY(account_id) REFERENCES accounts (id)
+);
+
+CREATE TABLE sessions (
+  digest TEXT NOT NULL,
+  account_id TEXT NOT NULL,
+  expires_at BIGINT NOT NULL,
+  CONSTRAINT pk_sessions PRIMARY KEY (digest),
+  CONSTRAINT ck_sessions_digest CHECK (typeof(digest) = 'text' AND digest NOT GLOB '*[^A-Za-z0-9_-]*' AND length(digest) BETWEEN 1 AND 64),
+  CONSTRAINT ck_sessions_expires_at CHECK (expires_at BETWEEN 0 AND 253402300799999999),
+  CONSTRAINT ck_sessions_expires_at_type CHECK (typeof(expires_at) IN ('integer', 'null')),
+  CONSTRAINT fk_sessions_account_id FOREIGN KEY(account_id) REFERENCES accounts (id)
+);
+
+CREATE INDEX ix_sessions_account ON sessions (account_id);
+
+CREATE TABLE studies (
+  id INTEGER NOT NULL,
+  public_id TEXT NOT NULL,
+  title TEXT NOT NULL,
+  settings JSON NOT NULL,
+  state TEXT NOT NULL,
+  n_objects INTEGER NOT NULL,
+  roster BIGINT NOT NULL,
+  created_at BIGINT NOT NULL,
+  owner TEXT,
+  CONSTRAINT pk_studies PRIMARY KEY (id),
+  CONSTRAINT ck_studies_state CHECK (state IN ('draft', 'open', 'paused', 'closed')),
+  CONSTRAINT ck_studies_public_id CHECK (typeof(public_id) = 'text' AND public_id NOT GLOB '*[^A-Za-z0-9_-]*' AND length(public_id) BETWEEN 1 AND 64),
+  CONSTRAINT ck_studies_title CHECK (length(title) > 0),
+  CONSTRAINT ck_studies_title_type CHECK (typeof(title) IN ('text', 'null') AND NOT coalesce(instr(title, char(0)), 0)),
+  CONSTRAINT ck_studies_settings CHECK (typeof(settings) = 'text' AND CASE WHEN json_valid(settings) THEN json_type(settings) = 'object' ELSE 0 END),
+  CONSTRAINT ck_studies_n_objects CHECK (n_objects BETWEEN 3 AND 2147483647),
+  CONSTRAINT ck_studies_n_objects_type CHECK (typeof(n_objects) IN ('integer', 'null')),
+  CONSTRAINT ck_studies_roster CHECK (roster BETWEEN 0 AND 9007199254740992),
+  CONSTRAINT ck_studies_roster_type CHECK (typeof(roster) IN ('integer', 'null')),
+  CONSTRAINT ck_studies_created_at CHECK (created_at BETWEEN 0 AND 253402300799999999),
+  CONSTRAINT ck_studies_created_at_type CHECK (typeof(created_at) IN ('integer', 'null')),
+  CONSTRAINT uq_studies_public_id UNIQUE (public_id),
+  CONSTRAINT fk_studies_owner FOREIGN KEY(owner) REFERENCES accounts (id)
+);
+
+CREATE TABLE leases (
+  study_id INTEGER NOT NULL,
+  owner TEXT NOT NULL,
+  until BIGINT NOT NULL,
+  fence BIGINT NOT NULL,
+  CONSTRAINT pk_leases PRIMARY KEY (study_id),
+  CONSTRAINT ck_leases_owner_type CHECK (typeof(owner) IN ('text', 'null') AND NOT coalesce(instr(owner, char(0)), 0)),
+  CONSTRAINT ck_leases_until CHECK (until BETWEEN 0 AND 253402300799999999),
+  CONSTRAINT ck_leases_until_type CHECK (typeof(until) IN ('integer', 'null')),
+  CONSTRAINT ck_leases_fence CHECK (fence BETWEEN 0 AND 9007199254740992),
+  CONSTRAINT ck_leases_fence_type CHECK (typeof(fence) IN ('integer', 'null')),
+  CONSTRAINT fk_leases_study_id FOREIGN KEY(study_id) REFERENCES studies (id)
+);
+
+CREATE TABLE media (
+  study_id INTEGER NOT NULL,
+  name TEXT NOT NULL,
+  type TEXT NOT NULL,
+  data BLOB NOT NULL,
+  CONSTRAINT pk_media PRIMARY KEY (study_id, name),
+  CONSTRAINT ck_media_data CHECK (typeof(data) = 'blob'),
+  CONSTRAINT ck_media_name CHECK (length(name) > 0),
+  CONSTRAINT ck_media_name_type CHECK (typeof(name) IN ('text', 'null') AND NOT coalesce(instr(name, char(0)), 0)),
+  CONSTRAINT ck_media_type CHECK (length(type) > 0),
+  CONSTRAINT ck_media_type_type CHECK (typeof(type) IN ('text', 'null') AND NOT coalesce(instr(type, char(0)), 0)),
+  CONSTRAINT fk_media_study_id FOREIGN KEY(study_id) REFERENCES studies (id)
+);
+
+CREATE TABLE objects (
+  study_id INTEGER NOT NULL,
+  number INTEGER NOT NULL,
+  name TEXT NOT NULL,
+  payload JSON NOT NULL,
+  CONSTRAINT pk_objects PRIMARY KEY (study_id, number),
+  CONSTRAINT ck_objects_number CHECK (number BETWEEN 0 AND 2147483647),
+  CONSTRAINT ck_objects_number_type CHECK (typeof(number) IN ('integer', 'null')),
+  CONSTRAINT ck_objects_name CHECK (length(name) > 0),
+  CONSTRAINT ck_objects_name_type CHECK (typeof(name) IN ('text', 'null') AND NOT coalesce(instr(name, char(0)), 0)),
+  CONSTRAINT ck_objects_payload CHECK (typeof(payload) = 'text' AND CASE WHEN json_valid(payload) THEN json_type(payload) = 'object' ELSE 0 END),
+  CONSTRAINT fk_objects_study_id FOREIGN KEY(study_id) REFERENCES studies (id)
+);
+
+CREATE TABLE participants (
+  id INTEGER NOT NULL,
+  public_id TEXT NOT NULL,
+  study_id INTEGER NOT NULL,
+  parameters JSON NOT NULL,
+  state TEXT NOT NULL,
+  excluded BOOLEAN NOT NULL,
+  joined_at BIGINT NOT NULL,
+  identity TEXT,
+  flagged BOOLEAN NOT NULL,
+  CONSTRAINT pk_participants PRIMARY KEY (id),
+  CONSTRAINT ck_participants_state CHECK (state IN ('active', 'completed', 'failed', 'screened')),
+  CONSTRAINT ck_participants_public_id CHECK (typeof(public_id) = 'text' AND public_id NOT GLOB '*[^A-Za-z0-9_-]*' AND length(public_id) BETWEEN 1 AND 64),
+  CONSTRAINT ck_participants_parameters CHECK (typeof(parameters) = 'text' AND CASE WHEN json_valid(parameters) THEN json_type(parameters) = 'object' ELSE 0 END),
+  CONSTRAINT ck_participants_joined_at CHECK (joined_at BETWEEN 0 AND 253402300799999999),
+  CONSTRAINT ck_participants_joined_at_type CHECK (typeof(joined_at) IN ('integer', 'null')),
+  CONSTRAINT ck_participants_identity_type CHECK (typeof(identity) IN ('text', 'null') AND NOT coalesce(instr(identity, char(0)), 0)),
+  CONSTRAINT uq_participants_public_id UNIQUE (public_id),
+  CONSTRAINT fk_participants_study_id FOREIGN KEY(study_id) REFERENCES studies (id),
+  CONSTRAINT ck_participants_excluded CHECK (excluded IN (0, 1)),
+  CONSTRAINT ck_participants_flagged CHECK (flagged IN (0, 1))
+);
+
+CREATE UNIQUE INDEX ix_participants_identity ON participants (study_id, identity);
+
+CREATE INDEX ix_participants_study ON participants (study_id, id);
+
+CREATE TABLE refusals (
+  id INTEGER NOT NULL,
+  study_id INTEGER,
+  reason TEXT NOT NULL,
+  token TEXT NOT NULL,
+  participant TEXT NOT NULL,
+  payload JSON NOT NULL,
+  refused_at BIGINT NOT NULL,
+  CONSTRAINT pk_refusals PRIMARY KEY (id),
+  CONSTRAINT ck_refusals_reason CHECK (reason IN ('unknown token', 'other study', 'other participant', 'out of range', 'answered already', 'skipped already', 'study not open', 'participant excluded', 'participation ended', 'expired')),
+  CONSTRAINT ck_refusals_token_type CHECK (typeof(token) IN ('text', 'null') AND NOT coalesce(instr(token, char(0)), 0)),
+  CONSTRAINT ck_refusals_participant_type CHECK (typeof(participant) IN ('text', 'null') AND NOT coalesce(instr(participant, char(0)), 0)),
+  CONSTRAINT ck_refusals_payload CHECK (typeof(payload) = 'text' AND CASE WHEN json_valid(payload) THEN json_type(payload) = 'object' ELSE 0 END),
+  CONSTRAINT ck_refusals_refused_at CHECK (refused_at BETWEEN 0 AND 253402300799999999),
+  CONSTRAINT ck_refusals_refused_at_type CHECK (typeof(refused_at) IN ('integer', 'null')),
+  CONSTRAINT fk_refusals_study_id FOREIGN KEY(study_id) REFERENCES studies (id)
+);
+
+CREATE INDEX ix_refusals_study ON refusals (study_id, id);
+
+CREATE TABLE snapshots (
+  id INTEGER NOT NULL,
+  study_id INTEGER NOT NULL,
+  sequence BIGINT NOT NULL,
+  roster BIGINT NOT NULL,
+  data BLOB NOT NULL,
+  saved_at BIGINT NOT NULL,
+  CONSTRAINT pk_snapshots PRIMARY KEY (id),
+  CONSTRAINT ck_snapshots_data CHECK (typeof(data) = 'blob'),
+  CONSTRAINT ck_snapshots_sequence CHECK (sequence BETWEEN 0 AND 9007199254740992),
+  CONSTRAINT ck_snapshots_sequence_type CHECK (typeof(sequence) IN ('integer', 'null')),
+  CONSTRAINT ck_snapshots_roster CHECK (roster BETWEEN 0 AND 9007199254740992),
+  CONSTRAINT ck_snapshots_roster_type CHECK (typeof(roster) IN ('integer', 'null')),
+  CONSTRAINT ck_snapshots_saved_at CHECK (saved_at BETWEEN 0 AND 253402300799999999),
+  CONSTRAINT ck_snapshots_saved_at_type CHECK (typeof(saved_at) IN ('integer', 'null')),
+  CONSTRAINT fk_snapshots_study_id FOREIGN KEY(study_id) REFERENCES studies (id)
+);
+
+CREATE INDEX ix_snapshots_study ON snapshots (study_id, id);
+
+CREATE TABLE questions (
+  id INTEGER NOT NULL,
+  token TEXT NOT NULL,
+  study_id INTEGER NOT NULL,
+  participant_id INTEGER NOT NULL,
+  head INTEGER NOT NULL,
+  o1 INTEGER NOT NULL,
+  o2 INTEGER NOT NULL,
+  left_object INTEGER NOT NULL,
+  kind TEXT NOT NULL,
+  strategy TEXT NOT NULL,
+  issued_at BIGINT NOT NULL,
+  expires_at BIGINT NOT NULL,
+  CONSTRAINT pk_questions PRIMARY KEY (id),
+  CONSTRAINT ck_questions_kind CHECK (kind IN ('chosen', 'held out', 'catch', 'repeated', 'practice')),
+  CONSTRAINT ck_questions_objects CHECK (head <> o1 AND head <> o2 AND o1 <> o2),
+  CONSTRAINT ck_questions_left CHECK (left_object IN (o1, o2)),
+  CONSTRAINT ck_questions_token CHECK (typeof(token) = 'text' AND token NOT GLOB '*[^A-Za-z0-9_-]*' AND length(token) BETWEEN 1 AND 64),
+  CONSTRAINT ck_questions_head CHECK (head BETWEEN 0 AND 2147483647),
+  CONSTRAINT ck_questions_head_type CHECK (typeof(head) IN ('integer', 'null')),
+  CONSTRAINT ck_questions_o1 CHECK (o1 BETWEEN 0 AND 2147483647),
+  CONSTRAINT ck_questions_o1_type CHECK (typeof(o1) IN ('integer', 'null')),
+  CONSTRAINT ck_questions_o2 CHECK (o2 BETWEEN 0 AND 2147483647),
+  CONSTRAINT ck_questions_o2_type CHECK (typeof(o2) IN ('integer', 'null')),
+  CONSTRAINT ck_questions_strategy_type CHECK (typeof(strategy) IN ('text', 'null') AND NOT coalesce(instr(strategy, char(0)), 0)),
+  CONSTRAINT ck_questions_issued_at CHECK (issued_at BETWEEN 0 AND 253402300799999999),
+  CONSTRAINT ck_questions_issued_at_type CHECK (typeof(issued_at) IN ('integer', 'null')),
+  CONSTRAINT ck_questions_expires_at CHECK (expires_at BETWEEN 0 AND 253402300799999999),
+  CONSTRAINT ck_questions_expires_at_type CHECK (typeof(expires_at) IN ('integer', 'null')),
+  CONSTRAINT uq_questions_token UNIQUE (token),
+  CONSTRAINT fk_questions_study_id FOREIGN KEY(study_id) REFERENCES studies (id),
+  CONSTRAINT fk_questions_participant_id FOREIGN KEY(participant_id) REFERENCES participants (id)
+);
+
+CREATE INDEX ix_questions_participant ON questions (participant_id);
+
+CREATE INDEX ix_questions_pending ON questions (study_id, expires_at);
+
+CREATE INDEX ix_questions_strategy ON questions (strategy, kind);
+
+CREATE TABLE answers (
+  study_id INTEGER NOT NULL,
+  sequence BIGINT NOT NULL,
+  question_id INTEGER NOT NULL,
+  choice INTEGER NOT NULL,
+  response_ms INTEGER,
+  client JSON NOT NULL,
+  answered_at BIGINT NOT NULL,
+  CONSTRAINT pk_answers PRIMARY KEY (study_id, sequence),
+  CONSTRAINT uq_answers_question_id UNIQUE (question_id),
+  CONSTRAINT ck_answers_sequence CHECK (sequence BETWEEN 1 AND 9007199254740992),
+  CONSTRAINT ck_answers_sequence_type CHECK (typeof(sequence) IN ('integer', 'null')),
+  CONSTRAINT ck_answers_choice CHECK (choice BETWEEN 0 AND 2147483647),
+  CONSTRAINT ck_answers_choice_type CHECK (typeof(choice) IN ('integer', 'null')),
+  CONSTRAINT ck_answers_response_ms CHECK (response_ms BETWEEN 0 AND 86400000),
+  CONSTRAINT ck_answers_response_ms_type CHECK (typeof(response_ms) IN ('integer', 'null')),
+  CONSTRAINT ck_answers_client CHECK (typeof(client) = 'text' AND CASE WHEN json_valid(client) THEN json_type(client) = 'object' ELSE 0 END),
+  CONSTRAINT ck_answers_answered_at CHECK (answered_at BETWEEN 0 AND 253402300799999999),
+  CONSTRAINT ck_answers_answered_at_type CHECK (typeof(answered_at) IN ('integer', 'null')),
+  CONSTRAINT fk_answers_study_id FOREIGN KEY(study_id) REFERENCES studies (id),
+  CONSTRAINT fk_answers_question_id FOREIGN KEY(question_id) REFERENCES questions (id)
+);
+
+CREATE TABLE skips (
+  question_id INTEGER NOT NULL,
+  reason TEXT NOT NULL,
+  skipped_at BIGINT NOT NULL,
+  CONSTRAINT pk_skips PRIMARY KEY (question_id),
+  CONSTRAINT ck_skips_reason_type CHECK (typeof(reason) IN ('text', 'null') AND NOT coalesce(instr(reason, char(0)), 0)),
+  CONSTRAINT ck_skips_skipped_at CHECK (skipped_at BETWEEN 0 AND 253402300799999999),
+  CONSTRAINT ck_skips_skipped_at_type CHECK (typeof(skipped_at) IN ('integer', 'null')),
+  CONSTRAINT fk_skips_question_id FOREIGN KEY(question_id) REFERENCES questions (id)
+);
+
+-- Triggers make sure of what concerns several tables.
+--
+-- Answers, questions, skips and refusals are only ever added to: no row of them is changed or deleted. Only a whole
+-- study can go, while it is listed in deletions. What is added must fit what is there.
+
+CREATE TRIGGER answers_update BEFORE UPDATE ON answers
+BEGIN SELECT RAISE(ABORT, 'rows of answers are never changed or deleted'); END;
+
+CREATE TRIGGER answers_delete BEFORE DELETE ON answers
+WHEN NOT EXISTS (SELECT 1 FROM deletions WHERE study_id = OLD.study_id)
+BEGIN SELECT RAISE(ABORT, 'rows of answers are never changed or deleted'); END;
+
+CREATE TRIGGER questions_update BEFORE UPDATE ON questions
+BEGIN SELECT RAISE(ABORT, 'rows of questions are never changed or deleted'); END;
+
+CREATE TRIGGER questions_delete BEFORE DELETE ON questions
+WHEN NOT EXISTS (SELECT 1 FROM deletions WHERE study_id = OLD.study_id)
+BEGIN SELECT RAISE(ABORT, 'rows of questions are never changed or deleted'); END;
+
+CREATE TRIGGER skips_update BEFORE UPDATE ON skips
+BEGIN SELECT RAISE(ABORT, 'rows of skips are never changed or deleted'); END;
+
+CREATE TRIGGER skips_delete BEFORE DELETE ON skips
+WHEN NOT EXISTS (SELECT 1 FROM deletions WHERE study_id = (SELECT study_id FROM questions WHERE id = OLD.question_id))
+BEGIN SELECT RAISE(ABORT, 'rows of skips are never changed or deleted'); END;
+
+CREATE TRIGGER refusals_update BEFORE UPDATE ON refusals
+BEGIN SELECT RAISE(ABORT, 'rows of refusals are never changed or deleted'); END;
+
+CREATE TRIGGER refusals_delete BEFORE DELETE ON refusals
+WHEN NOT EXISTS (SELECT 1 FROM deletions WHERE study_id = OLD.study_id)
+BEGIN SELECT RAISE(ABORT, 'rows of refusals are never changed or deleted'); END;
+
+-- INSERT OR REPLACE deletes the old row, and SQLite fires no trigger for that.
+CREATE TRIGGER answers_replace BEFORE INSERT ON answers
+WHEN EXISTS (SELECT 1 FROM answers WHERE question_id = NEW.question_id)
+  OR EXISTS (SELECT 1 FROM answers WHERE study_id = NEW.study_id AND sequence = NEW.sequence)
+BEGIN SELECT RAISE(ABORT, 'rows of answers are never changed or deleted'); END;
+
+-- After the row is in, so that CHECK constraints come first.
+CREATE TRIGGER questions_insert AFTER INSERT ON questions
+WHEN NOT EXISTS (SELECT 1 FROM participants WHERE id = NEW.participant_id AND study_id = NEW.study_id)
+  OR NOT EXISTS (
+    SELECT 1 FROM studies WHERE id = NEW.study_id
+    AND NEW.head < n_objects AND NEW.o1 < n_objects AND NEW.o2 < n_objects)
+BEGIN SELECT RAISE(ABORT, 'a question is about objects and a participant of its study'); END;
+
+CREATE TRIGGER answers_insert AFTER INSERT ON answers
+WHEN NOT EXISTS (
+    SELECT 1 FROM questions WHERE id = NEW.question_id
+    AND study_id = NEW.study_id AND NEW.choice IN (o1, o2))
+  OR EXISTS (SELECT 1 FROM skips WHERE question_id = NEW.question_id)
+  OR NEW.sequence > 1 AND NOT EXISTS (
+    SELECT 1 FROM answers WHERE study_id = NEW.study_id AND sequence = NEW.sequence - 1)
+BEGIN SELECT RAISE(ABORT, 'an answer has the next number and an object of its question, which was not skipped'); END;
+
+CREATE TRIGGER skips_insert AFTER INSERT ON skips
+WHEN EXISTS (SELECT 1 FROM answers WHERE question_id = NEW.question_id)
+BEGIN SELECT RAISE(ABORT, 'a question that was answered is not skipped'); END;
