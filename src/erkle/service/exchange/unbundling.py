@@ -29,7 +29,6 @@ T = TypeVar("T")
 _CAPS = Caps(entries=50_000, file=512 << 20, total=1 << 30)
 _LONGEST_LINE = 100_000
 
-Text = Field(max_length=limits.STRATEGY)
 Moment = Field(ge=0, le=limits.LATEST)
 Id = Field(ge=0, le=10_000_000)
 # JSON has texts where we have members of an enumeration.
@@ -80,7 +79,7 @@ class _Answer(_Part):
     far: int = Id
     left: int = Id
     kind: Kind = Member
-    strategy: str = Text
+    strategy: str = Field(max_length=limits.STRATEGY)
     response_ms: int | None
     client: Sent
     issued_at: int = Moment
