@@ -5,6 +5,7 @@ values and the maps follow from that.
 """
 
 from abc import ABC, abstractmethod
+from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -49,7 +50,6 @@ class TripletLearner(ABC):
 
     def score(self, X: ArrayLike, y: ArrayLike | None = None) -> float:
         """Share of answers that are predicted, strictly: 1 - triplet error."""
-        self._check_fitted()
         T = answers(X, y, self.n_objects_)
         if not len(T):
             raise ValueError("There are no triplets to score; pass at least one.")
@@ -59,9 +59,11 @@ class TripletLearner(ABC):
     def __sklearn_is_fitted__(self) -> bool:
         """Whether there is anything to predict from."""
 
-    def _check_fitted(self) -> None:
+    def _fitted(self) -> Self:
+        """The learner itself, or an error if it has learned nothing."""
         if not self.__sklearn_is_fitted__():
             raise NotFittedError(f"This {type(self).__name__} has learned nothing yet; call {self._remedy} first.")
+        return self
 
 
 class KernelLearner(TripletLearner):
@@ -72,24 +74,20 @@ class KernelLearner(TripletLearner):
     @property
     def n_objects_(self) -> int:
         """Number of objects."""
-        self._check_fitted()
-        return len(self.kernel_)
+        return len(self._fitted().kernel_)
 
     def decision_function(self, X: ArrayLike) -> Floats:
         """d²(a, c) - d²(a, b) of each row (a, b, c): positive where a is nearer to b."""
-        self._check_fitted()
-        return metrics.decision_values(self.kernel_, X)
+        return metrics.decision_values(self._fitted().kernel_, X)
 
     @property
     def embedding_(self) -> Floats:
         """All coordinates, (n, rank): their distances are the kernel's; columns by falling variance."""
-        self._check_fitted()
-        return embedding.embed(self.kernel_)
+        return embedding.embed(self._fitted().kernel_)
 
     def embedding(self, n_components: int = 2) -> Floats:
         """The first coordinates, (n, n_components): a map."""
-        self._check_fitted()
-        return embedding.embed(self.kernel_, n_components)
+        return embedding.embed(self._fitted().kernel_, n_components)
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "kernel_")

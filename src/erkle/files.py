@@ -37,7 +37,9 @@ _REMEDIES = {
 }
 
 Pathlike = str | os.PathLike[str]
-Contents = tuple[dict[str, NDArray[Any]], dict[str, Any]]
+Arrays = dict[str, NDArray[Any]]
+# What an .npz file holds: plain arrays, and what JSON can hold.
+Packed = tuple[Arrays, dict[str, Any]]
 
 
 class FileError(ValueError):
@@ -262,7 +264,7 @@ def _write(file: BinaryIO, name: str, arrays: Mapping[str, ArrayLike], meta: Map
                 np.lib.format.write_array(member, found, allow_pickle=False)
 
 
-def load_npz(path: Pathlike, format: str = FORMAT, version: int = VERSION) -> Contents:
+def load_npz(path: Pathlike, format: str = FORMAT, version: int = VERSION) -> Packed:
     """Read what `save_npz` wrote. No file can run code by being read.
 
     Parameters
@@ -294,7 +296,7 @@ def load_npz(path: Pathlike, format: str = FORMAT, version: int = VERSION) -> Co
         return _load(file, file_name(path), format, version)
 
 
-def npz_from_bytes(data: bytes, name: str = "The file", format: str = FORMAT, version: int = VERSION) -> Contents:
+def npz_from_bytes(data: bytes, name: str = "The file", format: str = FORMAT, version: int = VERSION) -> Packed:
     """Read what `npz_to_bytes` gave; errors call it by a name.
 
     Examples
@@ -306,7 +308,18 @@ def npz_from_bytes(data: bytes, name: str = "The file", format: str = FORMAT, ve
     return _load(io.BytesIO(data), name, format, version)
 
 
-def _load(file: BinaryIO, name: str, format: str, version: int) -> Contents:
+def prefixed(part: str, arrays: Mapping[str, NDArray[Any]]) -> Arrays:
+    """The arrays as those of a part: they have its name and a dot before their own."""
+    return {f"{part}.{name}": array for name, array in arrays.items()}
+
+
+def under(part: str, arrays: Mapping[str, NDArray[Any]]) -> Arrays:
+    """The arrays of a part, by the names they have in it."""
+    start = f"{part}."
+    return {name.removeprefix(start): array for name, array in arrays.items() if name.startswith(start)}
+
+
+def _load(file: BinaryIO, name: str, format: str, version: int) -> Packed:
     if file.read(4) != b"PK\x03\x04":
         raise FileError(f"{name}: is not an npz file; give one that erkle has saved.")
     file.seek(0)

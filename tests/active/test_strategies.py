@@ -26,7 +26,7 @@ from erkle.active import (
 from erkle.active import strategies as module
 from erkle.active import tally as tallying
 from erkle.active.information import head_information
-from erkle.active.tally import Tally
+from erkle.active.knowledge import Tally
 from erkle.triplets import check, sample
 from parts import KERNELS, answers, assert_is_a_sentence, named, state
 

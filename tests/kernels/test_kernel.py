@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from erkle.kernels.dense import DenseKernel
-from erkle.kernels.low_rank import LowRankKernel
-from erkle.kernels.mixture import Mixture, Part
+from erkle.kernels.low_rank import LowRankKernel, Mixture
 from parts import answers
 
 N = 9
@@ -23,7 +22,7 @@ def dense():
 
 def mixed():
     kernels = [low_rank(3, 1, np.arange(N) / 5.0), low_rank(2, 2), low_rank(4, 3)]
-    return Mixture([*map(Part, kernels, (0.7, 0.3, 0.0))], kernels[0])
+    return Mixture(zip(kernels, (0.7, 0.3, 0.0), strict=True), kernels[0])
 
 
 KERNELS = {

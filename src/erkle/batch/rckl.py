@@ -7,11 +7,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, clone
 
-from erkle.batch import projected
+from erkle.batch.minimisers import projected_gradient
 from erkle.batch.objective import ByKernel, terms_of
-from erkle.batch.progress import Callback
-from erkle.batch.settings import check_settings, warn_unless_converged
-from erkle.batch.solving import solve
+from erkle.batch.solving import Callback, check_settings, solve
 from erkle.checks import number
 from erkle.estimators import KernelLearner, answers
 from erkle.kernels.dense import check_initial_kernel
@@ -106,12 +104,12 @@ class RCKL(KernelLearner, BaseEstimator):  # type: ignore[misc]
         objective = ByKernel(terms_of(T, settings.loss), settings.weight)
         with one_thread(settings.n_objects):
             start = _centred(self._start(settings.n_objects))
-            progress = solve(objective, start, projected.minimise, settings.max_iter, settings.tol, self.callback)
+            progress = solve(objective, start, projected_gradient, settings)
         self.kernel_ = progress.best
         self.objectives_ = np.array(progress.objectives)
         self.objective_, self.n_iter_ = progress.objectives[-1], progress.n_iter
         self.converged_, self.n_features_in_ = progress.converged, 3
-        warn_unless_converged(progress, settings)
+        progress.warn_unless_converged()
         return self
 
     def fit_path(self, X: ArrayLike, traces: Iterable[float], y: ArrayLike | None = None) -> list[Self]:

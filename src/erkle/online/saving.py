@@ -13,11 +13,10 @@ import numpy as np
 
 from erkle import triplets
 from erkle.checks import shaped
-from erkle.files import FileError, load_npz, npz_to_bytes, save_npz
+from erkle.files import Arrays, FileError, Packed, load_npz, npz_to_bytes, prefixed, save_npz, under
 from erkle.kernels.low_rank import LowRank
 from erkle.losses import LOSSES, Loss, check_loss
 from erkle.online.models import unpack_model
-from erkle.online.packing import Arrays, Packed, prefixed, under
 from erkle.online.record import Record
 from erkle.online.replay import Replay, generator
 from erkle.online.settings import check_settings

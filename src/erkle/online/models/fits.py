@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from erkle.online.selection.candidates import Candidates
+from erkle.online.selection.candidates import Candidates, beside
 
 __all__ = ["TUNING", "Fit", "FitProposals", "RefittingTuning", "largest_rank"]
 
@@ -125,17 +125,12 @@ class FitProposals(NamedTuple):
         """The ridges and ranks next to the leader's, and shifts where it has none, or none where it has some."""
         if self.fixed:
             return
-        X, fit, ridges = candidates.leader.model, candidates.leader.setting, TUNING.ridges
-        at = min(range(len(ridges)), key=lambda i: abs(ridges[i] - fit.ridge))
-        for i in (at - 1, at + 1):
-            if 0 <= i < len(ridges):
-                yield fit._replace(ridge=ridges[i])
-        above = [rank for rank in TUNING.ranks if fit.rank < rank <= largest_rank(len(X))]
-        if above and _uses_all(X):
-            yield fit._replace(rank=above[0])
-        below = [rank for rank in TUNING.ranks if rank < fit.rank]
-        if below:
-            yield fit._replace(rank=below[-1])
+        X, fit = candidates.leader.model, candidates.leader.setting
+        for ridge in beside(TUNING.ridges, fit.ridge):
+            yield fit._replace(ridge=ridge)
+        for rank in reversed(beside(TUNING.ranks, fit.rank)):
+            if rank < fit.rank or (rank <= largest_rank(len(X)) and _uses_all(X)):
+                yield fit._replace(rank=rank)
         yield fit._replace(shift=0.0 if fit.shift else TUNING.shift_ridge)
 
     def urgent(self, candidates: Candidates[Fit, Floats], seen: int) -> tuple[Fit, ...]:

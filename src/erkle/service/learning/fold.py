@@ -10,10 +10,9 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from erkle.files import FileError, npz_from_bytes, npz_to_bytes
+from erkle.files import FileError, npz_from_bytes, npz_to_bytes, prefixed, under
 from erkle.kernels.low_rank import LowRank
 from erkle.online import ERKLE, saving
-from erkle.online.packing import prefixed, under
 from erkle.online.record import Curve, Record
 from erkle.store import Answer, Kind
 
