@@ -1,7 +1,6 @@
 """What every learner can be asked once it has learned, whatever it has learned.
 
-A learner gives decision values; what it predicts and how well follows from them. If it has a kernel, the decision
-values and the maps follow from that.
+A learner gives decision values; what it predicts and how well follows from them.
 """
 
 from abc import ABC, abstractmethod
@@ -11,9 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.exceptions import NotFittedError
 
-from erkle import embedding, metrics, triplets
+from erkle import triplets
 
-__all__ = ["KernelLearner", "TripletLearner", "answers"]
+__all__ = ["TripletLearner", "answers"]
 
 Floats = NDArray[np.float64]
 
@@ -64,30 +63,3 @@ class TripletLearner(ABC):
         if not self.__sklearn_is_fitted__():
             raise NotFittedError(f"This {type(self).__name__} has learned nothing yet; call {self._remedy} first.")
         return self
-
-
-class KernelLearner(TripletLearner):
-    """Decision values and maps from ``kernel_``."""
-
-    kernel_: Floats
-
-    @property
-    def n_objects_(self) -> int:
-        """Number of objects."""
-        return len(self._fitted().kernel_)
-
-    def decision_function(self, X: ArrayLike) -> Floats:
-        """d²(a, c) - d²(a, b) of each row (a, b, c): positive where a is nearer to b."""
-        return metrics.decision_values(self._fitted().kernel_, X)
-
-    @property
-    def embedding_(self) -> Floats:
-        """All coordinates, (n, rank): their distances are the kernel's; columns by falling variance."""
-        return embedding.embed(self._fitted().kernel_)
-
-    def embedding(self, n_components: int = 2) -> Floats:
-        """The first coordinates, (n, n_components): a map."""
-        return embedding.embed(self._fitted().kernel_, n_components)
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "kernel_")

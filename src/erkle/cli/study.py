@@ -111,6 +111,7 @@ def export(
 
 def _learned(store: Store, study: Study, wanted: Format) -> bytes:
     """A kernel.npz or an embedding.csv."""
+    from erkle.files import npz_to_bytes
     from erkle.online import saving
     from erkle.service.exchange.exporting import embedding_csv
     from erkle.service.learning.whole import folded
@@ -118,7 +119,7 @@ def _learned(store: Store, study: Study, wanted: Format) -> bytes:
     learner = folded(store, study, store.answers.last(study.id)).learner
     names = [each.name for each in store.studies.objects(study.id)]
     if wanted is Format.KERNEL:
-        return saving.to_bytes(learner, names)
+        return npz_to_bytes(*saving.file_contents(learner, names))
     return embedding_csv(names, learner.embedding(2)).encode("utf-8", "replace")
 
 

@@ -6,7 +6,7 @@ gives the same kernel to the last bit.
 
 from collections.abc import Sequence
 from concurrent.futures import Future
-from os import PathLike
+from os import PathLike, fspath
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -17,7 +17,8 @@ from sklearn.base import BaseEstimator, clone
 from erkle import conflicts
 from erkle.checks import whole
 from erkle.conflicts import Conflicts
-from erkle.estimators import KernelLearner, answers
+from erkle.estimators import TripletLearner, answers
+from erkle.files import load_npz, save_npz
 from erkle.kernels.dense import Projection
 from erkle.kernels.lapack import one_thread
 from erkle.kernels.low_rank import LowRank
@@ -39,7 +40,7 @@ __all__ = ["ERKLE"]
 _BLOCK = 8192
 
 
-class ERKLE(KernelLearner, BaseEstimator):  # type: ignore[misc]
+class ERKLE(TripletLearner, BaseEstimator):  # type: ignore[misc]
     """K <- projection of K - gamma D onto the positive semidefinite cone, answer by answer (Heim et al. 2015).
 
     ``ERKLE(n, kernel=LowRank())`` is the learner for people's answers: it needs no other parameter.
@@ -232,16 +233,15 @@ class ERKLE(KernelLearner, BaseEstimator):  # type: ignore[misc]
 
     def add_objects(self, n_new: int = 1) -> Self:
         """Make room for new objects; their ids follow the old ones, and they are like nothing else yet."""
-        if isinstance(n_new, bool) or not isinstance(n_new, int | np.integer) or n_new < 0:
-            raise ValueError(f"The number of new objects is {n_new!r}; pass an integer of at least 0.")
+        n_new = whole(n_new, "n_new", 0, "objects cannot be removed")
         self._start()
-        self._model.grow(int(n_new))
-        self._record.grow(int(n_new))
+        self._model.grow(n_new)
+        self._record.grow(n_new)
         self._kernel_cache = None
         return self
 
     @property
-    def kernel_(self) -> NDArray[np.float64]:  # type: ignore[override]
+    def kernel_(self) -> NDArray[np.float64]:
         """The kernel, (n, n), positive semidefinite to rounding (a last exact projection, if needed, is kept)."""
         self._fitted()
         if self._kernel_cache is None:
@@ -385,13 +385,12 @@ class ERKLE(KernelLearner, BaseEstimator):  # type: ignore[misc]
         ``numpy.load(path)["kernel"]`` is `kernel_`; ``labels``, if given, are the objects' names.
         """
         self._fitted()._adopt()
-        saving.save(self, path, labels)
+        save_npz(path, *saving.file_contents(self, labels))
 
     @classmethod
     def load(cls, path: str | PathLike[str], loss: Loss | None = None, step: Step | None = None) -> Self:
         """The learner that `save` wrote. A loss or step of your own must be given again: no code is loaded."""
-        learner: Self = saving.load(cls, path, loss, step)
-        return learner
+        return saving.unpack(cls, load_npz(path), fspath(path), loss, step)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -85,7 +85,7 @@ def load_checkpoint(
     try:
         curve = ErrorCurve()
         curve.restore(arrays, meta["curve"])
-        learner = unpack(ERKLE, arrays, meta["learner"], path.name)
+        learner = unpack(ERKLE, (arrays, meta["learner"]), path.name)
         return learner, arrays["labels"].tolist(), curve, meta["source"], arrays["test"]
     except (KeyError, TypeError, IndexError) as error:
         raise FileError(f"{path.name}: is not a whole checkpoint ({error}); delete it and start again.") from error

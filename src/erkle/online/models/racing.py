@@ -161,22 +161,12 @@ class Racing(Model):
     @classmethod
     def unpack(cls, arrays: Arrays, meta: dict[str, Any]) -> Self:
         """The model that was packed."""
-        n_objects = len(arrays["candidate0.model.shifts"])
-        model = cls(n_objects)
-        model.candidates.restore(arrays, meta["field"], Pace, _kernel)
-        if {entry.model.n_objects for entry in model.candidates.entries} != {n_objects}:
-            raise ValueError("the candidates have kernels of different numbers of objects")
+        model = cls(len(arrays["candidate0.model.shifts"]))
+        model.candidates.restore(arrays, meta["field"], Pace, lambda own, _: LowRankKernel.from_arrays(own))
         model.evidence = Evidence.from_arrays(under("evidence", arrays))
         model._mix(meta["shares"])
         model.next_review = meta["next_review"]
         return model
-
-
-def _kernel(arrays: Arrays, pace: Pace) -> LowRankKernel:
-    kernel = LowRankKernel.from_arrays(arrays)
-    if kernel.rank != pace.rank:
-        raise ValueError(f"a candidate of rank {pace.rank} has a kernel of rank {kernel.rank}")
-    return kernel
 
 
 def _learn_all(entry: Entry[Pace, LowRankKernel], stretch: Stretch) -> bool:

@@ -68,7 +68,7 @@ class Fold:
         """The fold that was kept, and the map that was shown; an error where it is damaged."""
         arrays, meta = npz_from_bytes(data, "The snapshot")
         fold = cls.__new__(cls)
-        fold.learner = saving.unpack(ERKLE, arrays, meta, "The snapshot")
+        fold.learner = saving.unpack(ERKLE, (arrays, meta), "The snapshot")
         try:
             fold.sequence = int(meta["sequence"])
             fold._held = Record.from_arrays(under("held", arrays), fold.learner.n_objects_)

@@ -6,6 +6,7 @@ from contextlib import contextmanager
 import numpy as np
 from numpy.typing import NDArray
 
+from erkle.files import npz_to_bytes
 from erkle.online import saving
 from erkle.service.learning.fold import Fold
 from erkle.service.learning.learning import Learning
@@ -20,7 +21,7 @@ def kernel_npz(store: Store, learning: Learning) -> bytes:
     """The kernel as a file."""
     names = [each.name for each in store.studies.objects(learning.study)]
     with _whole(store, learning) as fold:
-        return saving.to_bytes(fold.learner, names)
+        return npz_to_bytes(*saving.file_contents(fold.learner, names))
 
 
 def embedding(store: Store, learning: Learning) -> NDArray[np.float64]:
