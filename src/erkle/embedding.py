@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.linalg
 
-from erkle.checks import check_kernel, check_map
+from erkle.checks import check_kernel, check_map, whole
 
 __all__ = ["align", "embed", "principal"]
 
@@ -39,11 +39,9 @@ def embed(K: npt.ArrayLike, n_components: int | None = None) -> Floats:
     """
     K = check_kernel(K)
     n_objects = len(K)
-    if n_components is not None and n_components < 1:
-        raise ValueError(f"Got n_components={n_components}, wanted at least 1; pass 2 for a flat map.")
-    wanted = n_objects if n_components is None else min(n_components, n_objects)
+    wanted = n_objects if n_components is None else whole(n_components, "n_components", 1, "2 is a flat map")
     centred = K - K.mean(axis=0) - K.mean(axis=1, keepdims=True) + K.mean()
-    variances, V = scipy.linalg.eigh(centred, subset_by_index=(n_objects - wanted, n_objects - 1))
+    variances, V = scipy.linalg.eigh(centred, subset_by_index=(max(0, n_objects - wanted), n_objects - 1))
     variances, V = variances[::-1], V[:, ::-1]
     # Relative to K and not to what centring leaves of it: of a constant kernel only rounding is left.
     rounding = n_objects * np.finfo(np.float64).eps * np.linalg.norm(K)

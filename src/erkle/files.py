@@ -264,7 +264,7 @@ def _write(file: BinaryIO, name: str, arrays: Mapping[str, ArrayLike], meta: Map
                 np.lib.format.write_array(member, found, allow_pickle=False)
 
 
-def load_npz(path: Pathlike, format: str = FORMAT, version: int = VERSION) -> Packed:
+def load_npz(path: Pathlike, format: str = FORMAT) -> Packed:
     """Read what `save_npz` wrote. No file can run code by being read.
 
     Parameters
@@ -272,8 +272,6 @@ def load_npz(path: Pathlike, format: str = FORMAT, version: int = VERSION) -> Pa
     path : path
     format : str
         The format wanted; a file of another one is refused.
-    version : int
-        The version wanted; a file of another one is refused.
 
     Returns
     -------
@@ -293,10 +291,10 @@ def load_npz(path: Pathlike, format: str = FORMAT, version: int = VERSION) -> Pa
     erkle.files.FileError: nowhere.npz: there is no such file in ...; check the path.
     """
     with open_binary(path) as file:
-        return _load(file, file_name(path), format, version)
+        return _load(file, file_name(path), format)
 
 
-def npz_from_bytes(data: bytes, name: str = "The file", format: str = FORMAT, version: int = VERSION) -> Packed:
+def npz_from_bytes(data: bytes, name: str = "The file") -> Packed:
     """Read what `npz_to_bytes` gave; errors call it by a name.
 
     Examples
@@ -305,7 +303,7 @@ def npz_from_bytes(data: bytes, name: str = "The file", format: str = FORMAT, ve
     Traceback (most recent call last):
     erkle.files.FileError: snapshot: is not an npz file; give one that erkle has saved.
     """
-    return _load(io.BytesIO(data), name, format, version)
+    return _load(io.BytesIO(data), name, FORMAT)
 
 
 def prefixed(part: str, arrays: Mapping[str, NDArray[Any]]) -> Arrays:
@@ -319,13 +317,13 @@ def under(part: str, arrays: Mapping[str, NDArray[Any]]) -> Arrays:
     return {name.removeprefix(start): array for name, array in arrays.items() if name.startswith(start)}
 
 
-def _load(file: BinaryIO, name: str, format: str, version: int) -> Packed:
+def _load(file: BinaryIO, name: str, format: str) -> Packed:
     if file.read(4) != b"PK\x03\x04":
         raise FileError(f"{name}: is not an npz file; give one that erkle has saved.")
     file.seek(0)
     try:
         with np.load(file, allow_pickle=False) as archive:
-            meta = _meta(archive, name, format, version)
+            meta = _meta(archive, name, format)
             return {key: _member(archive, name, key) for key in archive.files if key != "meta"}, meta
     except FileError:
         raise
@@ -336,15 +334,15 @@ def _load(file: BinaryIO, name: str, format: str, version: int) -> Packed:
         raise FileError(f"{name}: is cut short or damaged; restore it from a copy.") from error
 
 
-def _meta(archive: Mapping[str, Any], name: str, format: str, version: int) -> dict[str, Any]:
+def _meta(archive: Mapping[str, Any], name: str, format: str) -> dict[str, Any]:
     if "meta" not in archive:
         raise FileError(f"{name}: has no description; give a file that erkle has saved.")
     meta: dict[str, Any] = json.loads(str(_member(archive, name, "meta")))
     if not isinstance(meta, dict) or meta.get("format") != format:
         raise FileError(f"{name}: is not of the format {format}; give a file that was saved as such.")
-    if meta.get("version") != version:
+    if meta.get("version") != VERSION:
         raise FileError(
-            f"{name}: has version {meta.get('version')} of the format {format}, and this erkle reads version {version};"
+            f"{name}: has version {meta.get('version')} of the format {format}, and this erkle reads version {VERSION};"
             " use the erkle that wrote it."
         )
     return meta

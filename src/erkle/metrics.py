@@ -10,7 +10,7 @@ import scipy.linalg
 import scipy.spatial
 
 from erkle import triplets
-from erkle.checks import check_kernel, check_map
+from erkle.checks import check_kernel, check_map, whole
 
 __all__ = ["alignment", "decision_values", "prequential_error", "procrustes_disparity", "rank", "triplet_error"]
 
@@ -91,11 +91,10 @@ def prequential_error(decisions: npt.ArrayLike, window: int | None = None) -> Fl
         raise ValueError(
             f"Got decisions of shape {decisions.shape}, wanted one number for each answer; pass a flat array."
         )
-    if window is not None and window < 1:
-        raise ValueError(f"Got window={window}, wanted at least 1; pass None to average over all answers.")
     wrong = np.cumsum(~(decisions > 0), dtype=np.int64)
     seen = np.arange(1, len(wrong) + 1)
     if window is not None:
+        whole(window, "window", 1, "None averages over all answers")
         wrong[window:] -= wrong[:-window].copy()
         seen = np.minimum(seen, window)
     return np.asarray(wrong / seen, dtype=np.float64)

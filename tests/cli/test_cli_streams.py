@@ -100,7 +100,7 @@ def test_a_stream_goes_on_when_a_checkpoint_cannot_be_written(erkle, tmp_path, m
     def fails(*arguments):
         raise OSError(28, "checkpoint.npz: cannot be written (No space left on device); free some space.")
 
-    monkeypatch.setattr("erkle.cli.learn.run.save_checkpoint", fails)
+    monkeypatch.setattr("erkle.cli.learn.run.save_npz", fails)
     (tmp_path / "answers.csv").write_text("cat,dog,bus\nbus,dog,cat\n")
     with (tmp_path / "answers.csv").open() as stream:
         monkeypatch.setattr(sys, "stdin", stream)

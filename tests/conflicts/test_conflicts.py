@@ -276,7 +276,7 @@ def test_the_summary_lists_the_worst_workers_first_and_not_all_of_many():
         (lambda: find([[0, 1, 2]], ["ann", "bob"]), r"shape \(2,\), but there are 1 answers"),
         (lambda: find([[0, 1, 2]], "ann"), r"shape \(\), but there are 1 answers"),
         (lambda: find([[0, 1, 1]]), "object 1 twice"),
-        (lambda: find([[0, 1, 2]], n_worst=-1), "n_worst=-1"),
+        (lambda: find([[0, 1, 2]], n_worst=-1), "n_worst is -1; pass"),
         (
             lambda: find([[0, 1, 2], [0, 2, 1]]).summary(["Apple", "Pear"]),
             "Got 2 labels, but a question names object 2",

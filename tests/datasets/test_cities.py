@@ -87,10 +87,10 @@ def test_no_answers_are_an_empty_array_of_triplets():
 
 @pytest.mark.parametrize("wrong", [-0.1, 1.1, np.nan])
 def test_a_share_lies_from_0_to_1(wrong):
-    with pytest.raises(ValueError, match="wanted a share from 0 to 1"):
+    with pytest.raises(ValueError, match="pass a share from 0 to 1"):
         city_answers(10, wrong=wrong)
 
 
 def test_a_number_of_answers_is_not_negative():
-    with pytest.raises(ValueError, match="n_answers=-1"):
+    with pytest.raises(ValueError, match="n_answers is -1; pass"):
         city_answers(-1)

@@ -56,7 +56,7 @@ def test_answers_come_in_random_order_and_the_same_seed_gives_the_same():
     ("arguments", "said"),
     [
         ({"n_objects": 2}, "at least 3"),
-        ({"n_components": 0}, "n_components=0"),
+        ({"n_components": 0}, "n_components is 0; pass"),
         ({"n_objects": 4, "n_answers": 13}, "12 questions"),
         ({"n_answers": -1}, "n_answers=-1"),
         ({"n_objects": 5000}, "pass n_answers"),

@@ -15,9 +15,8 @@ from erkle.batch.objective import ByKernel, terms_of
 from erkle.cli.reproduce import reproduce_figures
 from erkle.datasets import make_gaussian
 from erkle.experiments.curves import Curves
-from erkle.experiments.descent import plain_descent
 from erkle.experiments.figures import FIGURES, chosen_figures, units_for
-from erkle.experiments.methods import Row
+from erkle.experiments.methods import Row, plain_descent
 from erkle.experiments.protocol import Protocol
 from erkle.experiments.report import Verdict, write_page
 from erkle.experiments.trials import WORLDS

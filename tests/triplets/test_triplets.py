@@ -229,7 +229,7 @@ def test_shares_are_nested_and_their_ends_exact():
 
 @pytest.mark.parametrize("share", [-0.1, 1.1, float("nan")])
 def test_a_share_outside_its_range_is_refused(share):
-    with pytest.raises(ValueError, match="a share lies from 0 to 1") as caught:
+    with pytest.raises(ValueError, match="pass a share from 0 to 1") as caught:
         split([[0, 1, 2]], share)
     assert_is_a_sentence(caught)
 
@@ -263,6 +263,6 @@ def test_a_seed_or_a_generator_decides_the_sample():
 
 @pytest.mark.parametrize(("n_objects", "size"), [(2, 1), (0, 0), (3, -1)])
 def test_impossible_samples_are_refused(n_objects, size):
-    with pytest.raises(ValueError, match="; give") as caught:
+    with pytest.raises(ValueError, match="; pass") as caught:
         sample(n_objects, size)
     assert_is_a_sentence(caught)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from erkle.cli.options import Out, results_folder
-from erkle.cli.screen import LearningBar, compile_first, console, per_cent, waiting
+from erkle.cli.screen import compile_first, console, learning_bar, per_cent, waiting
 
 if TYPE_CHECKING:
     import numpy as np
@@ -61,10 +61,10 @@ def _learn(learner: ERKLE, T: NDArray[np.int64]) -> ErrorCurve:
 
     curve = ErrorCurve()
     learner.partial_fit([])
-    with LearningBar(len(T)) as bar:
+    with learning_bar(len(T)) as show:
         for start in range(0, len(T), _PIECE):
             curve.add(learner.prequential(T[start : start + _PIECE]))
-            bar.show(curve)
+            show(curve)
     with waiting("Fitting all answers once more."):
         learner.consolidate()
     return curve

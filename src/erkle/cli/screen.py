@@ -25,15 +25,15 @@ from rich.progress import (
 from rich.table import Table
 
 if TYPE_CHECKING:
-    from erkle.cli.learn.curve import ErrorCurve
+    from erkle.cli.learn.curve import ErrorCurve, ShowCurve
     from erkle.online import ERKLE
 
 __all__ = [
-    "LearningBar",
     "checking_bar",
     "compile_first",
     "console",
     "counted",
+    "learning_bar",
     "per_cent",
     "print_table",
     "show_facts",
@@ -151,28 +151,17 @@ def units_bar(verb: str, n_units: int, n_missing: int) -> Iterator[Callable[[str
         yield advance
 
 
-class LearningBar:
-    """A bar over the answers, with the running error beside it."""
+@contextmanager
+def learning_bar(total: int | None) -> Iterator[ShowCurve]:
+    """A bar over the answers; what it yields shows how far it is and how often the last predictions were wrong."""
+    known = [BarColumn(), TaskProgressColumn(), MofNCompleteColumn(), TimeRemainingColumn()]
+    unknown = [SpinnerColumn(), TextColumn("{task.completed:,} answers"), TimeElapsedColumn()]
+    columns = unknown if total is None else known
+    with Progress(TextColumn("Learning"), *columns, TextColumn("{task.fields[error]}"), console=console) as bar:
+        task = bar.add_task("", total=total, error="")
 
-    def __init__(self, total: int | None) -> None:
-        known = [BarColumn(), TaskProgressColumn(), MofNCompleteColumn(), TimeRemainingColumn()]
-        unknown = [SpinnerColumn(), TextColumn("{task.completed:,} answers"), TimeElapsedColumn()]
-        self._progress = Progress(
-            TextColumn("Learning"),
-            *(unknown if total is None else known),
-            TextColumn("{task.fields[error]}"),
-            console=console,
-        )
-        self._task = self._progress.add_task("", total=total, error="")
+        def show(curve: ErrorCurve) -> None:
+            error = f"error {per_cent(curve.last)} of the last {curve.n_last:,}"
+            bar.update(task, completed=curve.n_answers, error=error)
 
-    def __enter__(self) -> LearningBar:
-        self._progress.start()
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self._progress.stop()
-
-    def show(self, curve: ErrorCurve) -> None:
-        """Show how far it is and how often the last predictions were wrong."""
-        error = f"error {per_cent(curve.last)} of the last {curve.n_last:,}"
-        self._progress.update(self._task, completed=curve.n_answers, error=error)
+        yield show

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from erkle import triplets
+from erkle.checks import whole
 from erkle.conflicts.participants import Workers, agreement_with_others, counted
 
 __all__ = ["Conflicts", "contradicted", "find", "floor"]
@@ -110,11 +111,11 @@ def find(T: npt.ArrayLike, workers: npt.ArrayLike | None = None, n_worst: int = 
     (['ann', 'bob', 'cid'], [0, 0, 1])
     """
     T = triplets.check(T)
-    if n_worst < 0:
-        raise ValueError(f"Got n_worst={n_worst}, wanted at least 0; pass 0 to list no questions.")
+    whole(n_worst, "n_worst", 0, "0 lists no questions")
     asked, low, total = _counts(T)
     minority = np.minimum(low, total - low)
-    worst = _worst(minority, total, n_worst)
+    disputed = np.flatnonzero(minority)  # in the order of ids, which decides between equals
+    worst = disputed[np.lexsort((-total[disputed], -minority[disputed]))[:n_worst]]
     return Conflicts(
         n_answers=len(T),
         n_questions=len(total),
@@ -173,13 +174,6 @@ def _counts(T: Integers) -> tuple[Integers, Integers, Integers]:
     asked = triplets.questions(T)
     total = np.bincount(asked)
     return asked, np.bincount(asked[T[:, 1] < T[:, 2]], minlength=len(total)), total
-
-
-def _worst(minority: Integers, total: Integers, n_worst: int) -> Integers:
-    """Numbers of the most disputed questions, which are numbered by their ids."""
-    disputed = np.flatnonzero(minority)
-    order = np.lexsort((-total[disputed], -minority[disputed]))
-    return disputed[order[:n_worst]]
 
 
 def _rows(T: Integers, asked: Integers, wanted: Integers) -> Integers:

@@ -13,7 +13,6 @@ fetches the published files to if it finds none. `load_study` reads your own fil
 
 from erkle.datasets.catalogue import CATALOGUE, Entry
 from erkle.datasets.cities import Cities, city_answers, load_cities
-from erkle.datasets.copies import data_folders
 from erkle.datasets.dataset import Dataset
 from erkle.datasets.loading import load
 from erkle.datasets.simulated import Gaussian, all_questions, answered, flip, make_gaussian
@@ -28,7 +27,6 @@ __all__ = [
     "all_questions",
     "answered",
     "city_answers",
-    "data_folders",
     "flip",
     "load",
     "load_cities",

@@ -132,7 +132,24 @@ _NATURE_VOGUE = Source(
     "db4718bb742a2492dee87e94daead3070b2afa3a9174aa717be336940e47e3cc",
 )
 _MUSICIANS = Part("musician_names.txt", (_MUSICIAN_NAMES,), aliases=("cblearn_musician_names.txt",))
-_CROWD_MEDIAN = "Heikinheimo, Ukkonen, The Crowd-Median Algorithm, HCOMP 2013"
+
+
+def _odd_one_out(name: str, objects: str, n_objects: int, n_answers: int) -> Entry:
+    """One of the two sets that were published in one archive."""
+    return Entry(
+        name=name,
+        title=f"Similarity of {objects}, from the odd one out",
+        n_objects=n_objects,
+        n_triplets=2 * n_answers,
+        parts=(Part(f"{name}_triplets.txt", (_NATURE_VOGUE,)),),
+        licence="none stated",
+        citation="Heikinheimo, Ukkonen, The Crowd-Median Algorithm, HCOMP 2013",
+        notes=f"Each of {n_answers:,} answers gives two rows, one after the other: split by the column answer.",
+        digest=None,
+        shared_folder="nature_vogue",
+        rows_per_answer=2,
+    )
+
 
 CATALOGUE = {
     entry.name: entry
@@ -222,31 +239,7 @@ CATALOGUE = {
             columns_file="algorithm.csv",
             columns={"participant.id": "worker", "origalg.label": "algorithm", "alg.label": "set"},
         ),
-        Entry(
-            name="nature",
-            title="Similarity of scenes in nature, from the odd one out",
-            n_objects=120,
-            n_triplets=6_710,
-            parts=(Part("nature_triplets.txt", (_NATURE_VOGUE,)),),
-            licence="none stated",
-            citation=_CROWD_MEDIAN,
-            notes="Each of 3,355 answers gives two rows, one after the other: split by the column answer.",
-            digest=None,
-            shared_folder="nature_vogue",
-            rows_per_answer=2,
-        ),
-        Entry(
-            name="vogue",
-            title="Similarity of magazine covers, from the odd one out",
-            n_objects=60,
-            n_triplets=2_214,
-            parts=(Part("vogue_triplets.txt", (_NATURE_VOGUE,)),),
-            licence="none stated",
-            citation=_CROWD_MEDIAN,
-            notes="Each of 1,107 answers gives two rows, one after the other: split by the column answer.",
-            digest=None,
-            shared_folder="nature_vogue",
-            rows_per_answer=2,
-        ),
+        _odd_one_out("nature", "scenes in nature", n_objects=120, n_answers=3_355),
+        _odd_one_out("vogue", "magazine covers", n_objects=60, n_answers=1_107),
     )
 }

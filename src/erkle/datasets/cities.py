@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from erkle import triplets
-from erkle.checks import random_generator
+from erkle.checks import random_generator, share, whole
 
 __all__ = ["Cities", "city_answers", "load_cities"]
 
@@ -140,10 +140,8 @@ def city_answers(
     >>> city_answers(1000).shape
     (1000, 3)
     """
-    if n_answers < 0:
-        raise ValueError(f"Got n_answers={n_answers}, wanted 0 or more; pass how many answers to draw.")
-    if not 0 <= wrong <= 1:
-        raise ValueError(f"Got wrong={wrong}, wanted a share from 0 to 1; pass 0.1 for one answer in ten.")
+    whole(n_answers, "n_answers", 0, "it is how many answers to draw")
+    share(wrong, "wrong")
     rng = random_generator(random_state, "random_state")
     T = triplets.sample(len(CITIES), n_answers, rng)
     distances = _great_circle_km(load_cities().coordinates)

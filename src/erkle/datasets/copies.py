@@ -24,14 +24,17 @@ from erkle.datasets.catalogue import Entry
 from erkle.files import FileError, Pathlike, open_binary, read_bytes
 from erkle.triplets.tables import Table, read_table
 
-__all__ = ["VARIABLE", "Original", "Tables", "cache_folder", "data_folders", "find", "find_in", "read_member"]
+__all__ = ["VARIABLE", "Copy", "cache_folder", "find", "find_in", "read_member"]
 
 VARIABLE = "ERKLE_DATA"
 MOST_BYTES = 1 << 28
 
 
-class Original(NamedTuple):
-    """The published files: of which set, where each lies, and where a list of the objects may."""
+class Copy(NamedTuple):
+    """A data set on this machine: the published files, by their names, or tables where there are none of these.
+
+    ``objects`` is where a list of the objects lies, or may lie beside published files.
+    """
 
     entry: Entry
     folder: Path
@@ -50,54 +53,31 @@ class Original(NamedTuple):
         return read_table(self.read(name), name, header, wanted, separator)
 
 
-class Tables(NamedTuple):
-    """A folder with triplets.csv and objects.csv."""
-
-    folder: Path
-
-
 def cache_folder() -> Path:
     """The folder that data is fetched to."""
     return Path(platformdirs.user_cache_dir("erkle", appauthor=False)) / "data"
 
 
-def data_folders(data_home: Pathlike | None = None) -> tuple[Path, ...]:
-    """The folders that data is looked for in: the one given, or else the environment's ``ERKLE_DATA``; the cache.
-
-    Parameters
-    ----------
-    data_home : path, optional
-
-    Returns
-    -------
-    tuple of Path
-
-    Examples
-    --------
-    >>> [folder.name for folder in data_folders("studies")]
-    ['studies', 'data']
-    """
-    named = data_home or os.environ.get(VARIABLE)
-    return (Path(named).expanduser(), cache_folder()) if named else (cache_folder(),)
+def find(entry: Entry, data_home: Pathlike | None = None) -> Copy | None:
+    """The first complete copy: in the folder given, or else in that of ``ERKLE_DATA``; then in the cache."""
+    homes = [cache_folder()]
+    if named := data_home or os.environ.get(VARIABLE):
+        home = Path(named).expanduser()
+        if not home.is_dir():
+            raise FileError(f"{home}: there is no such folder; correct --data, data_home or {VARIABLE}.")
+        homes.insert(0, home)
+    return next((copy for home in homes if (copy := find_in(entry, home))), None)
 
 
-def find(entry: Entry, data_home: Pathlike | None = None) -> Original | Tables | None:
-    """The first complete copy of a data set, if there is one."""
-    folders = data_folders(data_home)
-    if len(folders) == 2 and not folders[0].is_dir():
-        raise FileError(f"{folders[0]}: there is no such folder; correct --data, data_home or {VARIABLE}.")
-    return next((copy for home in folders if (copy := find_in(entry, home))), None)
-
-
-def find_in(entry: Entry, home: Path) -> Original | Tables | None:
+def find_in(entry: Entry, home: Path) -> Copy | None:
     """The complete copy of a data set in one folder of data, if there is one."""
     own = home / entry.name
     for folder in dict.fromkeys((own, own / "original", home / entry.folder)):
         paths = {part.name: path for part in entry.parts if (path := _first(folder, part.files))}
         if len(paths) == len(entry.parts):
-            return Original(entry, folder, paths, own / "objects.csv")
+            return Copy(entry, folder, paths, own / "objects.csv")
     if (own / "triplets.csv").exists() and (own / "objects.csv").exists():
-        return Tables(own)
+        return Copy(entry, own, {}, own / "objects.csv")
     return None
 
 

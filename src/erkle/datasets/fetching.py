@@ -16,7 +16,7 @@ from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
 
 from erkle.datasets.catalogue import Entry, Part, Source
-from erkle.datasets.copies import VARIABLE, Original, find_in
+from erkle.datasets.copies import VARIABLE, Copy, find_in
 from erkle.files import FileError
 
 __all__ = ["fetch"]
@@ -25,7 +25,7 @@ RETRIES = 2
 TIMEOUT_SECONDS = 30
 
 
-def fetch(entry: Entry, home: Path) -> Original:
+def fetch(entry: Entry, home: Path) -> Copy:
     """Bring what is missing of a data set into its folder in ``home``."""
     folder = home / entry.folder
     try:
@@ -34,12 +34,16 @@ def fetch(entry: Entry, home: Path) -> Original:
             if not any((folder / name).exists() for name in part.files):
                 _fetch_part(entry, part, folder)
     except OSError as error:
-        raise _unwritable(folder, error) from error
+        sentence = (
+            f"{folder}: cannot be written ({error.strerror}); make room or allow it, or get the files by other means"
+            f" and name the folder that holds {folder.name} with {VARIABLE} or --data."
+        )
+        raise OSError(error.errno, sentence) from error
     finally:
         with suppress(OSError):
             folder.rmdir()  # which does nothing unless it is still empty
     copy = find_in(entry, home)
-    assert isinstance(copy, Original)
+    assert copy is not None
     return copy
 
 
@@ -102,14 +106,6 @@ def _reason(error: OSError | ValueError) -> str:
     if not isinstance(error, OSError):
         return "what came has another SHA-256 than the file published" if "hash" in str(error) else str(error)
     return "no answer in time" if "timed out" in str(error) else "no connection"
-
-
-def _unwritable(folder: Path, error: OSError) -> OSError:
-    sentence = (
-        f"{folder}: cannot be written ({error.strerror}); make room or allow it, or get the files by other means"
-        f" and name the folder that holds {folder.name} with {VARIABLE} or --data."
-    )
-    return OSError(error.errno, sentence)
 
 
 @contextmanager

@@ -12,12 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from erkle.datasets.catalogue import Entry, digest, entry_of
-from erkle.datasets.copies import Original, cache_folder, find
+from erkle.datasets.copies import Copy, cache_folder, find
 from erkle.datasets.dataset import Dataset, column
 from erkle.datasets.fetching import fetch
 from erkle.datasets.published import READERS
 from erkle.files import FileError, Pathlike, read_bytes
 from erkle.triplets import ReadError, read_objects
+from erkle.triplets.labels import PARTS
 from erkle.triplets.tables import read_table
 
 __all__ = ["load"]
@@ -49,10 +50,7 @@ def load(name: str, data_home: Pathlike | None = None, all_rows: bool = False) -
     """
     entry = entry_of(name)
     copy = find(entry, data_home) or fetch(entry, cache_folder())
-    if isinstance(copy, Original):
-        dataset = _named(READERS[name](copy), copy.objects)
-    else:
-        dataset = _from_tables(entry, copy.folder, all_rows)
+    dataset = _named(READERS[name](copy), copy.objects) if copy.paths else _from_tables(copy, all_rows)
     if entry.rows_per_answer > 1:
         answer = np.arange(len(dataset.triplets)) // entry.rows_per_answer
         dataset = dataset._replace(columns={"answer": answer, **dataset.columns})
@@ -74,14 +72,15 @@ def _named(dataset: Dataset, objects: Path) -> Dataset:
     return dataset._replace(names=names)
 
 
-def _from_tables(entry: Entry, folder: Path, all_rows: bool) -> Dataset:
+def _from_tables(copy: Copy, all_rows: bool) -> Dataset:
+    entry, folder = copy.entry, copy.folder
     has_all_rows = (folder / entry.rows_file).exists()
     if all_rows and not has_all_rows:
         raise FileError(
             f"{entry.name}: {folder} has only the rows that are learned from; for all of them put"
             f" {' and '.join(part.name for part in entry.parts)} there."
         )
-    objects = read_objects(folder / "objects.csv")
+    objects = read_objects(copy.objects)
     file = entry.rows_file if has_all_rows else "triplets.csv"
     T = _ids(folder / file, {key: i for i, key in enumerate(objects.ids)})
     # The file of columns is about every row, so it fits only those.
@@ -90,15 +89,14 @@ def _from_tables(entry: Entry, folder: Path, all_rows: bool) -> Dataset:
 
 
 def _ids(path: Path, places: Mapping[str, int]) -> NDArray[np.int64]:
-    table = read_table(read_bytes(path), path.name, wanted=("anchor", "near", "far"))
-    T = np.empty((len(table.lines), 3), dtype=np.int64)
-    for i, name in enumerate(("anchor", "near", "far")):
-        cells = table.columns[name]
-        T[:, i] = [places.get(cell, -1) for cell in cells]
-        if len(unknown := np.flatnonzero(T[:, i] < 0)):
-            row = int(unknown[0])
-            raise table.complaint(row, f"the {name} object {cells[row][:60]!r} is not in objects.csv; add it there.")
-    return T
+    table = read_table(read_bytes(path), path.name, wanted=PARTS)
+    cells = [table.columns[part] for part in PARTS]
+    T = np.array([[places.get(cell, -1) for cell in column] for column in cells], dtype=np.int64).T
+    if (T < 0).any():
+        row, i = np.argwhere(T < 0)[0].tolist()
+        unknown = f"the {PARTS[i]} object {cells[i][row][:60]!r}"
+        raise table.complaint(row, f"{unknown} is not in objects.csv; add it there.")
+    return np.ascontiguousarray(T)
 
 
 def _columns(path: Path, names: Mapping[str, str], n_rows: int) -> dict[str, NDArray[Any]]:

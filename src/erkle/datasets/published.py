@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from erkle.datasets.copies import Original
+from erkle.datasets.copies import Copy
 from erkle.datasets.dataset import Dataset, by_alphabet, checked, column
 from erkle.files import FileError, read_bytes
 from erkle.triplets.tables import decoded, triples_of
@@ -26,7 +26,7 @@ __all__ = ["READERS"]
 Ids = NDArray[np.int64]
 
 
-def _artists(copy: Original) -> dict[int, str]:
+def _artists(copy: Copy) -> dict[int, str]:
     """Names by number, from cblearn's list of artists; of two names for one artist the later counts."""
     table = copy.table("musician_names.txt", header=("name", "id"), separator=None)
     ids = table.integers("id")[:, 0].tolist()
@@ -34,7 +34,7 @@ def _artists(copy: Original) -> dict[int, str]:
     return {key: table.columns["name"][row] for row, key in enumerate(ids) if last[key] == row}
 
 
-def _survey(copy: Original) -> Dataset:
+def _survey(copy: Copy) -> Dataset:
     """The survey of musicseer.org; its lines about artists that are not listed are left out."""
     artists = _artists(copy)
     header = ("judgement", "kind", "worker", "target", "chosen", "other")
@@ -46,7 +46,7 @@ def _survey(copy: Original) -> Dataset:
     return Dataset(T, list(artists.values()), columns, copy.entry.description).rows(T.min(axis=1) >= 0)
 
 
-def _matrix(copy: Original) -> Dataset:
+def _matrix(copy: Copy) -> Dataset:
     """Van der Maaten's version of the survey without conflicts."""
     from scipy.io import loadmat
 
@@ -63,7 +63,7 @@ def _matrix(copy: Original) -> Dataset:
     return Dataset(T, names, {}, copy.entry.description)
 
 
-def _dishes(copy: Original) -> Dataset:
+def _dishes(copy: Copy) -> Dataset:
     """Workers pick from a grid of pictures those that taste most like another, and every pick beats every rest.
 
     The published table of these comparisons and the raw screens give the same answers.
@@ -106,7 +106,7 @@ def _screens_of(path: Path) -> Iterator[tuple[object, dict[str, Any]]]:
         raise FileError(f"{path.name}: is not a list of tasks with their screens; get the file again.") from error
 
 
-def _cars(copy: Original) -> Dataset:
+def _cars(copy: Copy) -> Dataset:
     """The most central of three."""
     n_objects = copy.entry.n_objects
     shown = ("triplet_object_1", "triplet_object_2", "triplet_object_3")
@@ -125,7 +125,7 @@ def _cars(copy: Original) -> Dataset:
     return Dataset(T, names, twice, copy.entry.description)
 
 
-def _odd_one_out(copy: Original) -> Dataset:
+def _odd_one_out(copy: Copy) -> Dataset:
     table = copy.table(copy.entry.parts[0].name, header=("x", "y", "odd"), separator=None)
     names, T = by_alphabet(*table.columns.values())
     x, y, odd = T.T
@@ -135,13 +135,13 @@ def _odd_one_out(copy: Original) -> Dataset:
     return Dataset(np.stack((x, y, odd, y, x, odd), axis=1).reshape(-1, 3), names, {}, copy.entry.description)
 
 
-def _shoes(copy: Original) -> Dataset:
+def _shoes(copy: Copy) -> Dataset:
     file, n_objects = "deconflicted_triplets.csv", copy.entry.n_objects
     T = copy.table(file, header=("a", "b", "c")).ids("a", "b", "c", first=0, n_objects=n_objects)
     return checked(Dataset(T, [f"images/{i}.jpg" for i in range(n_objects)], {}, copy.entry.description), file)
 
 
-def _eggs(copy: Original) -> Dataset:
+def _eggs(copy: Copy) -> Dataset:
     further = copy.entry.columns
     table = copy.table("responses.csv", wanted=("center", "left", "right", "answer", *further))
     names, T = by_alphabet(*triples_of(table)[0])
@@ -149,7 +149,7 @@ def _eggs(copy: Original) -> Dataset:
     return checked(Dataset(T, names, columns, copy.entry.description), "responses.csv")
 
 
-READERS: dict[str, Callable[[Original], Dataset]] = {
+READERS: dict[str, Callable[[Copy], Dataset]] = {
     "aset400": _survey,
     "aset400_vdm": _matrix,
     "food100": _dishes,

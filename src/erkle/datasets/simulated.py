@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.spatial.distance import cdist
 
 from erkle import triplets
-from erkle.checks import random_generator
+from erkle.checks import random_generator, share, whole
 
 __all__ = ["Gaussian", "all_questions", "answered", "flip", "make_gaussian"]
 
@@ -66,8 +66,7 @@ def make_gaussian(
     >>> small.triplets.shape, small.points.shape
     ((1000, 3), (100, 50))
     """
-    if n_components < 1:
-        raise ValueError(f"Got n_components={n_components}, wanted at least 1; pass the dimensions of the points.")
+    whole(n_components, "n_components", 1, "points need a coordinate")
     n_questions = _count(n_objects)
     wanted = n_questions if n_answers is None else n_answers
     if not 0 <= wanted <= n_questions:
@@ -169,8 +168,7 @@ def flip(T: ArrayLike, probability: float, random_state: Seed = None) -> Ids:
     array([[0, 2, 1],
            [1, 2, 0]])
     """
-    if not 0 <= probability <= 1:
-        raise ValueError(f"Got probability={probability}, wanted 0 to 1; pass 0.2 for one answer in five.")
+    share(probability, "probability")
     rng = random_generator(random_state, "random_state")
     T = triplets.check(T)
     return triplets.orient(T, rng.random(len(T)) >= probability)
@@ -183,8 +181,7 @@ def _distances(X: Floats, a: Ids, b: Ids) -> Floats:
 
 
 def _count(n_objects: int) -> int:
-    if n_objects < 3:
-        raise ValueError(f"There are {n_objects} objects, but a question needs three; give at least 3.")
+    whole(n_objects, "n_objects", 3, "a question needs three objects")
     return n_objects * (n_objects - 1) * (n_objects - 2) // 2
 
 

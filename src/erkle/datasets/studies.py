@@ -77,8 +77,11 @@ def load_study(path: Pathlike) -> Dataset:
     else:
         labels = Labels()
         T, names = _encoded(labels, cells, table), labels.names
-    others = {name: values for name, values in table.columns.items() if name not in used and not _is_name(name)}
-    columns = {_RENAMED.get(name, name): column(values) for name, values in others.items()}
+    columns = {
+        _RENAMED.get(name, name): column(values)
+        for name, values in table.columns.items()
+        if name not in used and not name.endswith(("_html", "_filename"))
+    }
     dataset = checked(Dataset(T, names, columns, f"Answers from {path.name}."), path.name)
     if response is None:
         return dataset
@@ -127,7 +130,3 @@ def _is_number(cell: str) -> bool:
         return math.isfinite(float(cell))
     except ValueError:
         return False
-
-
-def _is_name(column: str) -> bool:
-    return column.endswith(("_html", "_filename"))

@@ -8,18 +8,19 @@ given length at every mark.
 import time
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from erkle import metrics
 from erkle.batch import RCKL, Popularity
 from erkle.batch.objective import ByKernel, terms_of
 from erkle.estimators import TripletLearner
-from erkle.experiments.descent import plain_descent
 from erkle.experiments.protocol import Protocol
 from erkle.experiments.trials import Trial
 from erkle.kernels.lapack import one_thread, projected
@@ -27,7 +28,12 @@ from erkle.losses import CKL, GNMDS, STE, Loss
 from erkle.online import ERKLE
 from erkle.steps import Constant, Inverse, InverseSqrt, PassiveAggressive, Step
 
-__all__ = ["METHODS", "Method", "Row"]
+__all__ = ["METHODS", "Method", "Row", "plain_descent"]
+
+Marks = Sequence[int]
+Setting = dict[str, float]
+
+_TOL = 1e-7
 
 
 class Row(NamedTuple):
@@ -44,6 +50,45 @@ class Row(NamedTuple):
     projections: int
 
 
+class FixedKernel(NamedTuple):
+    """A kernel that predicts as a learner does."""
+
+    kernel_: NDArray[np.float64]
+
+    def score(self, T: NDArray[np.int64]) -> float:
+        """Share of answers that it predicts rightly."""
+        return 1.0 - metrics.triplet_error(self.kernel_, T)
+
+
+class Fit(NamedTuple):
+    """A learner at a mark: the answers and passes it has had, and what they took."""
+
+    learner: TripletLearner | FixedKernel
+    answers: int
+    passes: int
+    eigenpairs: int = 0
+    projections: int = 0
+
+    def row(self, trial: Trial, seconds: float) -> Row:
+        """How good it is."""
+        kernel = getattr(self.learner, "kernel_", None)
+        test = 1.0 - self.learner.score(trial.test)
+        same = trial.validation is trial.test
+        return Row(
+            answers=self.answers,
+            passes=self.passes,
+            test_error=test,
+            train_error=1.0 - self.learner.score(trial.train[: self.answers]),
+            validation_error=test if same else 1.0 - self.learner.score(trial.validation),
+            # Ranks as people count them: directions with at least a thousandth of the largest variance. At n = 5000
+            # the eigenvalues would cost more than the learning, and the paper shows none.
+            rank=metrics.rank(kernel, 1e-3) if kernel is not None and len(kernel) < 2000 else -1,
+            seconds=seconds,
+            eigenpairs=self.eigenpairs,
+            projections=self.projections,
+        )
+
+
 class Method(ABC):
     """What runs a unit."""
 
@@ -51,13 +96,25 @@ class Method(ABC):
         """Answers between two marks."""
         return sizes.every_large if world == "large" else sizes.every
 
-    def settings(self, sizes: Protocol) -> list[dict[str, float]]:
+    def settings(self, sizes: Protocol) -> list[Setting]:
         """The settings to try, of which the best one counts; by default there is nothing to choose."""
         return [{}]
 
+    def rows(self, trial: Trial, every: int, seed: int, setting: Setting, sizes: Protocol) -> Iterator[Row]:
+        """A row for each mark; the clock stops while errors are measured."""
+        marks = range(every, len(trial.train) + 1, every)
+        fits, seconds = self.fits(trial, marks, seed, setting, sizes), 0.0
+        while True:
+            start = time.perf_counter()
+            fit = next(fits, None)
+            seconds += time.perf_counter() - start
+            if fit is None:
+                return
+            yield fit.row(trial, seconds)
+
     @abstractmethod
-    def rows(self, trial: Trial, every: int, seed: int, setting: dict[str, float], sizes: Protocol) -> Iterator[Row]:
-        """A row for each mark."""
+    def fits(self, trial: Trial, marks: Marks, seed: int, setting: Setting, sizes: Protocol) -> Iterator[Fit]:
+        """The learner at each mark."""
 
 
 @dataclass(frozen=True)
@@ -68,15 +125,12 @@ class Online(Method):
     step: Step
     passes: int = 1
 
-    def rows(self, trial: Trial, every: int, seed: int, setting: dict[str, float], sizes: Protocol) -> Iterator[Row]:
-        """A row for each mini-batch."""
+    def fits(self, trial: Trial, marks: Marks, seed: int, setting: Setting, sizes: Protocol) -> Iterator[Fit]:
+        """The learner after each mini-batch."""
         learner = ERKLE(trial.n_objects, self.loss, self.step, passes=self.passes, random_state=seed).partial_fit([])
-        seconds = 0.0
-        for seen in _marks(trial, every):
-            start = time.perf_counter()
+        for seen in marks:
             learner.partial_fit(trial.train[learner.n_triplets_seen_ : seen])
-            seconds += time.perf_counter() - start
-            yield _row(learner, trial, seen, self.passes, seconds, learner.n_eigenpairs_, learner.n_projections_)
+            yield Fit(learner, seen, self.passes, learner.n_eigenpairs_, learner.n_projections_)
 
 
 @dataclass(frozen=True)
@@ -89,39 +143,35 @@ class Batch(Method):
         """Answers between two marks."""
         return sizes.mini_batch
 
-    def settings(self, sizes: Protocol) -> list[dict[str, float]]:
+    def settings(self, sizes: Protocol) -> list[Setting]:
         """Weights of the trace, from none to speak of to far too much."""
         return [{"trace": trace} for trace in np.geomspace(0.03, 30.0, sizes.n_traces).round(4).tolist()]
 
-    def rows(self, trial: Trial, every: int, seed: int, setting: dict[str, float], sizes: Protocol) -> Iterator[Row]:
-        """A row for each mini-batch."""
+    def fits(self, trial: Trial, marks: Marks, seed: int, setting: Setting, sizes: Protocol) -> Iterator[Fit]:
+        """The fit of the answers up to each mark."""
         learner = RCKL(trial.n_objects, self.loss, setting["trace"], max_iter=sizes.max_iter, warm_start=True)
-        seconds, n_iter = 0.0, 0
-        for seen in _marks(trial, every):
-            start = time.perf_counter()
+        n_iter = 0
+        for seen in marks:
             with warnings.catch_warnings():
                 # The paper's limit of iterations is part of the protocol, and reached at times.
                 warnings.simplefilter("ignore", ConvergenceWarning)
                 learner.fit(trial.train[:seen])
-            seconds += time.perf_counter() - start
             n_iter += learner.n_iter_
-            yield _row(learner, trial, seen, learner.n_iter_, seconds, n_iter, n_iter)
+            yield Fit(learner, seen, learner.n_iter_, n_iter, n_iter)
 
 
 class PlainBatch(Batch):
     """The same fit by plain gradient steps from K = I, which end where the paper's did."""
 
-    def rows(self, trial: Trial, every: int, seed: int, setting: dict[str, float], sizes: Protocol) -> Iterator[Row]:
-        """A row for each mini-batch."""
-        seconds, n_iter = 0.0, 0
-        for seen in _marks(trial, every):
-            start = time.perf_counter()
+    def fits(self, trial: Trial, marks: Marks, seed: int, setting: Setting, sizes: Protocol) -> Iterator[Fit]:
+        """The fit of the answers up to each mark."""
+        n_iter = 0
+        for seen in marks:
             objective = ByKernel(terms_of(trial.train[:seen], self.loss), setting["trace"])
             with one_thread(trial.n_objects):
                 K, n_steps = plain_descent(objective, trial.n_objects, sizes.max_iter)
-            seconds += time.perf_counter() - start
             n_iter += n_steps
-            yield _row(_Fixed(K), trial, seen, n_steps, seconds, n_iter, n_iter)
+            yield Fit(FixedKernel(K), seen, n_steps, n_iter, n_iter)
 
 
 @dataclass(frozen=True)
@@ -131,22 +181,20 @@ class Steps(Method):
     loss: Loss
     n_steps: int = 1
 
-    def settings(self, sizes: Protocol) -> list[dict[str, float]]:
+    def settings(self, sizes: Protocol) -> list[Setting]:
         """Lengths of the step; the weight of the trace is that of a light regularisation."""
         return [{"rate": rate, "trace": 0.1} for rate in np.geomspace(0.001, 0.1, sizes.n_traces).round(4).tolist()]
 
-    def rows(self, trial: Trial, every: int, seed: int, setting: dict[str, float], sizes: Protocol) -> Iterator[Row]:
-        """A row for each mini-batch; the number of steps taken in all counts as eigenpairs."""
-        K, seconds, steps = np.eye(trial.n_objects), 0.0, 0
-        for seen in _marks(trial, every):
-            start = time.perf_counter()
+    def fits(self, trial: Trial, marks: Marks, seed: int, setting: Setting, sizes: Protocol) -> Iterator[Fit]:
+        """The kernel after the steps at each mark; the number of steps taken in all counts as eigenpairs."""
+        K, steps = np.eye(trial.n_objects), 0
+        for seen in marks:
             objective = ByKernel(terms_of(trial.train[:seen], self.loss), setting["trace"])
             with one_thread(trial.n_objects):
                 for _ in range(self.n_steps):
                     K = projected(K - setting["rate"] * objective(K)[1])
-            seconds += time.perf_counter() - start
             steps += self.n_steps
-            yield _row(_Fixed(K), trial, seen, self.n_steps, seconds, steps, steps)
+            yield Fit(FixedKernel(K), seen, self.n_steps, steps, steps)
 
 
 @dataclass(frozen=True)
@@ -156,71 +204,52 @@ class Passes(Method):
     loss: Loss
     step: Step
 
-    def rows(self, trial: Trial, every: int, seed: int, setting: dict[str, float], sizes: Protocol) -> Iterator[Row]:
-        """A row for each number of passes."""
+    def fits(self, trial: Trial, marks: Marks, seed: int, setting: Setting, sizes: Protocol) -> Iterator[Fit]:
+        """A learner for each number of passes."""
         for passes in range(1, sizes.most_passes + 1):
-            *_, last = Online(self.loss, self.step, passes).rows(trial, len(trial.train), seed, setting, sizes)
-            yield last
+            yield from Online(self.loss, self.step, passes).fits(trial, [len(trial.train)], seed, setting, sizes)
 
 
 class Descent(Steps):
     """The same steps over all answers, one after the other."""
 
-    def rows(self, trial: Trial, every: int, seed: int, setting: dict[str, float], sizes: Protocol) -> Iterator[Row]:
-        """A row for each step."""
-        K, seconds, n = np.eye(trial.n_objects), 0.0, len(trial.train)
-        objective = ByKernel(terms_of(trial.train, self.loss), setting["trace"])
-        for step in range(1, sizes.most_passes + 1):
-            start = time.perf_counter()
-            with one_thread(trial.n_objects):
-                K = projected(K - setting["rate"] * objective(K)[1])
-            seconds += time.perf_counter() - start
-            yield _row(_Fixed(K), trial, n, step, seconds, step, step)
+    def fits(self, trial: Trial, marks: Marks, seed: int, setting: Setting, sizes: Protocol) -> Iterator[Fit]:
+        """The kernel after each step."""
+        marks = sizes.most_passes * [len(trial.train)]
+        for step, fit in enumerate(super().fits(trial, marks, seed, setting, sizes), 1):
+            yield fit._replace(passes=step)
 
 
 class Counting(Method):
     """Popularity: how far one gets without looking at the anchor."""
 
-    def rows(self, trial: Trial, every: int, seed: int, setting: dict[str, float], sizes: Protocol) -> Iterator[Row]:
-        """A row for each mini-batch."""
-        learner, seconds = Popularity(trial.n_objects), 0.0
-        for seen in _marks(trial, every):
-            start = time.perf_counter()
-            learner.partial_fit(trial.train[seen - every : seen])
-            seconds += time.perf_counter() - start
-            yield _row(learner, trial, seen, 1, seconds, 0, 0)
+    def fits(self, trial: Trial, marks: Marks, seed: int, setting: Setting, sizes: Protocol) -> Iterator[Fit]:
+        """The counts after each mini-batch."""
+        learner = Popularity(trial.n_objects)
+        for before, seen in pairwise([0, *marks]):
+            yield Fit(learner.partial_fit(trial.train[before:seen]), seen, 1)
 
 
-class _Fixed(NamedTuple):
-    kernel_: Any
+def plain_descent(objective: ByKernel, n_objects: int, max_iter: int) -> tuple[NDArray[np.float64], int]:
+    """The best kernel on the way, and the number of steps: projected gradient as in the MATLAB codes the paper used.
 
-    def score(self, T: Any) -> float:
-        return 1.0 - metrics.triplet_error(self.kernel_, T)
-
-
-def _marks(trial: Trial, every: int) -> range:
-    return range(every, len(trial.train) + 1, every)
-
-
-def _row(
-    learner: TripletLearner | _Fixed, trial: Trial, seen: int, passes: int, seconds: float, pairs: int, projections: int
-) -> Row:
-    kernel = getattr(learner, "kernel_", None)
-    test = 1.0 - learner.score(trial.test)
-    same = trial.validation is trial.test
-    return Row(
-        answers=seen,
-        passes=passes,
-        test_error=test,
-        train_error=1.0 - learner.score(trial.train[:seen]),
-        validation_error=test if same else 1.0 - learner.score(trial.validation),
-        # Ranks as people count them: directions with at least a thousandth of the largest variance. At n = 5000 the
-        # eigenvalues would cost more than the learning, and the paper shows none.
-        rank=metrics.rank(kernel, 1e-3) if kernel is not None and len(kernel) < 2000 else -1,
-        seconds=seconds,
-        eigenpairs=pairs,
-        projections=projections,
-    )
+    A step is as long as the mean of the losses asks for, times the number of objects. It gets a hundredth longer while
+    the objective falls and is halved when it rises; five rises in a row end it, as does a change of less than 1e-7.
+    """
+    K = best = np.eye(n_objects)
+    rate = n_objects / len(objective.terms.T)
+    value, gradient = objective(K)
+    lowest, before = value, np.inf
+    n_steps = rises = 0
+    while n_steps < max_iter and rises < 5 and abs(value - before) >= _TOL:
+        K = projected(K - rate * gradient)
+        before, (value, gradient) = value, objective(K)
+        if value < lowest:
+            lowest, best = value, K
+        rises = 0 if value < before else rises + 1
+        rate *= 0.5 if rises else 1.01
+        n_steps += 1
+    return best, n_steps
 
 
 METHODS: dict[str, Method] = {

@@ -8,7 +8,7 @@ import hashlib
 import secrets
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, RowMapping, func, insert, select, update
+from sqlalchemy import ColumnElement, RowMapping, bindparam, func, insert, select, update
 
 from erkle.store import limits
 from erkle.store.database import rows, schema
@@ -20,6 +20,7 @@ from erkle.store.sanitising import Json, bounded_json, bounded_text
 __all__ = ["Participant", "Participants", "bounded_identity", "new_participant", "standing_of"]
 
 _T = schema.participants.c
+_WHOLE = select(schema.participants).where(_T.id == bindparam("number"))
 _ENDINGS = (Standing.COMPLETED, Standing.FAILED, Standing.SCREENED)
 
 
@@ -62,7 +63,7 @@ class Participants(Topic):
     def get(self, study: str, participant: str) -> Participant:
         """The participant with this id."""
         row = rows.participant_and_study(self.connection, study, participant)
-        return self._where(_T.id == row["id"])[0]
+        return _participant(self.connection.execute(_WHOLE, {"number": row["id"]}).mappings().one())
 
     @reading
     def all(self, study: str) -> list[Participant]:

@@ -9,7 +9,7 @@ import secrets
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from sqlalchemy import RowMapping, Select, delete, func, insert, select, update
+from sqlalchemy import RowMapping, Select, bindparam, delete, func, insert, select, update
 
 from erkle.checks import whole
 from erkle.store import limits
@@ -32,6 +32,7 @@ TRANSITIONS: Mapping[State, frozenset[State]] = {
 }
 
 _T = schema.studies.c
+_WHOLE = select(schema.studies).where(_T.public_id == bindparam("study"))
 # A table is emptied before those that it refers to.
 _OF_STUDY = (
     schema.answers, schema.questions, schema.participants, schema.refusals, schema.snapshots, schema.leases,
@@ -135,8 +136,7 @@ class Studies(Topic):
     @reading
     def get(self, study: str) -> Study:
         """The study with this id."""
-        query = select(schema.studies).where(_T.public_id == study)
-        row = self.connection.execute(query).mappings().one_or_none() if is_id(study) else None
+        row = self.connection.execute(_WHOLE, {"study": study}).mappings().one_or_none() if is_id(study) else None
         if row is None:
             raise Unknown(f"There is no study {bounded_text(study, 40)!r}; check its id.")
         return _study(row)

@@ -7,7 +7,7 @@ where one more column is wanted.
 
 import csv
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from itertools import chain
 from typing import NamedTuple
 
@@ -50,7 +50,13 @@ class Delimited(NamedTuple):
         except UnicodeDecodeError:
             return None
         cells = self._quoted(text) if '"' in text else self._plain(text)
-        return cells if cells is None else self._chosen(cells)
+        if cells is None or self.columns == tuple(range(self.width)):
+            return cells
+        n_wanted = len(self.columns)
+        chosen = [""] * (len(cells) // self.width * n_wanted)
+        for i, column in enumerate(self.columns):
+            chosen[i::n_wanted] = cells[column :: self.width]
+        return chosen
 
     def _plain(self, text: str) -> list[str] | None:
         marks = f"{text}\n".encode().translate(None, delete=_OTHERS[self.separator])
@@ -70,15 +76,6 @@ class Delimited(NamedTuple):
         if len(rows) != len(lines) or set(map(len, rows)) != {self.width}:
             return None
         return list(map(str.strip, chain.from_iterable(rows)))
-
-    def _chosen(self, cells: list[str]) -> list[str]:
-        if self.columns == tuple(range(self.width)):
-            return cells
-        n_wanted = len(self.columns)
-        chosen = [""] * (len(cells) // self.width * n_wanted)
-        for i, column in enumerate(self.columns):
-            chosen[i::n_wanted] = cells[column :: self.width]
-        return chosen
 
 
 class JsonLines(NamedTuple):
@@ -118,7 +115,7 @@ def detect(line: str, suffix: str, column: str | None = None) -> tuple[Format, b
     tables = possible_tables(line, suffix)
     for separator, cells in tables:
         if columns := _scheme(cells):
-            further = () if column is None else (_further(column, cells, columns, "column"),)
+            further = () if column is None else (_place(column, cells, "column", taken=columns),)
             return Delimited(separator, len(cells), (*columns, *further)), True
     for separator, cells in tables:
         # A header in words unknown to us must not become the first answer.
@@ -142,19 +139,14 @@ def _scheme(names: Sequence[str]) -> tuple[int, int, int] | None:
     return None
 
 
-def _place(word: str, names: Sequence[str], noun: str) -> int:
-    """Place of a column by its name, small and capital letters being the same."""
+def _place(word: str, names: Sequence[str], noun: str, taken: tuple[int, ...] = ()) -> int:
+    """Place of a column by its name, small and capital letters being the same; it is none of those taken."""
     lowered = [name.lower() for name in names]
     if lowered.count(word.lower()) > 1:
         raise BadLine(f"names the {noun} {word} more than once; rename or remove the others.")
     if word.lower() not in lowered:
         raise BadLine(f"has no {noun} {shown(word)}, but {_listed(names, noun)}; name one of them.")
-    return lowered.index(word.lower())
-
-
-def _further(word: str, names: Sequence[str], taken: tuple[int, int, int], noun: str) -> int:
-    """Place of a further column, which is none of those of the answer."""
-    place = _place(word, names, noun)
+    place = lowered.index(word.lower())
     if place in taken:
         raise BadLine(f"has the objects of the answers under the {noun} {shown(word)}; name another {noun}.")
     return place
@@ -166,7 +158,7 @@ def _detect_json(line: str, column: str | None) -> JsonLines:
     if places is None:
         raise BadLine(f"has {_listed(keys, 'key')}, which are not known; name them {_ACCEPTED}.")
     a, b, c = places
-    further = None if column is None else keys[_further(column, keys, places, "key")]
+    further = None if column is None else keys[_place(column, keys, "key", taken=places)]
     return JsonLines((keys[a], keys[b], keys[c]), further)
 
 
@@ -193,8 +185,7 @@ def _json_name(value: object, key: str) -> str:
     raise BadLine(f"has {shown(str(value))} under {key}; name objects by text or whole numbers.")
 
 
-def _listed(names: Iterable[str], noun: str) -> str:
-    names = list(names)
+def _listed(names: Sequence[str], noun: str) -> str:
     first = ", ".join(shown(name, 20) for name in names[:6]) + (", ..." if len(names) > 6 else "")
     return f"{len(names)} {noun}{'s' * (len(names) != 1)} ({first})"
 

@@ -7,7 +7,7 @@ answers gives the same ids however it is cut into pieces. A call that fails adds
 import difflib
 import re
 from collections.abc import Iterable, Sequence
-from itertools import chain, repeat
+from itertools import chain, count, repeat
 from typing import Any
 
 import numpy as np
@@ -97,10 +97,12 @@ class Labels:
         found = np.fromiter(map(self.ids.get, cells, repeat(-1)), dtype=np.int64, count=len(cells))
         unknown = np.flatnonzero(found < 0)
         if len(unknown):
-            if frozen:
-                raise ValueError("unknown name")
             new = [cells[i] for i in unknown.tolist()]
-            self._grow(new)
+            names = [str(name) for name in dict.fromkeys(new)]
+            if frozen or any(map(_flaw, names)):
+                raise ValueError("unknown or unusable name")
+            self.ids.update(zip(names, count(n_names), strict=False))
+            self.names.extend(names)
             found[unknown] = [self.ids[name] for name in new]
         T = found.reshape(-1, 3)
         if repeated(T).any():
@@ -142,13 +144,6 @@ class Labels:
             if trouble:
                 return row, trouble
         raise AssertionError("Every row can be encoded.")
-
-    def _grow(self, names: list[str]) -> None:
-        new = [str(name) for name in dict.fromkeys(names)]
-        if any(map(_flaw, new)):
-            raise ValueError("unusable name")
-        self.ids.update(zip(new, range(len(self.names), len(self.names) + len(new)), strict=True))
-        self.names.extend(new)
 
     def _declare(self, name: str) -> None:
         flaw = declared_flaw(name) if isinstance(name, str) else f"is {shown(name)}; pass names as text."

@@ -6,7 +6,7 @@ Every ordered triple of distinct objects is equally likely, and each costs three
 import numpy as np
 from numpy.typing import NDArray
 
-from erkle.checks import random_generator
+from erkle.checks import random_generator, whole
 
 
 def sample(n_objects: int, size: int, random_state: int | np.random.Generator | None = None) -> NDArray[np.int64]:
@@ -31,10 +31,8 @@ def sample(n_objects: int, size: int, random_state: int | np.random.Generator | 
     array([[2, 1, 0],
            [1, 0, 2]])
     """
-    if n_objects < 3:
-        raise ValueError(f"There are {n_objects} objects, but a question needs three; give at least 3.")
-    if size < 0:
-        raise ValueError(f"The size is {size}, but a number of triples is wanted; give 0 or more.")
+    whole(n_objects, "n_objects", 3, "a question needs three objects")
+    whole(size, "size", 0, "it is the number of triples")
     rng = random_generator(random_state, "random_state")
     a = rng.integers(n_objects, size=size)
     b = rng.integers(n_objects - 1, size=size)

@@ -10,6 +10,8 @@ import operator
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from erkle import checks
+
 from .checking import check
 
 # Constants of splitmix64 (Steele, Lea, Flood 2014).
@@ -43,8 +45,7 @@ def held_out(T: ArrayLike, share: float, seed: int = 0) -> NDArray[np.bool_]:
     >>> held_out([[0, 1, 2], [0, 2, 1], [1, 0, 2]], share=0.5)
     array([ True,  True, False])
     """
-    if not 0 <= share <= 1:
-        raise ValueError(f"The share held out is {share}, but a share lies from 0 to 1; pass 0.2 for a fifth.")
+    checks.share(share, "share")
     T = check(T)
     key = np.array([operator.index(seed) % 2**64], dtype=np.uint64)
     for ids in (T[:, 0], np.minimum(T[:, 1], T[:, 2]), np.maximum(T[:, 1], T[:, 2])):

@@ -3,12 +3,13 @@
 Points lie at fixed numbers of learned answers, denser at the start, so that a resumed run has the same ones.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["WINDOW", "ErrorCurve"]
+__all__ = ["WINDOW", "ErrorCurve", "ShowCurve"]
 
 WINDOW = 1000
 
@@ -73,3 +74,6 @@ class ErrorCurve:
         self.n_answers, self.n_mistakes = int(numbers["n_answers"]), int(numbers["n_mistakes"])
         self._last[:] = arrays["curve_last"]
         self._points = [tuple(point) for point in arrays["curve_points"].tolist()]
+
+
+ShowCurve = Callable[[ErrorCurve], None]

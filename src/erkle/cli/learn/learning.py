@@ -1,5 +1,6 @@
 """`erkle learn`: a file is checked whole and then learned in order; a stream is learned as it arrives."""
 
+import hashlib
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,20 +10,29 @@ import numpy as np
 from numpy.typing import NDArray
 
 from erkle import triplets
-from erkle.cli.learn.checkpoint import Position, fingerprint, known_names
+from erkle.cli.learn.curve import ShowCurve
 from erkle.cli.learn.findings import FileWarnings
 from erkle.cli.learn.interruption import Interruption, watching
 from erkle.cli.learn.participants import judge_participants
 from erkle.cli.learn.report import Report, write_report
-from erkle.cli.learn.run import Run
+from erkle.cli.learn.run import Run, known_names
 from erkle.cli.learn.settings import Settings
-from erkle.cli.screen import LearningBar, checking_bar, compile_first, console, counted
+from erkle.cli.screen import checking_bar, compile_first, console, counted, learning_bar
 from erkle.triplets import Chunk, Labels, Reader
 
 __all__ = ["learn_file", "learn_stream"]
 
-
 _SHUFFLED_CHUNK = 1 << 15
+# Bytes at the beginning of a file, and before a position in it, that a checkpoint knows it by.
+_PIECE = 1 << 16
+
+
+class Position(NamedTuple):
+    """How far a file has been used: so many rows behind a byte at the end of a line."""
+
+    offset: int
+    line: int
+    rows: int
 
 
 class Contents(NamedTuple):
@@ -43,8 +53,8 @@ def learn_file(path: Path, settings: Settings) -> bool:
     position = _resumed(run, path) if run.checkpoint.exists() else Position(0, 0, 0)
     compile_first(settings.pattern)
     n_to_learn = contents.n_answers - len(contents.held_out)
-    with watching() as interruption, LearningBar(n_to_learn) as bar, interruption.finishing_first():
-        _learn_all(path, contents, position, run, bar, interruption)
+    with watching() as interruption, learning_bar(n_to_learn) as show, interruption.finishing_first():
+        _learn_all(path, contents, position, run, show, interruption)
     if interruption.asked:
         after = f"Stopped after {counted(run.curve.n_answers, 'answer')}"
         console.print(f"{after}; the same command with --resume goes on there." if run.learner else f"{after}.")
@@ -64,8 +74,8 @@ def learn_stream(settings: Settings) -> bool:
     if sys.stdin.isatty():
         console.print("Reading answers from the keyboard: anchor,near,far a line, Ctrl-D to end.", style="dim")
     try:
-        with watching() as interruption, LearningBar(None) as bar:
-            _listen(run, bar, interruption)
+        with watching() as interruption, learning_bar(None) as show:
+            _listen(run, show, interruption)
     except (ValueError, MemoryError):
         # One wrong line, or one object too many, ends the stream, but costs nothing that came before it.
         if run.curve.n_answers:
@@ -76,7 +86,7 @@ def learn_stream(settings: Settings) -> bool:
 
 
 def _learn_all(
-    path: Path, contents: Contents, at: Position, run: Run, bar: LearningBar, interruption: Interruption
+    path: Path, contents: Contents, at: Position, run: Run, show: ShowCurve, interruption: Interruption
 ) -> None:
     """Learn from a position on, to the end or to the checkpoint that an interruption makes."""
     for chunk in _chunks(path, contents, at, run):
@@ -84,10 +94,10 @@ def _learn_all(
         skipped = min(at.rows, len(T))
         still_to_skip, at = at.rows - skipped, at._replace(rows=skipped)
         while at.rows < len(T):
-            at = at._replace(rows=at.rows + run.learn(T[at.rows :], bar, interruption))
+            at = at._replace(rows=at.rows + run.learn(T[at.rows :], show, interruption))
             if run.learner is not None and (interruption.asked or run.checkpoint_is_due()):
                 covered = chunk.end_offset if contents.answers is None else path.stat().st_size
-                run.save(at, fingerprint(path, covered), covered)
+                run.save({"position": at, "covered": covered, "fingerprint": _fingerprint(path, covered)})
             if interruption.asked:
                 return
         at = Position(chunk.end_offset, chunk.line, still_to_skip)
@@ -106,14 +116,14 @@ def _chunks(path: Path, contents: Contents, at: Position, run: Run) -> Iterator[
         yield Chunk(T, start + len(T), 0)
 
 
-def _listen(run: Run, bar: LearningBar, interruption: Interruption) -> None:
+def _listen(run: Run, show: ShowCurve, interruption: Interruption) -> None:
     reader = Reader(sys.stdin.buffer, run.labels, run.settings.objects is not None, name="standard input")
     with interruption.cutting_short():
         for chunk in reader:
             T = chunk.triplets
             run.hold_out(T)
             while len(T) and not interruption.asked:
-                T = T[run.learn(T, bar, interruption) :]
+                T = T[run.learn(T, show, interruption) :]
                 if run.checkpoint_is_due():
                     with interruption.finishing_first():
                         _save_if_possible(run)
@@ -178,17 +188,24 @@ def _resumed(run: Run, path: Path) -> Position:
     source = run.resume()
     size, covered = path.stat().st_size, source["covered"]
     # A random order is one of all answers: a file that has grown would be another one.
-    if (
-        size < covered
-        or (run.settings.shuffle and size > covered)
-        or fingerprint(path, covered) != source["fingerprint"]
-    ):
+    grown = run.settings.shuffle and size > covered
+    if size < covered or grown or _fingerprint(path, covered) != source["fingerprint"]:
         raise ValueError(
             f"{path} is not the file that {run.checkpoint} was made from; resume with that file, "
             "or choose another --out."
         )
     console.print(f"Going on after {run.curve.n_answers:,} answers.", style="dim")
     return Position(*source["position"])
+
+
+def _fingerprint(path: Path, offset: int) -> str:
+    """A hash of the beginning of the file and of what stands just before the offset."""
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        digest.update(file.read(min(_PIECE, offset)))
+        file.seek(max(0, offset - _PIECE))
+        digest.update(file.read(min(_PIECE, offset)))
+    return digest.hexdigest()
 
 
 def _finish(run: Run, n_answers: int, path: Path | None = None) -> None:
@@ -204,9 +221,6 @@ def _finish(run: Run, n_answers: int, path: Path | None = None) -> None:
     found = None if learner.kernel is None else learner.conflicts_
     column = settings.participant_column
     judged = judge_participants(path, run.labels, column, learner) if path and column else None
-    write_report(
-        Report(
-            learner, names, run.curve, settings, source, n_answers, len(run.test), conflicts=found, participants=judged
-        )
-    )
+    n_test = len(run.test)
+    write_report(Report(learner, names, run.curve, settings, source, n_answers, n_test, found, judged))
     run.checkpoint.unlink(missing_ok=True)

@@ -8,16 +8,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from erkle import triplets
-from erkle.cli.learn.checkpoint import Position, load_checkpoint, save_checkpoint
-from erkle.cli.learn.curve import ErrorCurve
+from erkle.cli.learn.curve import ErrorCurve, ShowCurve
 from erkle.cli.learn.interruption import Interruption
 from erkle.cli.learn.settings import Settings
-from erkle.cli.screen import LearningBar, waiting
+from erkle.cli.screen import waiting
+from erkle.files import FileError, load_npz, save_npz
 from erkle.online import ERKLE
+from erkle.online.saving import pack, unpack
 from erkle.triplets import Labels
 
-__all__ = ["Run"]
+__all__ = ["Run", "known_names"]
 
+_FORMAT = "erkle checkpoint"
 # Answers learned between two looks at the bar and at Ctrl-C.
 _PIECE = 1000
 # Test answers that a point on the way is measured on, spread evenly over all of them; the last point has them all.
@@ -48,7 +50,7 @@ class Run:
         if self.settings.holdout:
             self._test.append(T[triplets.held_out(T, self.settings.holdout, self.settings.seed)])
 
-    def learn(self, T: NDArray[np.int64], bar: LearningBar, interruption: Interruption) -> int:
+    def learn(self, T: NDArray[np.int64], show: ShowCurve, interruption: Interruption) -> int:
         """Learn rows, less those held out, until they end, a checkpoint is due or somebody interrupts.
 
         Returns how many of them were used.
@@ -60,7 +62,7 @@ class Run:
             with interruption.finishing_first():
                 self._learn(T[piece][~held_out[piece]])
             used = min(len(T), piece.stop)
-            bar.show(self.curve)
+            show(self.curve)
         return used
 
     def _make_room(self) -> ERKLE:
@@ -108,24 +110,53 @@ class Run:
         every = self.settings.checkpoint_every
         return self._saved_at + every - self.curve.n_answers if every else _PIECE
 
-    def save(self, position: Position | None = None, fingerprint: str = "", covered: int = 0) -> None:
-        """Write a checkpoint; for a file, with how far it was used and what its first bytes looked like."""
+    def save(self, source: dict[str, Any] | None = None) -> None:
+        """Write all that is needed to go on as if it had never stopped; ``source`` says how far a file was used."""
         assert self.learner is not None
-        source = {"position": position, "fingerprint": fingerprint, "covered": covered}
         self._saved_at = self.curve.n_answers
+        arrays, learner = pack(self.learner)
+        curve_arrays, curve = self.curve.pack()
         # The answers a stream has held out cannot be read again, those of a file can.
-        test = self.test if position is None else np.empty((0, 3), np.int64)
-        save_checkpoint(self.checkpoint, self.learner, self.labels.names, self.curve, self.settings, source, test)
+        test = self.test if source is None else np.empty((0, 3), np.int64)
+        arrays = {**arrays, **curve_arrays, "labels": np.array(self.labels.names, dtype=np.str_), "test": test}
+        # No file has the fingerprint of a stream.
+        source = source or {"covered": 0, "fingerprint": ""}
+        meta = {"format": _FORMAT, "learner": learner, "curve": curve, "source": source}
+        save_npz(self.checkpoint, arrays, {**meta, "settings": self.settings.that_matter()})
 
     def resume(self) -> dict[str, Any]:
-        """Stand where the checkpoint was made, and return what it says of the source."""
-        self.learner, names, self.curve, source, test = load_checkpoint(self.checkpoint, self.settings)
+        """Stand where the checkpoint was made, and return what it says of the source; other settings are refused."""
+        arrays, meta = load_npz(self.checkpoint, format=_FORMAT)
+        for name, wanted in self.settings.that_matter().items():
+            if (found := meta["settings"].get(name)) != wanted:
+                raise ValueError(
+                    f"{self.checkpoint} was made with {name} {found}, but {wanted} is asked for; "
+                    "resume with the same settings, or choose another --out."
+                )
+        file = self.checkpoint.name
+        try:
+            names, source, test = arrays["labels"].tolist(), meta["source"], arrays["test"]
+            self.curve.restore(arrays, meta["curve"])
+            self.learner = unpack(ERKLE, (arrays, meta["learner"]), file)
+        except (KeyError, TypeError, IndexError) as error:
+            raise FileError(f"{file}: is not a whole checkpoint ({error}); delete it and start again.") from error
         if len(test):
             self._test = [test]
         if names != self.labels.names[: len(names)]:
             raise ValueError(f"{self.checkpoint} knows other objects than the answers name; choose another --out.")
         self._saved_at = self.curve.n_answers
-        return source
+        return dict(source)
+
+
+def known_names(settings: Settings) -> list[str]:
+    """What answers may call the objects, as far as it is known before the first is read."""
+    if settings.listed:
+        return settings.listed.ids
+    checkpoint = settings.out / "checkpoint.npz"
+    if not checkpoint.exists():
+        return settings.started[1] if settings.started else []
+    names: list[str] = load_npz(checkpoint, format=_FORMAT)[0]["labels"].tolist()
+    return names
 
 
 def _check_memory(n_objects: int) -> None:
