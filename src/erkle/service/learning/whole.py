@@ -10,6 +10,7 @@ from itertools import islice
 import numpy as np
 from numpy.typing import NDArray
 
+from erkle.files import npz_to_bytes
 from erkle.online import saving
 from erkle.service.learning.fold import Fold
 from erkle.service.learning.snapshots import Snapshots
@@ -25,7 +26,7 @@ _folding = threading.Lock()
 def kernel_npz(store: Store, study: Study) -> bytes:
     """The kernel as a file."""
     names = [each.name for each in store.studies.objects(study.id)]
-    return saving.to_bytes(_folded(store, study).learner, names)
+    return npz_to_bytes(*saving.file_contents(_folded(store, study).learner, names))
 
 
 def embedding(store: Store, study: Study) -> NDArray[np.float64]:
