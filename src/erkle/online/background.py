@@ -9,8 +9,6 @@ from numpy.typing import NDArray
 from erkle.kernels.looping import Stretch
 from erkle.online.models.refitting import Refitting
 
-__all__ = ["Background"]
-
 
 class Background:
     """A fit of the answers so far by a copy of the model."""

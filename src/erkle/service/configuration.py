@@ -21,8 +21,6 @@ from pydantic import (
 )
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
-__all__ = ["Configuration", "Network", "Rate"]
-
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 _MB = 1_000_000
 

@@ -16,8 +16,6 @@ from erkle.service.learning import Learning
 from erkle.service.participation.prepared_study import PreparedStudy
 from erkle.store import Store, Study, Transaction, Unavailable
 
-__all__ = ["Runtime", "Runtimes"]
-
 # Seconds between two renewals of all leases; a lease lasts three times as long, so that a busy machine keeps it.
 _RENEWAL = 2.0
 

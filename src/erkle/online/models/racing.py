@@ -15,8 +15,6 @@ from erkle.online.selection.candidates import Candidate, Candidates, Entry, besi
 from erkle.online.selection.evidence import Evidence
 from erkle.steps import InverseSqrt
 
-__all__ = ["TUNING", "Pace", "PaceProposals", "Racing", "RacingTuning"]
-
 
 class Pace(NamedTuple):
     """The setting of a candidate: the largest rank, the weight of the trace per answer, and the rate of the steps."""

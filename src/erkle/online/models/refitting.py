@@ -32,8 +32,6 @@ from erkle.online.selection.candidates import Candidate, Candidates, Entry, next
 from erkle.online.selection.evidence import Evidence
 from erkle.steps import Constant
 
-__all__ = ["Refitting", "automatic_share"]
-
 Floats = NDArray[np.float64]
 
 # Between two fits: gentle steps along the gradient.

@@ -14,8 +14,6 @@ from typing import Any, BinaryIO
 from erkle.store import Answer, Medium, Participant, Skip, Store, Study
 from erkle.store.media import PARTS
 
-__all__ = ["ANSWERS", "FORMAT", "MEDIA", "OBJECTS", "PARTICIPANTS", "SKIPS", "STUDY", "VERSION", "write_bundle"]
-
 FORMAT, VERSION = "erkle study", 1
 STUDY, OBJECTS, PARTICIPANTS = "study.json", "objects.json", "participants.json"
 ANSWERS, SKIPS, MEDIA = "answers.jsonl", "skips.jsonl", "media/"

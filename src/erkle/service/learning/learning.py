@@ -22,8 +22,6 @@ from erkle.service.learning.states import LEASE, PAGE, Ended, Lease, State, Watc
 from erkle.service.learning.view import View
 from erkle.store import Answer, Store, StoreError, Study, Unknown
 
-__all__ = ["Learning", "Published"]
-
 Query = tuple[int, int, int]
 
 # Seconds to wait after news: answers that come in the meantime are learned together.

@@ -17,8 +17,6 @@ from erkle.store import Acknowledged, Issued, Kind, Participant, Refused, Standi
 from erkle.store.clock import now
 from erkle.store.errors import Full, Unknown
 
-__all__ = ["Participation"]
-
 Send = Callable[[Transaction], Outcome]
 
 

@@ -10,8 +10,6 @@ from erkle.service.participation.prepared_study import PreparedStudy
 from erkle.service.studies.objects import ShownObject
 from erkle.store import Acknowledged, Issued, Kind, Refused, Skipped, Standing
 
-__all__ = ["Advance", "Outcome", "Question", "Reply"]
-
 Outcome = Acknowledged | Skipped | Refused | None
 
 
