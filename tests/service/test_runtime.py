@@ -16,7 +16,7 @@ from people import THINGS, Somebody, settings
 ANSWERS = [Imported(f"p{i % 3}", i % 6, (i + 1 + i % 2) % 6, (i + 4) % 6) for i in range(60)]
 
 
-def until(condition, seconds=30):
+def until(condition, seconds=120):  # a cold compile on a busy machine takes a minute
     end = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < end, "it did not happen in time"
@@ -157,3 +157,34 @@ def test_who_loses_the_lease_watches_and_takes_over_again(runtimes, data, asked,
     assert learning.view.sequence == 60
     data.leases.release(asked, "another process")
     until(lambda: learning.owns and learning.view.sequence == 70)
+
+
+def test_a_learner_that_still_saves_its_snapshot_is_waited_for(data, asked, monkeypatch):
+    monkeypatch.setattr("erkle.service.runtime._RENEWAL", 0.01)
+    runtimes = Runtimes(data)
+    learning = runtimes.of(asked).learning
+    until(lambda: learning.ready)
+    end, saving = learning._end, threading.Event()
+
+    def slowly():
+        saving.wait(0.3)
+        end()
+
+    monkeypatch.setattr(learning, "_end", slowly)
+    learning.stop()
+    time.sleep(0.1)
+    assert [each.learning for each in runtimes.all()] == [learning]
+    runtimes.close()
+    assert learning.ended
+
+
+def test_when_everybody_is_excluded_the_last_map_is_the_one_to_go_on_from(runtimes, data, asked):
+    learning = runtimes.of(asked).learning
+    until(lambda: learning.published is not None and learning.published.map is not None)
+    before = learning.map
+    everybody = [participant.id for participant in data.participants.all(asked)]
+    for participant in everybody:
+        data.participants.exclude(asked, participant)
+    learning.heard()
+    until(lambda: learning.published.map is None)
+    np.testing.assert_array_equal(learning.map, before)

@@ -43,7 +43,7 @@ def watched(researcher, store):
 
 
 def live_when(researcher, study, learned):
-    end = time.monotonic() + 30
+    end = time.monotonic() + 120
     while (live := researcher.get(f"/api/studies/{study}/live").json())["learned"] != learned:
         assert time.monotonic() < end, live
         time.sleep(0.02)
@@ -61,7 +61,7 @@ def test_the_dashboard_counts_draws_a_map_and_forecasts(researcher, watched):
     assert len(live["map"]["points"]) == N
     assert sum(point["answers"] for point in live["curves"]["prequential"]) == 400
     assert sum(point["answers"] for point in live["curves"]["held_out"]) == 100
-    until = time.monotonic() + 30
+    until = time.monotonic() + 120
     while (live := researcher.get(f"/api/studies/{watched}/live").json())["stopping"] is None:
         assert time.monotonic() < until
         time.sleep(0.1)

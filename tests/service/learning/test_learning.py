@@ -43,7 +43,7 @@ def study(store):
     return study
 
 
-def until(condition, seconds=30):
+def until(condition, seconds=120):
     end = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < end, "it did not happen in time"
