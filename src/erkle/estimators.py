@@ -1,18 +1,18 @@
 """What every learner can be asked once it has learned, whatever it has learned.
 
-A learner gives decision values; what it predicts and how well follows from them. If it has a kernel, the decision
-values and the maps follow from that.
+A learner gives decision values; what it predicts and how well follows from them.
 """
 
 from abc import ABC, abstractmethod
+from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.exceptions import NotFittedError
 
-from erkle import embedding, metrics, triplets
+from erkle import triplets
 
-__all__ = ["KernelLearner", "TripletLearner", "answers"]
+__all__ = ["TripletLearner", "answers"]
 
 Floats = NDArray[np.float64]
 
@@ -49,7 +49,6 @@ class TripletLearner(ABC):
 
     def score(self, X: ArrayLike, y: ArrayLike | None = None) -> float:
         """Share of answers that are predicted, strictly: 1 - triplet error."""
-        self._check_fitted()
         T = answers(X, y, self.n_objects_)
         if not len(T):
             raise ValueError("There are no triplets to score; pass at least one.")
@@ -59,37 +58,8 @@ class TripletLearner(ABC):
     def __sklearn_is_fitted__(self) -> bool:
         """Whether there is anything to predict from."""
 
-    def _check_fitted(self) -> None:
+    def _fitted(self) -> Self:
+        """The learner itself, or an error if it has learned nothing."""
         if not self.__sklearn_is_fitted__():
             raise NotFittedError(f"This {type(self).__name__} has learned nothing yet; call {self._remedy} first.")
-
-
-class KernelLearner(TripletLearner):
-    """Decision values and maps from ``kernel_``."""
-
-    kernel_: Floats
-
-    @property
-    def n_objects_(self) -> int:
-        """Number of objects."""
-        self._check_fitted()
-        return len(self.kernel_)
-
-    def decision_function(self, X: ArrayLike) -> Floats:
-        """d²(a, c) - d²(a, b) of each row (a, b, c): positive where a is nearer to b."""
-        self._check_fitted()
-        return metrics.decision_values(self.kernel_, X)
-
-    @property
-    def embedding_(self) -> Floats:
-        """All coordinates, (n, rank): their distances are the kernel's; columns by falling variance."""
-        self._check_fitted()
-        return embedding.embed(self.kernel_)
-
-    def embedding(self, n_components: int = 2) -> Floats:
-        """The first coordinates, (n, n_components): a map."""
-        self._check_fitted()
-        return embedding.embed(self.kernel_, n_components)
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "kernel_")
+        return self

@@ -37,7 +37,9 @@ _REMEDIES = {
 }
 
 Pathlike = str | os.PathLike[str]
-Contents = tuple[dict[str, NDArray[Any]], dict[str, Any]]
+Arrays = dict[str, NDArray[Any]]
+# What an .npz file holds: plain arrays, and what JSON can hold.
+Packed = tuple[Arrays, dict[str, Any]]
 
 
 class FileError(ValueError):
@@ -262,7 +264,7 @@ def _write(file: BinaryIO, name: str, arrays: Mapping[str, ArrayLike], meta: Map
                 np.lib.format.write_array(member, found, allow_pickle=False)
 
 
-def load_npz(path: Pathlike, format: str = FORMAT) -> Contents:
+def load_npz(path: Pathlike, format: str = FORMAT) -> Packed:
     """Read what `save_npz` wrote. No file can run code by being read.
 
     Parameters
@@ -292,7 +294,7 @@ def load_npz(path: Pathlike, format: str = FORMAT) -> Contents:
         return _load(file, file_name(path), format)
 
 
-def npz_from_bytes(data: bytes, name: str = "The file") -> Contents:
+def npz_from_bytes(data: bytes, name: str = "The file") -> Packed:
     """Read what `npz_to_bytes` gave; errors call it by a name.
 
     Examples
@@ -304,7 +306,18 @@ def npz_from_bytes(data: bytes, name: str = "The file") -> Contents:
     return _load(io.BytesIO(data), name, FORMAT)
 
 
-def _load(file: BinaryIO, name: str, format: str) -> Contents:
+def prefixed(part: str, arrays: Mapping[str, NDArray[Any]]) -> Arrays:
+    """The arrays as those of a part: they have its name and a dot before their own."""
+    return {f"{part}.{name}": array for name, array in arrays.items()}
+
+
+def under(part: str, arrays: Mapping[str, NDArray[Any]]) -> Arrays:
+    """The arrays of a part, by the names they have in it."""
+    start = f"{part}."
+    return {name.removeprefix(start): array for name, array in arrays.items() if name.startswith(start)}
+
+
+def _load(file: BinaryIO, name: str, format: str) -> Packed:
     if file.read(4) != b"PK\x03\x04":
         raise FileError(f"{name}: is not an npz file; give one that erkle has saved.")
     file.seek(0)

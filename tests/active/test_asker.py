@@ -168,6 +168,13 @@ def test_where_nothing_else_is_left_a_question_that_is_out_is_asked_of_somebody_
     assert asker.ask(learner, 1, "Ann") == []
 
 
+def test_nobody_in_particular_is_never_asked_what_is_out():
+    asker = Asker(Questions(3, times=None), random_state=0)
+    learner = ERKLE(3, kernel=LowRank(), random_state=0)
+    assert len(asker.ask(learner, 5)) == 3
+    assert asker.ask(learner, 5) == []
+
+
 def test_errors_are_those_before_learning_of_what_was_drawn_at_random():
     learner, asker = ERKLE(6, kernel=KERNEL), Asker(Questions(6), holdout=0.5, random_state=1)
     wrong = []

@@ -23,10 +23,10 @@ from erkle.active import (
     Random,
     Uncertainty,
 )
+from erkle.active import knowledge as knowing
 from erkle.active import strategies as module
-from erkle.active import tally as tallying
 from erkle.active.information import head_information
-from erkle.active.tally import Tally
+from erkle.active.knowledge import Tally
 from erkle.triplets import check, sample
 from parts import KERNELS, answers, assert_is_a_sentence, named, state
 
@@ -333,7 +333,7 @@ def test_pairs_asked_about_less_with_the_head_come_before_those_asked_about_less
     ],
 )
 def test_with_the_head_outweighs_at_all_and_the_last_answers_count(history, latest, rarer, monkeypatch):
-    monkeypatch.setattr(tallying, "_LATEST", latest)
+    monkeypatch.setattr(knowing, "_LATEST", latest)
     learner = SimpleNamespace(
         n_heads_=np.zeros(6, np.int64),
         n_appearances_=np.array([1, 1, 0, 10, 10, 0]),

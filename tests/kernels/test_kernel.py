@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from erkle.kernels.dense import DenseKernel
-from erkle.kernels.low_rank import LowRankKernel
-from erkle.kernels.mixture import Mixture, Part
+from erkle.kernels.low_rank import LowRankKernel, Mixture
 from parts import answers
 
 N = 9
@@ -23,7 +22,7 @@ def dense():
 
 def mixed():
     kernels = [low_rank(3, 1, np.arange(N) / 5.0), low_rank(2, 2), low_rank(4, 3)]
-    return Mixture([*map(Part, kernels, (0.7, 0.3, 0.0))], kernels[0])
+    return Mixture(zip(kernels, (0.7, 0.3, 0.0), strict=True), kernels[0])
 
 
 KERNELS = {
@@ -90,7 +89,7 @@ def test_what_a_file_holds_for_others_is_what_users_see(make):
 
 
 def test_a_kernel_without_a_share_is_no_part_of_a_mixture():
-    assert [part.share for part in mixed().parts] == [0.7, 0.3]
+    assert [share for _, share in mixed().parts] == [0.7, 0.3]
 
 
 def test_a_matrix_of_too_many_objects_is_refused():

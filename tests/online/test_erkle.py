@@ -250,7 +250,7 @@ def test_objects_may_be_added_before_the_first_answer():
 
 @pytest.mark.parametrize("n_new", [-1, 1.5, "2", None, True])
 def test_a_number_of_new_objects_that_is_none_is_refused(n_new):
-    with pytest.raises(ValueError, match=r"^The number of new objects is .*; pass an integer of at least 0\.$"):
+    with pytest.raises(ValueError, match=r"^n_new is .*; pass an integer of at least 0: objects cannot be removed\.$"):
         ERKLE(3).add_objects(n_new)
 
 

@@ -7,7 +7,7 @@ import pytest
 import scipy.special
 
 from erkle import ERKLE, LowRank
-from erkle.batch import quasi_newton
+from erkle.batch import minimisers
 from erkle.batch.objective import ByMap, terms_of
 from erkle.datasets import make_gaussian
 from erkle.losses import STE
@@ -86,11 +86,11 @@ def test_fits_are_brief_while_answers_and_objects_are_few_and_the_schedule_is_ou
 ):
     asked = []
 
-    def asking(function, X, max_iter, tol, note):
+    def asking(function, X, max_iter, tol):
         asked.append(max_iter)
         return X, True
 
-    monkeypatch.setattr(quasi_newton, "minimise", asking)
+    monkeypatch.setattr(minimisers, "quasi_newton", asking)
     Refitting(n, share, seed=0, rank=2, trace=0.01).review(seen, answers(10, 10).astype(np.int32))
     assert asked == [iterations]
 
@@ -210,7 +210,7 @@ def test_a_review_that_was_interrupted_is_made_again_and_nothing_is_lost(at, spe
     learner = learner_of(spec).fit(T[:15])
     due = learner._model.next_review
     with monkeypatch.context() as patch:
-        Reviews(patch, quasi_newton, "minimise", raises_at=at)
+        Reviews(patch, minimisers, "quasi_newton", raises_at=at)
         with pytest.raises(KeyboardInterrupt):
             learner.partial_fit(T[15:])
     seen = learner.n_triplets_seen_

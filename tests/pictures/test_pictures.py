@@ -13,8 +13,8 @@ from scipy.spatial.distance import pdist
 
 from erkle.datasets import load_cities
 from erkle.pictures import errors_figure, labels, map_figure, maps_figure, reliability_figure, save
-from erkle.pictures.colours import TO_CONES, TO_LINEAR, place_colours
 from erkle.pictures.look import COLOURS, look, plain
+from erkle.pictures.maps import TO_CONES, TO_LINEAR, place_colours
 
 ODD_NAMES = [
     "$x^2$",

@@ -48,7 +48,7 @@ def runtimes(data):
 def parts(runtime):
     """Everything that a runtime holds, without holding it."""
     prepared = runtime._prepared
-    kept = [runtime, runtime.learning, runtime.dashboard, runtime.learning.columns, prepared.plan.chooser]
+    kept = [runtime, runtime.learning, runtime.dashboard, runtime.learning.columns, prepared.chooser]
     return [weakref.ref(each) for each in kept]
 
 

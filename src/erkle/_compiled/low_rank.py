@@ -21,7 +21,7 @@ from erkle._compiled.compiling import compiled
 from erkle._compiled.moves import DONE, Move
 from erkle._compiled.small_eigen import eigenpairs
 
-__all__ = ["LowRankState", "coordinates", "distances", "memory_dtype", "move", "multiply_out"]
+__all__ = ["LowRankState", "coordinates", "distances", "memory_dtype", "move"]
 
 Array = Any
 
@@ -289,13 +289,6 @@ def _is_singular(M: Array) -> bool:
 
 
 @compiled
-def multiply_out(state: LowRankState, R: Array) -> None:
-    """B <- B R, and the identity in the place of R."""
-    _multiply(state, R)
-    _measure(state)
-
-
-@compiled
 def _measure(state: LowRankState) -> None:
     """B'B from all rows."""
     B, gram, size = state.B, state.gram, state.memory[0].size
@@ -313,6 +306,7 @@ def _measure(state: LowRankState) -> None:
 
 @compiled
 def _multiply(state: LowRankState, R: Array) -> None:
+    """B <- B R, and the identity in the place of R."""
     state.memory[0].n_multiplied += 1
     state.memory[0].credit = 0
     B, (size, kept) = state.B, R.shape

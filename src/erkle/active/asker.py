@@ -93,8 +93,10 @@ class Asker:
             raise TypeError(
                 f"participant is {participant!r}; pass a name or a number, or None for nobody in particular."
             )
-        asked = () if participant is None else self._asked.get(participant, ())
-        ledger = Ledger([out.query for out in self.out.values()], asked)
+        pending = [out.query for out in self.out.values()]
+        # Nobody in particular may be whoever has a pending question.
+        asked = self.questions.keys(pending).tolist() if participant is None else self._asked.get(participant, ())
+        ledger = Ledger(pending, asked)
         found = next_questions(learner, ledger, self.questions, self.strategy, self._rng, n_queries, self.holdout)
         return [self._send(choice.query, isinstance(choice.strategy, Random), participant) for choice in found]
 

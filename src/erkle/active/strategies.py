@@ -14,9 +14,8 @@ import scipy.special
 from numpy.typing import ArrayLike, NDArray
 
 from erkle.active.information import head_information, information, variances
-from erkle.active.knowledge import Knowledge, known_by
+from erkle.active.knowledge import Knowledge, Tally, known_by
 from erkle.active.questions import Questions, check_questions
-from erkle.active.tally import Tally
 from erkle.checks import random_generator, share, whole
 
 __all__ = [

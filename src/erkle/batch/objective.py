@@ -4,8 +4,10 @@ By a kernel K or by coordinates X it is the same function where K = XX', for the
 squared coordinates. The answers are sorted first: their order does not matter, to the last bit.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import NamedTuple, Protocol, Self
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
 
 import numba.core.errors
 import numpy as np
@@ -43,37 +45,38 @@ def terms_of(T: NDArray[np.int64], loss: Loss) -> Terms:
     return Terms(np.ascontiguousarray(T[np.lexsort(T.T[::-1])]), loss, np.zeros(len(T)))
 
 
-class Objective(Protocol):
-    """What minimisers ask of an objective."""
+@dataclass(frozen=True)
+class Objective(ABC):
+    """What minimisers ask of an objective: a sum of losses plus a weight times the trace.
 
-    @property
-    def terms(self) -> Terms:
-        """What is summed."""
-
-    @property
-    def convex(self) -> bool:
-        """Whether it is convex for a loss that is a convex function of d_near - d_far."""
-
-    def __call__(self, at: Floats) -> tuple[float, Floats]:
-        """Value and gradient."""
-
-    def excess(self, at: Floats) -> Floats:
-        """d_near - d_far of each answer."""
-
-    def of(self, terms: Terms) -> Self:
-        """The same objective of other terms."""
-
-
-class ByKernel(NamedTuple):
-    """sum of losses + weight * trace(K)."""
+    Attributes
+    ----------
+    terms : Terms
+        What is summed.
+    weight : float
+        Weight of the trace.
+    convex : bool
+        Whether it is convex for a loss that is a convex function of d_near - d_far.
+    """
 
     terms: Terms
     weight: float
+    convex: ClassVar[bool]
 
-    @property
-    def convex(self) -> bool:
-        """Yes: distances are linear in a kernel."""
-        return True
+    @abstractmethod
+    def __call__(self, at: Floats) -> tuple[float, Floats]:
+        """Value and gradient."""
+
+    @abstractmethod
+    def excess(self, at: Floats) -> Floats:
+        """d_near - d_far of each answer."""
+
+
+class ByKernel(Objective):
+    """sum of losses + weight * trace(K)."""
+
+    # Distances are linear in a kernel.
+    convex = True
 
     def __call__(self, at: Floats) -> tuple[float, Floats]:
         """Value and gradient at a kernel."""
@@ -86,21 +89,12 @@ class ByKernel(NamedTuple):
         a, b, c = self.terms.T.T
         return np.asarray((at[b, b] - 2.0 * at[a, b]) - (at[c, c] - 2.0 * at[a, c]))
 
-    def of(self, terms: Terms) -> Self:
-        """The same objective of other terms."""
-        return self._replace(terms=terms)
 
-
-class ByMap(NamedTuple):
+class ByMap(Objective):
     """sum of losses + weight * sum of all squared coordinates."""
 
-    terms: Terms
-    weight: float
-
-    @property
-    def convex(self) -> bool:
-        """No: distances are quadratic in coordinates."""
-        return False
+    # Distances are quadratic in coordinates.
+    convex = False
 
     def __call__(self, at: Floats) -> tuple[float, Floats]:
         """Value and gradient at coordinates."""
@@ -112,10 +106,6 @@ class ByMap(NamedTuple):
         """d_near - d_far of each answer."""
         a, b, c = self.terms.T.T
         return np.asarray(((at[a] - at[b]) ** 2).sum(axis=1) - ((at[a] - at[c]) ** 2).sum(axis=1))
-
-    def of(self, terms: Terms) -> Self:
-        """The same objective of other terms."""
-        return self._replace(terms=terms)
 
 
 class ByShiftedMap(NamedTuple):

@@ -75,14 +75,13 @@ class Popularity(TripletLearner, BaseEstimator):  # type: ignore[misc]
     @property
     def scores_(self) -> NDArray[np.float64]:
         """One score for each object, from -1 to 1."""
-        self._check_fitted()
-        return np.asarray((self.n_near_ - self.n_far_) / (self.n_near_ + self.n_far_ + 2))
+        near, far = self._fitted().n_near_, self.n_far_
+        return np.asarray((near - far) / (near + far + 2))
 
     @property
     def n_objects_(self) -> int:
         """Number of objects."""
-        self._check_fitted()
-        return len(self.n_near_)
+        return len(self._fitted().n_near_)
 
     def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
         """Score of b less score of c for each row (a, b, c)."""

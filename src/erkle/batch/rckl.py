@@ -7,13 +7,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, clone
 
-from erkle.batch import projected
+from erkle import embedding, metrics
+from erkle.batch.minimisers import projected_gradient
 from erkle.batch.objective import ByKernel, terms_of
-from erkle.batch.progress import Callback
-from erkle.batch.settings import check_settings, warn_unless_converged
-from erkle.batch.solving import solve
+from erkle.batch.solving import Callback, check_settings, solve
 from erkle.checks import number
-from erkle.estimators import KernelLearner, answers
+from erkle.estimators import TripletLearner, answers
 from erkle.kernels.dense import check_initial_kernel
 from erkle.kernels.lapack import one_thread
 from erkle.losses import STE, Loss
@@ -23,7 +22,7 @@ __all__ = ["RCKL"]
 Floats = NDArray[np.float64]
 
 
-class RCKL(KernelLearner, BaseEstimator):  # type: ignore[misc]
+class RCKL(TripletLearner, BaseEstimator):  # type: ignore[misc]
     """min sum of loss(K, t) + trace * trace(K) over K ⪰ 0: Relative Comparison Kernel Learning.
 
     ``RCKL(n, STE())`` is STE, ``RCKL(n, GNMDS())`` GNMDS, both convex; ``RCKL(n, CKL())`` is CKL, which is not.
@@ -106,12 +105,12 @@ class RCKL(KernelLearner, BaseEstimator):  # type: ignore[misc]
         objective = ByKernel(terms_of(T, settings.loss), settings.weight)
         with one_thread(settings.n_objects):
             start = _centred(self._start(settings.n_objects))
-            progress = solve(objective, start, projected.minimise, settings.max_iter, settings.tol, self.callback)
+            progress = solve(objective, start, projected_gradient, settings)
         self.kernel_ = progress.best
         self.objectives_ = np.array(progress.objectives)
         self.objective_, self.n_iter_ = progress.objectives[-1], progress.n_iter
         self.converged_, self.n_features_in_ = progress.converged, 3
-        warn_unless_converged(progress, settings)
+        progress.warn_unless_converged()
         return self
 
     def fit_path(self, X: ArrayLike, traces: Iterable[float], y: ArrayLike | None = None) -> list[Self]:
@@ -147,6 +146,27 @@ class RCKL(KernelLearner, BaseEstimator):  # type: ignore[misc]
             fits[i] = before = learner.fit(X, y).set_params(warm_start=self.warm_start)
         return [fits[i] for i in range(len(weights))]
 
+    @property
+    def n_objects_(self) -> int:
+        """Number of objects."""
+        return len(self._fitted().kernel_)
+
+    def decision_function(self, X: ArrayLike) -> Floats:
+        """d²(a, c) - d²(a, b) of each row (a, b, c): positive where a is nearer to b."""
+        return metrics.decision_values(self._fitted().kernel_, X)
+
+    @property
+    def embedding_(self) -> Floats:
+        """All coordinates, (n, rank): their distances are the kernel's; columns by falling variance."""
+        return embedding.embed(self._fitted().kernel_)
+
+    def embedding(self, n_components: int = 2) -> Floats:
+        """The first coordinates, (n, n_components): a map."""
+        return embedding.embed(self._fitted().kernel_, n_components)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "kernel_")
+
     def _start(self, n_objects: int) -> Floats:
         if self.warm_start and hasattr(self, "kernel_"):
             if len(self.kernel_) != n_objects:
@@ -155,9 +175,7 @@ class RCKL(KernelLearner, BaseEstimator):  # type: ignore[misc]
                     "pass warm_start=False."
                 )
             return self.kernel_
-        return (
-            np.eye(n_objects) if self.initial_kernel is None else check_initial_kernel(self.initial_kernel, n_objects)
-        )
+        return check_initial_kernel(self.initial_kernel, n_objects)
 
 
 def _centred(K: Floats) -> Floats:

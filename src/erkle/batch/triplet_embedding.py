@@ -8,11 +8,9 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 
 from erkle import embedding, triplets
-from erkle.batch import quasi_newton
+from erkle.batch.minimisers import quasi_newton
 from erkle.batch.objective import ByMap, terms_of
-from erkle.batch.progress import Callback
-from erkle.batch.settings import check_settings, warn_unless_converged
-from erkle.batch.solving import solve
+from erkle.batch.solving import Callback, check_settings, solve
 from erkle.checks import check_map, random_generator, whole
 from erkle.estimators import TripletLearner, answers
 from erkle.kernels.lapack import one_thread
@@ -123,10 +121,7 @@ class TripletEmbedding(TripletLearner, BaseEstimator):  # type: ignore[misc]
         settings = check_settings(self, "ridge")
         starts = self._starts(settings.n_objects)
         objective = ByMap(terms_of(answers(X, y, settings.n_objects), settings.loss), settings.weight)
-        fits = (
-            solve(objective, start, quasi_newton.minimise, settings.max_iter, settings.tol, self.callback)
-            for start in starts
-        )
+        fits = (solve(objective, start, quasi_newton, settings) for start in starts)
         with one_thread(settings.n_objects):
             progress = min(fits, key=lambda fit: fit.objectives[-1])
         # Turning changes no distance, and the origin in the middle is what the ridge wants.
@@ -134,7 +129,7 @@ class TripletEmbedding(TripletLearner, BaseEstimator):  # type: ignore[misc]
         self.objective_ = objective(self.embedding_)[0]
         self.objectives_, self.n_iter_ = np.array(progress.objectives), progress.n_iter
         self.converged_, self.n_features_in_ = progress.converged, 3
-        warn_unless_converged(progress, settings)
+        progress.warn_unless_converged()
         return self
 
     def decision_function(self, X: ArrayLike) -> Floats:
@@ -146,20 +141,18 @@ class TripletEmbedding(TripletLearner, BaseEstimator):  # type: ignore[misc]
     @property
     def n_objects_(self) -> int:
         """Number of objects."""
-        self._check_fitted()
-        return len(self.embedding_)
+        return len(self._fitted().embedding_)
 
     @property
     def kernel_(self) -> Floats:
         """XX', positive semidefinite, of rank n_components or less."""
-        self._check_fitted()
-        return np.asarray(self.embedding_ @ self.embedding_.T)
+        X = self._fitted().embedding_
+        return np.asarray(X @ X.T)
 
     def embedding(self, n_components: int = 2) -> Floats:
         """The first coordinates, (n, n_components): a map; columns that were not learned are zeros."""
         whole(n_components, "n_components", 1, "a map needs a coordinate")
-        self._check_fitted()
-        X = self.embedding_[:, :n_components]
+        X = self._fitted().embedding_[:, :n_components]
         return np.pad(X, ((0, 0), (0, n_components - X.shape[1])))
 
     def __sklearn_is_fitted__(self) -> bool:

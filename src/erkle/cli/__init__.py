@@ -23,17 +23,11 @@ def main() -> None:
         # Whoever read our output has gone; there is nobody to tell.
         sys.stderr.close()
         sys.exit(1)
-    except (ValueError, OSError, FloatingPointError) as trouble:
+    except ModuleNotFoundError:
+        raise
+    except (ValueError, OSError, FloatingPointError, MemoryError, ImportError) as trouble:
+        # An ImportError is ours: it names the extra that is not installed.
         sys.stderr.write(f"erkle: {_sentence(trouble)}\n")
-        sys.exit(2)
-    except ImportError as missing:
-        if isinstance(missing, ModuleNotFoundError):
-            raise
-        # Ours: it names the extra that is not installed.
-        sys.stderr.write(f"erkle: {missing}\n")
-        sys.exit(2)
-    except MemoryError:
-        sys.stderr.write("erkle: there is not enough memory for this; use fewer objects or a larger machine.\n")
         sys.exit(2)
     except KeyboardInterrupt:
         sys.stderr.write("erkle: stopped.\n")
@@ -43,6 +37,8 @@ def main() -> None:
 
 
 def _sentence(trouble: Exception) -> str:
+    if isinstance(trouble, MemoryError):
+        return "there is not enough memory for this; use fewer objects or a larger machine."
     if isinstance(trouble, OSError) and trouble.strerror:
         # Our own errors are sentences already; the system's name a file and say two words about it.
         place = f"{trouble.filename}: " if trouble.filename else ""

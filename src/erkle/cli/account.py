@@ -4,7 +4,6 @@ import time
 from typing import Annotated
 
 import typer
-from rich.table import Table
 
 from erkle.cli.screen import console, print_table
 from erkle.cli.server_data import HERE, Data, Database, account_named, opened
@@ -62,11 +61,9 @@ def password(name: Name, data: Data = HERE, database: Database = None) -> None:
 @app.command("list")
 def list_(data: Data = HERE, database: Database = None) -> None:
     """List all accounts."""
-    table = Table(box=None, pad_edge=False)
-    for heading in ("name", "role", "since"):
-        table.add_column(heading)
+    rows = []
     with opened(data, database) as store:
         for account in store.accounts.all():
             since = time.strftime("%Y-%m-%d", time.gmtime(account.created_at / 1e6))
-            table.add_row(account.name, "administrator" if account.admin else "researcher", since)
-    print_table(table)
+            rows.append([account.name, "administrator" if account.admin else "researcher", since])
+    print_table(["name", "role", "since"], rows)

@@ -6,9 +6,8 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.table import Table
 
-from erkle.cli.screen import console, print_table, show_facts, some, warnings_as_sentences
+from erkle.cli.screen import console, numbers, print_table, show_facts, some, warnings_as_sentences
 
 __all__ = ["app"]
 
@@ -27,16 +26,11 @@ def list_(data: Data = None) -> None:
     from erkle.datasets import CATALOGUE
     from erkle.datasets.copies import find
 
-    table = Table(box=None, pad_edge=False)
-    table.add_column("name")
-    table.add_column("objects", justify="right")
-    table.add_column("answers", justify="right")
-    table.add_column("here")
-    table.add_column("what")
+    rows = []
     for entry in CATALOGUE.values():
         here = "yes" if find(entry, data) else "no"
-        table.add_row(entry.name, f"{entry.n_objects:,}", f"{entry.n_triplets:,}", here, entry.title)
-    print_table(table)
+        rows.append([entry.name, f"{entry.n_objects:,}", f"{entry.n_triplets:,}", here, entry.title])
+    print_table(["name", *numbers("objects", "answers"), "here", "what"], rows)
 
 
 @app.command()

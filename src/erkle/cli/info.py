@@ -44,9 +44,8 @@ def _kernel_facts(path: Path) -> dict[str, str]:
 
 def _facts(path: Path, arrays: dict[str, Any], meta: dict[str, Any]) -> dict[str, str]:
     from erkle.cli.learn.findings import calibration, outlook
-    from erkle.files import FileError
+    from erkle.files import FileError, under
     from erkle.online.models import unpack_model
-    from erkle.online.packing import under
     from erkle.online.record import Curve, Record
 
     if meta.get("kind") != "ERKLE":

@@ -6,7 +6,7 @@ Every command imports this, so it imports nothing heavy.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING
@@ -22,7 +22,7 @@ from rich.progress import (
     TimeElapsedColumn,
     TimeRemainingColumn,
 )
-from rich.table import Table
+from rich.table import Column, Table
 
 if TYPE_CHECKING:
     from erkle.cli.learn.curve import ErrorCurve, ShowCurve
@@ -34,6 +34,7 @@ __all__ = [
     "console",
     "counted",
     "learning_bar",
+    "numbers",
     "per_cent",
     "print_table",
     "show_facts",
@@ -80,20 +81,22 @@ def some(names: list[str]) -> str:
 
 def show_facts(title: str, facts: dict[str, str]) -> None:
     """Print facts under a title, in two columns."""
-    table = Table(show_header=False, box=None, pad_edge=False)
-    table.add_column()
-    table.add_column(overflow="fold")  # addresses and checksums are for copying
-    for name, fact in facts.items():
-        table.add_row(name, fact)
-    print_table(table, title)
+    Console(highlight=False, markup=False).print(title, style="bold")
+    # Addresses and checksums are for copying.
+    print_table(["", Column(overflow="fold")], facts.items(), show_header=False)
 
 
-def print_table(table: Table, title: str | None = None) -> None:
+def print_table(columns: Iterable[str | Column], rows: Iterable[Iterable[str]], show_header: bool = True) -> None:
     """Print a table on standard output, where it can be piped."""
-    output = Console(highlight=False, markup=False)
-    if title is not None:
-        output.print(title, style="bold")
-    output.print(table)
+    table = Table(*columns, show_header=show_header, box=None, pad_edge=False)
+    for row in rows:
+        table.add_row(*row)
+    Console(highlight=False, markup=False).print(table)
+
+
+def numbers(*headings: str) -> list[Column]:
+    """Columns of numbers, for `print_table`."""
+    return [Column(heading, justify="right") for heading in headings]
 
 
 def compile_first(learner: ERKLE) -> None:

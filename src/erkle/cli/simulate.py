@@ -8,10 +8,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.table import Table
 
 from erkle.cli.options import Jobs, Out, check_jobs, given_options, results_folder
-from erkle.cli.screen import compile_first, console, counted, per_cent, print_table, units_bar, warnings_as_sentences
+from erkle.cli.screen import (
+    compile_first,
+    console,
+    counted,
+    numbers,
+    per_cent,
+    print_table,
+    units_bar,
+    warnings_as_sentences,
+)
 
 if TYPE_CHECKING:
     from erkle.simulation.courses import Plan
@@ -157,14 +165,12 @@ def _show(comparison: Comparison) -> None:
     shown = [mark for mark in SHOWN if mark <= comparison.plan.per_object]
     compared = [ratio.per_object for ratio in next(iter(ratios.values()), [])]
     headers = [f"error\nat {mark}" for mark in shown] + [f"random ×\nat {mark:g}" for mark in compared]
-    table = Table("\nstrategy", box=None, pad_edge=False)
-    for header in [*headers, "p50\nms", "p95\nms"]:
-        table.add_column(header, justify="right")
+    rows = []
     for name, curve in curves.items():
         errors = ["not reached" if math.isnan(error := curve.at(mark)) else per_cent(error) for mark in shown]
         times = [ratio.words for ratio in ratios[name]] if name in ratios else [""] * len(compared)
-        table.add_row(name, *errors, *times, *(f"{wait:.1f}" for wait in comparison.waits[name]))
-    print_table(table)
+        rows.append([name, *errors, *times, *(f"{wait:.1f}" for wait in comparison.waits[name])])
+    print_table(["\nstrategy", *numbers(*headers, "p50\nms", "p95\nms")], rows)
     _explain(comparison)
 
 

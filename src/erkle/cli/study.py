@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.table import Table
+from rich.table import Column
 
-from erkle.cli.screen import console, counted, print_table
+from erkle.cli.screen import console, counted, numbers, print_table
 from erkle.cli.server_data import HERE, Data, Database, account_named, opened
 
 if TYPE_CHECKING:
@@ -65,18 +65,14 @@ def create(
 @app.command("list")
 def list_(data: Data = HERE, database: Database = None) -> None:
     """List all studies."""
-    table = Table(box=None, pad_edge=False)
-    table.add_column("id", no_wrap=True)
-    table.add_column("state")
-    for heading in ("objects", "answers", "participants"):
-        table.add_column(heading, justify="right")
-    table.add_column("title", overflow="fold")
+    rows = []
     with opened(data, database) as store:
         for study in store.studies.all():
             counts = store.studies.counts(study.id)
-            numbers = (f"{number:,}" for number in (study.n_objects, counts.answers, counts.participants))
-            table.add_row(study.id, str(study.state), *numbers, study.title)
-    print_table(table)
+            sizes = (f"{number:,}" for number in (study.n_objects, counts.answers, counts.participants))
+            rows.append([study.id, str(study.state), *sizes, study.title])
+    id_, title = Column("id", no_wrap=True), Column("title", overflow="fold")
+    print_table([id_, "state", *numbers("objects", "answers", "participants"), title], rows)
 
 
 @app.command()
@@ -111,15 +107,13 @@ def export(
 
 def _learned(store: Store, study: Study, wanted: Format) -> bytes:
     """A kernel.npz or an embedding.csv."""
-    from erkle.online import saving
     from erkle.service.exchange.exporting import embedding_csv
-    from erkle.service.learning.whole import folded
+    from erkle.service.learning.whole import embedding, kernel_npz
 
-    learner = folded(store, study, store.answers.last(study.id)).learner
-    names = [each.name for each in store.studies.objects(study.id)]
     if wanted is Format.KERNEL:
-        return saving.to_bytes(learner, names)
-    return embedding_csv(names, learner.embedding(2)).encode("utf-8", "replace")
+        return kernel_npz(store, study)
+    names = [each.name for each in store.studies.objects(study.id)]
+    return embedding_csv(names, embedding(store, study)).encode("utf-8", "replace")
 
 
 @app.command("import")
@@ -173,29 +167,27 @@ def delete(
 @app.command("open")
 def open_(study: Id, data: Data = HERE, database: Database = None) -> None:
     """Ask people from now on."""
-    with opened(data, database) as store:
-        _change_state(store, study, "open")
+    _change_state(study, "open", data, database)
 
 
 @app.command()
 def pause(study: Id, data: Data = HERE, database: Database = None) -> None:
     """Ask nobody until the study is opened again."""
-    with opened(data, database) as store:
-        _change_state(store, study, "paused")
+    _change_state(study, "paused", data, database)
 
 
 @app.command()
 def close(study: Id, data: Data = HERE, database: Database = None) -> None:
     """Ask nobody any more; a closed study stays closed."""
-    with opened(data, database) as store:
-        _change_state(store, study, "closed")
+    _change_state(study, "closed", data, database)
 
 
-def _change_state(store: Store, study: str, state: str) -> None:
+def _change_state(study: str, state: str, data: Path, database: str | None) -> None:
     from erkle.service.studies import editing
     from erkle.store import State
 
-    found = editing.change_state(store, study, State(state))
+    with opened(data, database) as store:
+        found = editing.change_state(store, study, State(state))
     console.print(f"{found.title} is {found.state}.", soft_wrap=True)
 
 

@@ -4,7 +4,6 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self
 
 from erkle.client.replies import Json, Reply, ShownObject, object_of, reply_of
@@ -185,9 +184,8 @@ class Client:
     def import_answers(self, study: str, path: Pathlike) -> int:
         """Add answers from a CSV or JSONL file to a study; how many."""
         with _opened("file", [path]) as files:
-            return int(
-                self._server.call("POST", f"/api/studies/{part(study)}/import", files=files, again=False)["imported"]
-            )
+            added = self._json("POST", f"/api/studies/{part(study)}/import", files=files, again=False)
+        return int(added["imported"])
 
     def import_triplets(self, path: Pathlike, title: str) -> Json:
         """A new study of the names and answers in a CSV or JSONL file."""
@@ -205,9 +203,7 @@ class Client:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *exception: object) -> None:
         self.close()
 
     def _json(self, method: str, path: str, sent: Json | None = None, **how: Any) -> Json:

@@ -4,12 +4,10 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from erkle.experiments.curves import Curves
-from erkle.experiments.figures import FIGURES
+from erkle.experiments.figures import BATCH, FIGURES, PLAIN
 
 __all__ = ["CLAIMS", "Claim"]
 
-_OPTIMUM = ("STE-Batch", "GNMDS-Batch", "CKL-Batch")
-_PLAIN = ("STE-Batch, plain steps", "GNMDS-Batch, plain steps")
 # Whether a claim holds against batch fits run to the optimum, and against plain steps.
 _REMARKS = {
     (True, True): "",
@@ -79,7 +77,7 @@ def _figure_1b(curves: Curves) -> list[Claim]:
 def _against_batch(paper: str, online: tuple[str, str], share: float, end: dict[str, float]) -> Claim:
     """A claim that both of these make less than a share of every batch method's error."""
     passive, ste = (end[name] for name in online)
-    optimum, plain = (min(end[name] for name in batch) for batch in (_OPTIMUM, _PLAIN))
+    optimum, plain = (min(end[name] for name in batch) for batch in (BATCH, PLAIN))
     holds = (max(passive, ste) < share * optimum, max(passive, ste) < share * plain)
     return Claim(
         paper,
@@ -155,7 +153,7 @@ def _figure_2b(curves: Curves) -> list[Claim]:
 
 def _figure_3a(curves: Curves) -> list[Claim]:
     end = _ends("3a", curves)
-    batch = [end[name] for name in _OPTIMUM]
+    batch = [end[name] for name in BATCH]
     passive = min(end["PA-ERKLE"], end["PA-ERKLE 10 passes"])
     return [
         Claim(
@@ -185,7 +183,7 @@ def _figure_3b(curves: Curves) -> list[Claim]:
 
 
 def _figure_3c(curves: Curves) -> list[Claim]:
-    ranks = {method: curves.of("music", method, "rank") for method in _OPTIMUM}
+    ranks = {method: curves.of("music", method, "rank") for method in BATCH}
     texts = [f"{method} {curve.mean[0]:.0f} to {curve.last:.0f}" for method, curve in ranks.items()]
     return [
         Claim(

@@ -1,10 +1,15 @@
-"""What `erkle reproduce` leaves behind: tidy tables, pictures, and one page that shows them with the verdicts."""
+"""What `erkle reproduce` leaves behind: tidy tables, pictures, and one page that shows them with the verdicts.
+
+A picture shows the mean of each method with its 95 % interval, in the order of the paper's legend.
+"""
+
+from __future__ import annotations
 
 import base64
 import html
 import platform
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numba
 import numpy as np
@@ -12,15 +17,28 @@ import scipy
 
 import erkle
 from erkle.experiments.claims import CLAIMS, Claim
-from erkle.experiments.curves import Curves
-from erkle.experiments.drawing import draw
+from erkle.experiments.curves import Curves, MeanCurve
 from erkle.experiments.figures import Figure
 from erkle.experiments.protocol import Protocol
 from erkle.files import csv_text, write_text
 from erkle.pictures import save
+from erkle.pictures.look import COLOURS, FAINT, INK, SOFT, look, new_figure
+
+if TYPE_CHECKING:
+    import matplotlib.axes
+    import matplotlib.figure
 
 __all__ = ["Verdict", "write_figure", "write_page"]
 
+_NAMES = {
+    "answers": "answers learned",
+    "passes": "passes over the answers",
+    "test_error": "test error",
+    "train_error": "training error",
+    "rank": "rank of the kernel",
+    "seconds": "seconds in all",
+}
+_DASHES = ("-", "--", ":")
 _STYLE = """
 body { font: 15px/1.5 system-ui, sans-serif; color: #2b2f36; max-width: 62rem; margin: 2rem auto; padding: 0 1rem; }
 h1, h2 { line-height: 1.2; } img { max-width: 100%; } small { color: #7a808a; }
@@ -48,7 +66,7 @@ def write_figure(figure: Figure, curves: Curves, out: Path) -> Verdict:
         for x, mean, half in zip(curve.x, curve.mean, curve.half_width, strict=True):
             rows.append([figure.name, method, f"{x:g}", f"{mean:.6g}", f"{half:.3g}", chosen.strip("; ")])
     write_text(out / f"figure-{figure.name}.csv", csv_text(header, rows))
-    picture = draw(figure, curves)
+    picture = _draw(figure, curves)
     for suffix in ("png", "svg"):
         save(picture, out / f"figure-{figure.name}.{suffix}")
     bounds = [text for method in figure.methods for text in curves.bounds_chosen(figure.world, method)]
@@ -102,3 +120,45 @@ def _markdown(rows: list[tuple[str, Claim]]) -> str:
         measured = claim.measured + (f" ({claim.remark})" if claim.remark else "")
         lines.append(f"| {name} | {claim.paper} | {measured} | {'holds' if claim.holds else '**differs**'} |")
     return "\n".join(lines) + "\n"
+
+
+def _draw(figure: Figure, curves: Curves) -> matplotlib.figure.Figure:
+    """The picture of a figure."""
+    with look():
+        picture = new_figure(460, 320)
+        axes = picture.add_axes((0.11, 0.14, 0.58, 0.74))
+        for i, method in enumerate(figure.methods):
+            curve = curves.of(figure.world, method, figure.y, figure.x)
+            _line(axes, curve, method, COLOURS[i % len(COLOURS)], _DASHES[i // len(COLOURS)])
+        if figure.y == "seconds":
+            axes.set_yscale("log")
+        elif figure.y.endswith("error"):
+            axes.set_ylim(0.0, min(1.0, _highest(figure, curves)))
+        axes.set_xlabel(_NAMES[figure.x])
+        axes.set_ylabel(_NAMES[figure.y])
+        axes.grid(axis="y", color=FAINT, linewidth=0.6)
+        axes.spines[["top", "right"]].set_visible(False)
+        axes.tick_params(length=0)
+        axes.legend(loc="upper left", bbox_to_anchor=(1.02, 1.0), frameon=False, fontsize=7.5, labelcolor=INK)
+        picture.text(0.11, 0.93, f"Figure {figure.name}. {figure.title}", fontsize=9, color=INK, weight="bold")
+        if figure.note:
+            picture.text(0.11, 0.015, figure.note, fontsize=5.5, color=SOFT)
+    return picture
+
+
+def _line(axes: matplotlib.axes.Axes, curve: MeanCurve, name: str, colour: str, dash: str) -> None:
+    few = len(curve.x) <= 12
+    axes.plot(
+        curve.x, curve.mean, dash, color=colour, linewidth=1.3, label=name, marker="o" if few else None, markersize=2.5
+    )
+    low, high = curve.mean - curve.half_width, curve.mean + curve.half_width
+    axes.fill_between(curve.x, low, high, color=colour, alpha=0.18, linewidth=0)
+
+
+def _highest(figure: Figure, curves: Curves) -> float:
+    """Room for all but the very beginning, where every error starts at one."""
+    heights = []
+    for method in figure.methods:
+        mean = curves.of(figure.world, method, figure.y, figure.x).mean
+        heights.append(np.sort(mean)[-1 - len(mean) // 20])
+    return float(1.08 * max(heights))

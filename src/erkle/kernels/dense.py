@@ -198,7 +198,12 @@ class DenseKernel:
 
 
 def check_initial_kernel(K: Any, n_objects: int) -> NDArray[np.float64]:
-    """K as an array of floats if it is a kernel of so many objects, else a `ValueError` that says why not."""
+    """K as an array of floats if it is a kernel of so many objects, else a `ValueError` that says why not.
+
+    None is the identity.
+    """
+    if K is None:
+        return np.eye(n_objects)
     try:
         K = np.asarray(K).astype(np.float64, casting="same_kind")
     except (TypeError, ValueError) as error:

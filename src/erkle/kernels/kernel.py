@@ -48,17 +48,8 @@ class Kernel(Protocol):
         """What a file holds for those who read it without this library: the kernel, coordinates, or both."""
 
 
-class ByCoordinates:
+class ByCoordinates(Kernel):
     """What follows from the coordinates of a kernel of low rank, K = XX' plus a diagonal of shifts."""
-
-    def coordinates(self, ids: ArrayLike | slice) -> Floats:
-        """Coordinates of some objects."""
-        raise NotImplementedError
-
-    @property
-    def shifts(self) -> Floats:
-        """What is added on the diagonal, (n,)."""
-        raise NotImplementedError
 
     def map(self) -> Floats:
         """Coordinates X of all objects, (n, r)."""

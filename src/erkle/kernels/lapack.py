@@ -1,8 +1,7 @@
 """The few dense factorisations Python does for the compiled loop, on matrices kept as lower triangles."""
 
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, nullcontext
 from functools import cache
 from typing import Any
 
@@ -17,17 +16,9 @@ __all__ = ["inverse", "one_thread", "projected", "smallest_eigenpair", "symmetri
 Matrix = NDArray[np.float64]
 
 
-@contextmanager
-def one_thread(n: int) -> Iterator[None]:
+def one_thread(n: int) -> AbstractContextManager[None]:
     """One BLAS thread for small problems: two make the eigensolver ten times slower at n = 1000."""
-    if n >= 2000:
-        yield
-        return
-    _LIMIT.enter()
-    try:
-        yield
-    finally:
-        _LIMIT.leave()
+    return _LIMIT if n < 2000 else nullcontext()
 
 
 class _Limit:
@@ -41,14 +32,14 @@ class _Limit:
         self._n_inside = 0
         self._limit: Any = None
 
-    def enter(self) -> None:
+    def __enter__(self) -> None:
         with self._lock:
             if not self._n_inside:
                 _free_control()
                 self._limit = _controller().limit(limits=1, user_api="blas")
             self._n_inside += 1
 
-    def leave(self) -> None:
+    def __exit__(self, *error: object) -> None:
         with self._lock:
             self._n_inside -= 1
             if not self._n_inside:

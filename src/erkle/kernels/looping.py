@@ -55,14 +55,10 @@ class Stretch(NamedTuple):
         """The number of the first row."""
         return int(self.numbers[0]) if len(self.numbers) else 1
 
-    @property
-    def n_learned(self) -> int:
-        """How many rows have been learned: they are learned in order, and then their excess is a number."""
-        return int(np.argmax(unlearned)) if (unlearned := np.isnan(self.excess)).any() else len(self.rows)
-
     def rest(self) -> "Stretch":
         """The rows that have not been learned; writing their excess writes it here."""
-        done = self.n_learned
+        # Rows are learned in order, and then their excess is a number.
+        done = np.count_nonzero(~np.isnan(self.excess))
         new = self.new[self.new >= done] - done
         return Stretch(self.rows[done:], self.numbers[done:], new, self.excess[done:])
 

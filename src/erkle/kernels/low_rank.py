@@ -1,6 +1,7 @@
 """The low-rank kernel in Python: K = XX' with r columns, of which only three rows and a rotation change at a time."""
 
 import math
+from collections.abc import Iterable
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -12,7 +13,7 @@ from erkle.kernels import lapack
 from erkle.kernels.kernel import ByCoordinates
 from erkle.kernels.looping import Rule, Stretch, go_on
 
-__all__ = ["LowRank", "LowRankKernel", "excess"]
+__all__ = ["LowRank", "LowRankKernel", "Mixture", "excess"]
 
 Floats = NDArray[np.float64]
 
@@ -161,6 +162,45 @@ class LowRankKernel(ByCoordinates):
     def learn(self, rule: Rule, stretch: Stretch) -> None:
         """Learn the rows in order; what cannot be learned raises, and its excess and those behind it stay NaN."""
         go_on(self._state, rule, stretch, 0)
+
+
+class Mixture(ByCoordinates):
+    """A mixture of low-rank kernels: K = the sum of share · K_i, which is a kernel of low rank again.
+
+    It reads the kernels whose shares are above zero, as they are now: they may go on learning.
+
+    Parameters
+    ----------
+    parts : pairs of a LowRankKernel and its share
+        Each kernel, and what it is multiplied by.
+    leader : LowRankKernel
+        The kernel whose counters are those of the mixture.
+    """
+
+    def __init__(self, parts: Iterable[tuple[LowRankKernel, float]], leader: LowRankKernel) -> None:
+        self.parts, self._leader = [part for part in parts if part[1] > 0.0], leader
+
+    @property
+    def n_objects(self) -> int:
+        """Number of objects."""
+        return self._leader.n_objects
+
+    @property
+    def shifts(self) -> Floats:
+        """The shifts of all kernels by their shares, (n,)."""
+        return np.asarray(sum(share * kernel.shifts for kernel, share in self.parts))
+
+    def count(self, name: str) -> int:
+        """A counter of the leader."""
+        return self._leader.count(name)
+
+    def excess(self, T: NDArray[np.int64]) -> Floats:
+        """d²(a, b) - d²(a, c) of each row."""
+        return np.asarray(sum(share * kernel.excess(T) for kernel, share in self.parts))
+
+    def coordinates(self, ids: ArrayLike | slice) -> Floats:
+        """Coordinates of some objects: those under each kernel, side by side."""
+        return np.concatenate([np.sqrt(share) * kernel.coordinates(ids) for kernel, share in self.parts], axis=1)
 
 
 def excess(a: Floats, b: Floats, c: Floats, shift_b: Floats, shift_c: Floats) -> Floats:

@@ -6,7 +6,7 @@ gives the same kernel to the last bit.
 
 from collections.abc import Sequence
 from concurrent.futures import Future
-from os import PathLike
+from os import PathLike, fspath
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -17,7 +17,8 @@ from sklearn.base import BaseEstimator, clone
 from erkle import conflicts
 from erkle.checks import whole
 from erkle.conflicts import Conflicts
-from erkle.estimators import KernelLearner, answers
+from erkle.estimators import TripletLearner, answers
+from erkle.files import load_npz, save_npz
 from erkle.kernels.dense import Projection
 from erkle.kernels.lapack import one_thread
 from erkle.kernels.low_rank import LowRank
@@ -39,7 +40,7 @@ __all__ = ["ERKLE"]
 _BLOCK = 8192
 
 
-class ERKLE(KernelLearner, BaseEstimator):  # type: ignore[misc]
+class ERKLE(TripletLearner, BaseEstimator):  # type: ignore[misc]
     """K <- projection of K - gamma D onto the positive semidefinite cone, answer by answer (Heim et al. 2015).
 
     ``ERKLE(n, kernel=LowRank())`` is the learner for people's answers: it needs no other parameter.
@@ -216,8 +217,7 @@ class ERKLE(KernelLearner, BaseEstimator):  # type: ignore[misc]
 
     def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
         """d²(a, c) - d²(a, b) of each row (a, b, c): positive where a is nearer to b."""
-        self._check_fitted()
-        return -self._model.kernel.excess(answers(X, None, self.n_objects_))
+        return -self._fitted()._model.kernel.excess(answers(X, None, self.n_objects_))
 
     def predict_one(self, triplet: Sequence[int] | NDArray[np.integer[Any]]) -> bool:
         """Whether the first object is nearer to the second than to the third. Before any answer: False, a tie."""
@@ -233,18 +233,17 @@ class ERKLE(KernelLearner, BaseEstimator):  # type: ignore[misc]
 
     def add_objects(self, n_new: int = 1) -> Self:
         """Make room for new objects; their ids follow the old ones, and they are like nothing else yet."""
-        if isinstance(n_new, bool) or not isinstance(n_new, int | np.integer) or n_new < 0:
-            raise ValueError(f"The number of new objects is {n_new!r}; pass an integer of at least 0.")
+        n_new = whole(n_new, "n_new", 0, "objects cannot be removed")
         self._start()
-        self._model.grow(int(n_new))
-        self._record.grow(int(n_new))
+        self._model.grow(n_new)
+        self._record.grow(n_new)
         self._kernel_cache = None
         return self
 
     @property
-    def kernel_(self) -> NDArray[np.float64]:  # type: ignore[override]
+    def kernel_(self) -> NDArray[np.float64]:
         """The kernel, (n, n), positive semidefinite to rounding (a last exact projection, if needed, is kept)."""
-        self._check_fitted()
+        self._fitted()
         if self._kernel_cache is None:
             self._kernel_cache = self._model.kernel.matrix()
             self._kernel_cache.flags.writeable = False
@@ -257,27 +256,24 @@ class ERKLE(KernelLearner, BaseEstimator):  # type: ignore[misc]
         ``LowRank()`` may find that some objects are farther from all others alike; that stands on the diagonal of
         the kernel, and in no coordinate.
         """
-        self._check_fitted()
-        return self._model.kernel.embedding()
+        return self._fitted()._model.kernel.embedding()
 
     def embedding(self, n_components: int = 2) -> NDArray[np.float64]:
         """The first coordinates, (n, n_components): a map."""
-        self._check_fitted()
-        return self._model.kernel.embedding(whole(n_components, "n_components", 1, "a map needs a coordinate"))
+        kernel = self._fitted()._model.kernel
+        return kernel.embedding(whole(n_components, "n_components", 1, "a map needs a coordinate"))
 
     def coordinates(self, ids: ArrayLike) -> NDArray[np.float64]:
         """Coordinates of some objects, one row for each id: those of `embedding_`, turned and moved in some way.
 
         Of a low-rank kernel that costs nothing that grows with the number of objects.
         """
-        self._check_fitted()
-        return self._model.kernel.coordinates(np.asarray(ids))
+        return self._fitted()._model.kernel.coordinates(np.asarray(ids))
 
     @property
     def shifts_(self) -> NDArray[np.float64]:
         """How much farther each object is, squared, from all others alike than its coordinates say, (n,)."""
-        self._check_fitted()
-        return self._model.kernel.shifts
+        return self._fitted()._model.kernel.shifts
 
     def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
         """Probabilities, (m, 2), of a being nearer to c and of a being nearer to b, for each row (a, b, c).
@@ -291,21 +287,18 @@ class ERKLE(KernelLearner, BaseEstimator):  # type: ignore[misc]
     @property
     def temperature_(self) -> float:
         """What decision values are divided by before they become probabilities."""
-        self._check_fitted()
-        return self._model.evidence.temperature
+        return self._fitted()._model.evidence.temperature
 
     @property
     def reliability_(self) -> Reliability:
         """Answers by how sure the learner was of them just before it learned them, and how often it was right."""
-        self._check_fitted()
-        return self._model.evidence.reliability()
+        return self._fitted()._model.evidence.reliability()
 
     @property
     def selection_(self) -> list[Candidate]:
         """Candidates of ``LowRank()``, the best first: setting, weight, loss and error on answers before they were
         known (the recent ones counting most), and whether it leads, runs or has been given up."""
-        self._check_fitted()
-        return self._model.selection()
+        return self._fitted()._model.selection()
 
     @property
     def conflicts_(self) -> Conflicts:
@@ -322,8 +315,7 @@ class ERKLE(KernelLearner, BaseEstimator):  # type: ignore[misc]
 
     def kept_answers(self) -> NDArray[np.int32] | None:
         """What `history_` gives, or None for the exact kernel, which keeps no answers."""
-        self._check_fitted()
-        if self._replay.keep == 0:
+        if self._fitted()._replay.keep == 0:
             return None
         history = self._replay.history
         history.flags.writeable = False
@@ -332,32 +324,27 @@ class ERKLE(KernelLearner, BaseEstimator):  # type: ignore[misc]
     @property
     def n_objects_(self) -> int:
         """Number of objects, those added included."""
-        self._check_fitted()
-        return self._model.kernel.n_objects
+        return self._fitted()._model.kernel.n_objects
 
     @property
     def n_triplets_seen_(self) -> int:
         """Number of answers learned; replayed ones do not count again."""
-        self._check_fitted()
-        return self._replay.seen
+        return self._fitted()._replay.seen
 
     @property
     def n_heads_(self) -> NDArray[np.int64]:
         """How often each object was the first of an answer, the one that was asked about."""
-        self._check_fitted()
-        return self._record.heads.copy()
+        return self._fitted()._record.heads.copy()
 
     @property
     def n_appearances_(self) -> NDArray[np.int64]:
         """How often each object was in an answer."""
-        self._check_fitted()
-        return self._record.appearances.copy()
+        return self._fitted()._record.appearances.copy()
 
     @property
     def curve_(self) -> Curve:
         """Errors just before learning, by the number of answers learned."""
-        self._check_fitted()
-        return Curve.of_bins(self._record.bins)
+        return Curve.of_bins(self._fitted()._record.bins)
 
     def answers_needed(self, target: float, curve: Curve | None = None) -> Forecast:
         """How many more answers it takes until the share of wrong predictions is down to ``target``.
@@ -375,20 +362,17 @@ class ERKLE(KernelLearner, BaseEstimator):  # type: ignore[misc]
     @property
     def n_active_(self) -> int:
         """Number of answers, replayed ones included, that moved the kernel."""
-        self._check_fitted()
-        return self._model.kernel.count("n_active")
+        return self._fitted()._model.kernel.count("n_active")
 
     @property
     def n_eigenpairs_(self) -> int:
         """Number of eigenpairs computed: moves the skip rule did not show to be harmless."""
-        self._check_fitted()
-        return self._model.kernel.count("n_eigenpairs")
+        return self._fitted()._model.kernel.count("n_eigenpairs")
 
     @property
     def n_projections_(self) -> int:
         """Number of moves that made an eigenvalue negative, and were projected."""
-        self._check_fitted()
-        return self._model.kernel.count("n_projections")
+        return self._fitted()._model.kernel.count("n_projections")
 
     @property
     def prequential_error_(self) -> float:
@@ -400,15 +384,13 @@ class ERKLE(KernelLearner, BaseEstimator):  # type: ignore[misc]
 
         ``numpy.load(path)["kernel"]`` is `kernel_`; ``labels``, if given, are the objects' names.
         """
-        self._check_fitted()
-        self._adopt()
-        saving.save(self, path, labels)
+        self._fitted()._adopt()
+        save_npz(path, *saving.file_contents(self, labels))
 
     @classmethod
     def load(cls, path: str | PathLike[str], loss: Loss | None = None, step: Step | None = None) -> Self:
         """The learner that `save` wrote. A loss or step of your own must be given again: no code is loaded."""
-        learner: Self = saving.load(cls, path, loss, step)
-        return learner
+        return saving.unpack(cls, load_npz(path), fspath(path), loss, step)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -6,18 +6,16 @@ Law: a loaded learner goes on exactly where the saved one would have, to the las
 Nothing else is checked: a file that passes holds what was saved.
 """
 
-from os import PathLike, fspath
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from erkle import triplets
 from erkle.checks import shaped
-from erkle.files import FileError, load_npz, npz_to_bytes, save_npz
+from erkle.files import Arrays, FileError, Packed, prefixed, under
 from erkle.kernels.low_rank import LowRank
 from erkle.losses import LOSSES, Loss, check_loss
 from erkle.online.models import unpack_model
-from erkle.online.packing import Arrays, Packed, prefixed, under
 from erkle.online.record import Record
 from erkle.online.replay import Replay, generator
 from erkle.online.settings import check_settings
@@ -26,24 +24,15 @@ from erkle.steps import STEPS, Step, check_step
 if TYPE_CHECKING:
     from erkle.online.erkle import ERKLE
 
-__all__ = ["load", "pack", "save", "to_bytes", "unpack"]
+__all__ = ["file_contents", "pack", "unpack"]
 
 Learner = TypeVar("Learner", bound="ERKLE")
 
 _PLAIN = ("n_objects", "direction", "passes", "tol", "projection")
 
 
-def save(learner: "ERKLE", path: str | PathLike[str], labels: list[str] | None) -> None:
-    """Write a fitted learner, the kernel as it is given to users and, optionally, the names of its objects."""
-    save_npz(path, *_contents(learner, labels))
-
-
-def to_bytes(learner: "ERKLE", labels: list[str] | None = None) -> bytes:
-    """What `save` would write."""
-    return npz_to_bytes(*_contents(learner, labels))
-
-
-def _contents(learner: "ERKLE", labels: list[str] | None) -> Packed:
+def file_contents(learner: "ERKLE", labels: list[str] | None) -> Packed:
+    """A fitted learner, the kernel as it is given to users and, optionally, the names of its objects."""
     if labels is not None and len(labels) != learner.n_objects_:
         raise ValueError(f"There are {len(labels)} labels for {learner.n_objects_} objects; pass one for each.")
     arrays, meta = pack(learner)
@@ -51,11 +40,6 @@ def _contents(learner: "ERKLE", labels: list[str] | None) -> Packed:
     if labels is not None:
         arrays["labels"] = np.array(labels, dtype=np.str_)
     return arrays, meta
-
-
-def load(kind: type[Learner], path: str | PathLike[str], loss: Loss | None, step: Step | None) -> Learner:
-    """Read what `save` wrote."""
-    return unpack(kind, *load_npz(path), fspath(path), loss, step)
 
 
 def pack(learner: "ERKLE") -> Packed:
@@ -84,14 +68,10 @@ def pack(learner: "ERKLE") -> Packed:
 
 
 def unpack(
-    kind: type[Learner],
-    arrays: Arrays,
-    meta: dict[str, Any],
-    name: str,
-    loss: Loss | None = None,
-    step: Step | None = None,
+    kind: type[Learner], packed: Packed, name: str, loss: Loss | None = None, step: Step | None = None
 ) -> Learner:
     """The learner that was packed; errors call the file it comes from by its name."""
+    arrays, meta = packed
     loss = None if loss is None else check_loss(loss)
     step = None if step is None else check_step(step)
     if meta.get("kind") != "ERKLE":

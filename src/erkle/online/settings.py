@@ -42,7 +42,7 @@ def check_settings(learner: "ERKLE") -> Settings:
         raise ValueError(f"tol is {tol!r}; pass a number from 1e-12 to 0.5.")
     rule = Rule(check_loss(learner.loss), check_step(learner.step), learner.direction == "canonical")
     if learner.kernel is None:
-        K = np.eye(n) if learner.initial_kernel is None else check_initial_kernel(learner.initial_kernel, n)
+        K = check_initial_kernel(learner.initial_kernel, n)
         return Settings(n, rule, passes, Dense(K, float(tol), learner.projection), 0.0)
     kernel = _check_low_rank(learner, rule, n)
     return Settings(n, rule, passes, kernel, _share(kernel))

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from erkle.pictures.beside import Label, room, write_beside
-from erkle.pictures.look import COLOURS, SOFT, add_axes, look, new_figure, plain, write_title
+from erkle.pictures.look import COLOURS, SOFT, Label, add_axes, look, new_figure, plain, room, write_beside, write_title
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

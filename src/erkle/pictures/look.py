@@ -1,20 +1,26 @@
-"""The look all pictures share: white paper, dark grey ink, few colours, one typeface.
+"""The look all pictures share: white paper, dark grey ink, few colours, one typeface, names beside curves.
 
 A picture comes out the same whatever the user's own matplotlib settings are, and leaves them as they were.
 """
 
 from __future__ import annotations
 
+import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
-from typing import TYPE_CHECKING
+from operator import attrgetter
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from erkle.files import write_atomically
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-    from matplotlib.font_manager import FontProperties
     from matplotlib.ft2font import FT2Font
 
 INK, SOFT, FAINT = "#2b2f36", "#7a808a", "#e4e6ea"
@@ -26,6 +32,8 @@ POINTS_PER_INCH = 72.0
 DOTS_PER_INCH = 200
 # Points between a title and the edges of the picture.
 _MARGIN = 9.0
+# Labels beside curves, in points: the letters, the room left and right of a label, and that from one line to the next.
+LABEL_SIZE, LABEL_GAP, LABEL_STEP = 9.0, 9.0, 13.0
 
 # DejaVu Sans comes with matplotlib; the others lend letters it lacks, where they are installed.
 TYPEFACES = (
@@ -99,6 +107,43 @@ def write_title(figure: Figure, title: str) -> None:
     figure.text(*place, plain(title), fontsize=12, fontweight="bold", color=INK, va="top")
 
 
+class Label(NamedTuple):
+    """Words to write at a height, as a share of that of the axes."""
+
+    text: str
+    height: float
+    colour: str
+
+
+def room(labels: Sequence[Label]) -> float:
+    """Points that the labels need to the right of the axes."""
+    return 2 * LABEL_GAP + max((text_width(label.text, LABEL_SIZE, "bold") for label in labels), default=0.0)
+
+
+def write_beside(axes: Axes, labels: Sequence[Label], tall: float) -> None:
+    """Labels at the right edge of axes so many points tall, as near their heights as they can be without touching."""
+    from scipy.optimize import isotonic_regression
+
+    if not labels:
+        return
+    labels = sorted(labels, key=attrgetter("height"))
+    steps = LABEL_STEP * np.arange(len(labels))
+    wanted = np.array([label.height for label in labels]) * tall
+    heights = np.clip(isotonic_regression(wanted - steps).x, 0.0, max(0.0, tall - steps[-1])) + steps
+    for label, height in zip(labels, heights / tall, strict=True):
+        axes.annotate(
+            label.text,
+            (1.0, height),
+            (LABEL_GAP, 0.0),
+            "axes fraction",
+            "offset points",
+            va="center",
+            fontsize=LABEL_SIZE,
+            fontweight="normal" if label.colour == SOFT else "bold",
+            color=label.colour,
+        )
+
+
 def plain(text: object, longest: int = 80) -> str:
     """Text on one line, cut to a length, with a box for what no typeface here can draw.
 
@@ -113,16 +158,11 @@ def plain(text: object, longest: int = 80) -> str:
 
 def text_width(text: str, size: float, weight: str = "normal") -> float:
     """Points from the left to the right of a plain text."""
+    from matplotlib.font_manager import FontProperties
     from matplotlib.textpath import text_to_path
 
-    width, _, _ = text_to_path.get_text_width_height_descent(text, _properties(size, weight), ismath=False)
-    return float(width)
-
-
-def _properties(size: float, weight: str) -> FontProperties:
-    from matplotlib.font_manager import FontProperties
-
-    return FontProperties(family=typefaces(), size=size, weight=weight)
+    letters = FontProperties(family=typefaces(), size=size, weight=weight)
+    return float(text_to_path.get_text_width_height_descent(text, letters, ismath=False)[0])
 
 
 @cache
@@ -142,3 +182,25 @@ def _fonts() -> tuple[FT2Font, ...]:
 
 def _drawable(character: str) -> bool:
     return any(font.get_char_index(ord(character)) for font in _fonts())
+
+
+def save(figure: Figure, path: str | os.PathLike[str]) -> Path:
+    """Write a figure to a file as its ending says: .png (200 dots to the inch), .pdf, .svg.
+
+    A reader sees the old file or the new one, never half of it. The folder must be there.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from erkle.pictures import map_figure
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save(map_figure([[0, 0], [3, 1]]), f"{folder}/map.png").name
+    'map.png'
+    """
+    path = Path(path)
+    ending = path.suffix.lower().removeprefix(".")
+    if ending not in figure.canvas.get_supported_filetypes():
+        raise ValueError(f"Got the file name {path.name!r}, wanted the ending of a picture; use .png, .pdf or .svg.")
+    with look(), write_atomically(path) as file:
+        figure.savefig(file, format=ending)
+    return path

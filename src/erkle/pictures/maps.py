@@ -2,6 +2,10 @@
 
 A map has no ticks, for only distances mean something in it: an inch across is an inch up, and the same in
 both maps of a pair.
+
+The same object is found again in the other map by its colour, and neighbours have neighbouring colours. Hue goes from
+west to east, from blue over violet and red to amber; lightness from south to north. Lightness is that which is seen
+(OKLCh), so north and south differ without hue too.
 """
 
 from __future__ import annotations
@@ -13,7 +17,6 @@ import numpy as np
 import numpy.typing as npt
 
 from erkle.pictures import labels
-from erkle.pictures.colours import place_colours
 from erkle.pictures.look import COLOURS, FAINT, INK, POINTS_PER_INCH, look, new_figure, plain, text_width
 
 if TYPE_CHECKING:
@@ -36,6 +39,27 @@ NOTE = "Colour shows the true place of each object; a thin line leads to it."
 MARGIN, TITLE_ROOM, NOTE_ROOM = 14.0, 18.0, 12.0
 SHORTEST = np.array([320.0, 160.0])
 EDGE = np.array([44.0, 22.0])
+
+# Degrees around the colour circle, and lightness and chroma of OKLCh.
+WEST, EAST = 255.0, 430.0
+SOUTH, NORTH = 0.42, 0.76
+CHROMA = 0.135
+
+# OKLab to cone responses, and those to linear sRGB (Björn Ottosson, "A perceptual color space", 2020).
+TO_CONES = np.array(
+    [
+        [1.0, 0.3963377774, 0.2158037573],
+        [1.0, -0.1055613458, -0.0638541728],
+        [1.0, -0.0894841775, -1.2914855480],
+    ]
+)
+TO_LINEAR = np.array(
+    [
+        [4.0767416621, -3.3077115913, 0.2309699292],
+        [-1.2684380046, 2.6097574011, -0.3413193965],
+        [-0.0041960863, -0.7034186147, 1.7076147010],
+    ]
+)
 
 
 class Page(NamedTuple):
@@ -123,6 +147,22 @@ def maps_figure(
         _draw(left, page, X, colours, names)
         _draw(right, page, Y, colours, names)
     return figure
+
+
+def place_colours(X: Floats) -> Floats:
+    """Red, green and blue from 0 to 1, shape (n_objects, 3), of places of shape (n_objects, 2).
+
+    >>> place_colours(np.array([[0.0, 0.0], [1.0, 1.0]])).shape
+    (2, 3)
+    """
+    extent = np.ptp(X, axis=0)
+    east, north = ((X - X.min(axis=0)) / np.where(extent > 0, extent, 1.0)).T
+    hue = np.radians(WEST + (EAST - WEST) * east)
+    lightness = SOUTH + (NORTH - SOUTH) * north
+    lab = np.stack([lightness, CHROMA * np.cos(hue), CHROMA * np.sin(hue)], axis=1)
+    linear = np.clip((lab @ TO_CONES.T) ** 3 @ TO_LINEAR.T, 0.0, 1.0)
+    gamma = 1.055 * linear ** (1 / 2.4) - 0.055
+    return np.asarray(np.where(linear <= 0.0031308, 12.92 * linear, gamma), dtype=np.float64)
 
 
 def _draw(axes: Axes, page: Page, X: Floats, colours: str | Floats, names: Sequence[str] | None) -> None:

@@ -73,7 +73,12 @@ def create_app(configuration: Configuration) -> FastAPI:
         app.include_router(router)
     app.mount("/static", GZipMiddleware(Files(directory=STATIC), minimum_size=2000))
     openapi.install(app)
-    _guard(app, configuration)
+    # What every request passes; the one that is added last is passed first.
+    app.add_middleware(Cors, configuration=configuration)
+    app.add_middleware(BodyLimit, configuration=configuration)
+    app.add_middleware(Addressing, configuration=configuration)
+    app.add_middleware(Observing)
+    app.add_middleware(Headers, configuration=configuration)
     return app
 
 
@@ -81,15 +86,6 @@ def from_environment() -> FastAPI:
     """The application as a worker process makes it: ``uvicorn --factory erkle.service:from_environment``."""
     log_as_json()
     return create_app(Configuration())
-
-
-def _guard(app: FastAPI, configuration: Configuration) -> None:
-    """Put in place what every request passes; the one that is added last is passed first."""
-    app.add_middleware(Cors, configuration=configuration)
-    app.add_middleware(BodyLimit, configuration=configuration)
-    app.add_middleware(Addressing, configuration=configuration)
-    app.add_middleware(Observing)
-    app.add_middleware(Headers, configuration=configuration)
 
 
 @asynccontextmanager

@@ -101,11 +101,8 @@ class Crowd:
 
     def _answered(self, reply: Reply, rng: np.random.Generator, pause: float) -> Reply:
         question = reply.questions[0]
-        near, far = sorted(
-            (question.left.id, question.right.id), key=lambda each: self._distance(question.head.id, each)
-        )
-        choice = far if rng.random() < self._wrong else near
+        pair = [question.left.id, question.right.id]
+        distances = np.linalg.norm(self._places[pair] - self._places[question.head.id], axis=1)
+        is_wrong = rng.random() < self._wrong
+        choice = pair[int(distances.argmax() if is_wrong else distances.argmin())]
         return self._client.answer(self._study, reply.participant, question.token, choice, round(pause))
-
-    def _distance(self, one: int, other: int) -> float:
-        return float(np.linalg.norm(self._places[one] - self._places[other]))

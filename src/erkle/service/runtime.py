@@ -70,8 +70,9 @@ class Runtimes:
 
     def of(self, study: str) -> Runtime:
         """The runtime of a study; `Unknown` if there is no such study."""
-        found = self._running(study)
-        if found is None:
+        with self._lock:
+            found = self._by_study.get(study)
+        if found is None or not found.learning.alive:
             # Not under the lock, which every request takes.
             known = self._store.studies.get(study)
             with self._lock:
@@ -106,11 +107,6 @@ class Runtimes:
             runtime.learning.close()
         self._renewer.join()
 
-    def _running(self, study: str) -> Runtime | None:
-        with self._lock:
-            found = self._by_study.get(study)
-        return found if found is not None and found.learning.alive else None
-
     def _renew(self) -> None:
         while not self._closing.wait(_RENEWAL):
             for runtime in self.all():
@@ -119,10 +115,6 @@ class Runtimes:
                 except Exception:
                     # Whatever it is: the other leases must be renewed all the same.
                     log.exception("a lease could not be renewed")
-            self._drop_ended()
-
-    def _drop_ended(self) -> None:
-        """Keep nothing of studies whose learner has ended: nobody wanted it, or the study was deleted elsewhere."""
-        with self._lock:
-            for study in [study for study, runtime in self._by_study.items() if not runtime.learning.alive]:
-                del self._by_study[study]
+            # Keep nothing of studies whose learner has ended: nobody wanted it, or the study was deleted elsewhere.
+            with self._lock:
+                self._by_study = {study: each for study, each in self._by_study.items() if each.learning.alive}

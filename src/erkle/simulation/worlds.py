@@ -2,9 +2,10 @@
 
 import math
 from collections import defaultdict
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from os import PathLike
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,16 +26,16 @@ _TEST_SHARE = 0.2
 _MOST_MEMORY = 8.0
 
 
-class Scene(Protocol):
-    """A world drawn by a seed: what may be asked, who answers, and answers that nobody may learn from."""
+class Scene(NamedTuple):
+    """A world drawn by a seed: what may be asked, who answers, and answers that nobody may learn from.
+
+    ``answer(query)`` says whether the head is more like o1 than like o2.
+    """
 
     n_objects: int
     questions: Questions
     test: Ids
-
-    def answer(self, query: Query) -> bool:
-        """Whether the head is more like o1 than like o2."""
-        ...
+    answer: Callable[[Query], bool]
 
 
 class World(Protocol):
@@ -94,28 +95,22 @@ class Points:
         # JSON has no infinity.
         return {"name": "points", **asdict(self), "slope": "inf" if self.slope == math.inf else self.slope}
 
-    def scene(self, seed: int) -> "_PointScene":
+    def scene(self, seed: int) -> Scene:
         """One scene for each seed."""
-        return _PointScene(self, seed)
+        n = whole(self.n_objects, "n_objects", 4, "there must be something to choose")
+        d = whole(self.n_components, "n_components", 1, "points need a coordinate")
+        if self.slope != math.inf:
+            number(self.slope, "slope", "0 is a coin toss, infinity right answers")
+        share(self.flipped, "flipped")
+        self.check_memory()
+        points, test, rng = np.random.default_rng([seed, 2026]).spawn(3)
+        X = points.standard_normal((n, d))
 
+        def answer(query: Query) -> bool:
+            [(_, near, _)] = answered([query], X, self.slope, rng)
+            return bool((near == query[1]) != (rng.random() < self.flipped))
 
-class _PointScene:
-    def __init__(self, world: Points, seed: int) -> None:
-        self.n_objects = whole(world.n_objects, "n_objects", 4, "there must be something to choose")
-        d = whole(world.n_components, "n_components", 1, "points need a coordinate")
-        if world.slope != math.inf:
-            number(world.slope, "slope", "0 is a coin toss, infinity right answers")
-        world.check_memory()
-        self._slope, self._flipped = world.slope, share(world.flipped, "flipped")
-        points, test, self._rng = np.random.default_rng([seed, 2026]).spawn(3)
-        self._X = points.standard_normal((self.n_objects, d))
-        self.questions = Questions(self.n_objects, times=None)
-        self.test = answered(triplets.sample(self.n_objects, _N_TEST, test), self._X)
-
-    def answer(self, query: Query) -> bool:
-        """Whether the head is more like o1 than like o2."""
-        [(_, near, _)] = answered([query], self._X, self._slope, self._rng)
-        return bool((near == query[1]) != (self._rng.random() < self._flipped))
+        return Scene(n, Questions(n, times=None), answered(triplets.sample(n, _N_TEST, test), X), answer)
 
 
 @dataclass(frozen=True)
@@ -143,22 +138,18 @@ class People:
         dataset = load(self.name, self.data)
         return {"name": self.name, "n_objects": len(dataset.names), "answers": digest(dataset.triplets)}
 
-    def scene(self, seed: int) -> "_PeopleScene":
+    def scene(self, seed: int) -> Scene:
         """One scene for each seed: a fifth of the questions is kept for the test."""
         dataset = load(self.name, self.data)
         train, test = triplets.split(dataset.triplets, _TEST_SHARE, seed)
-        return _PeopleScene(len(dataset.names), train, test, seed)
-
-
-class _PeopleScene:
-    def __init__(self, n_objects: int, train: Ids, test: Ids, seed: int) -> None:
-        self.n_objects, self.test = n_objects, test
-        self.questions = Questions(n_objects, listed=train)
-        self._answers: defaultdict[int, list[int]] = defaultdict(list)
+        questions = Questions(len(dataset.names), listed=train)
+        given: defaultdict[int, list[int]] = defaultdict(list)
         answers = np.random.default_rng([seed, 2026]).permutation(train)
-        for key, near in zip(self.questions.keys(answers).tolist(), answers[:, 1].tolist(), strict=True):
-            self._answers[key].append(near)
+        for key, near in zip(questions.keys(answers).tolist(), answers[:, 1].tolist(), strict=True):
+            given[key].append(near)
 
-    def answer(self, query: Query) -> bool:
-        """What the next of those who were asked this has said."""
-        return self._answers[self.questions.key(query)].pop() == query[1]
+        def answer(query: Query) -> bool:
+            """What the next of those who were asked this has said."""
+            return given[questions.key(query)].pop() == query[1]
+
+        return Scene(len(dataset.names), questions, test, answer)

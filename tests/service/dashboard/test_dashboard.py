@@ -165,10 +165,10 @@ def test_catch_questions_are_failed_on_the_dashboard_as_they_are_where_they_are_
         bob.reply = bob.post("skip", participant=bob.id, token=bob.question["token"]).json()
     while researcher.get(f"/api/studies/{study}/live").json()["answers"] != 2:
         time.sleep(0.02)
-    plan = PreparedStudy.of(store.studies.get(study), store.studies.objects(study)).plan
+    right = PreparedStudy.of(store.studies.get(study), store.studies.objects(study)).right
     found = {row["id"]: row for row in researcher.get(f"/api/studies/{study}/participants").json()}
     for person, failed in ((ann, 1), (bob, 2)):
-        assert Course.of(store.questions.ledger(study, person.id), plan.right, 0).caught == failed
+        assert Course.of(store.questions.ledger(study, person.id), right, 0).caught == failed
         assert (found[person.id]["catch_asked"], found[person.id]["catch_wrong"]) == (2, failed)
 
 

@@ -185,7 +185,7 @@ def test_who_does_not_own_the_learner_gives_the_same_kernel(store, study, tmp_pa
         second = Runtimes(other)
         store.imports.answers(study, answers(25, seed=4))
         first.of(study).learning.heard()
-        assert kernel_npz(other, second.of(study).learning) == kernel_npz(store, first.of(study).learning)
+        assert kernel_npz(other, other.studies.get(study)) == kernel_npz(store, store.studies.get(study))
         assert not second.of(study).learning.owns
         second.close()
     first.close()
@@ -207,22 +207,17 @@ def test_one_bad_row_does_not_end_all_learning(store, study):
 
 
 def test_the_kernel_as_a_file_has_the_names_and_loads(store, study, tmp_path):
-    runtimes = Runtimes(store)
-    (tmp_path / "kernel.npz").write_bytes(kernel_npz(store, runtimes.of(study).learning))
+    (tmp_path / "kernel.npz").write_bytes(kernel_npz(store, store.studies.get(study)))
     loaded = ERKLE.load(tmp_path / "kernel.npz")
     np.testing.assert_array_equal(loaded.kernel_, fresh(store, study).learner.kernel_)
     assert np.load(tmp_path / "kernel.npz")["labels"][3] == "thing 3"
-    runtimes.close()
 
 
 def test_of_a_study_without_answers_there_is_no_kernel(store):
-    study = store.studies.create("Three", ["a", "b", "c"]).id
-    runtimes = Runtimes(store)
-    with pytest.raises(ValueError, match="Nothing has been learned"):
-        kernel_npz(store, runtimes.of(study).learning)
-    with pytest.raises(ValueError, match="Nothing has been learned"):
-        embedding(store, runtimes.of(study).learning)
-    runtimes.close()
+    study = store.studies.create("Three", ["a", "b", "c"])
+    for learned in (kernel_npz, embedding):
+        with pytest.raises(ValueError, match="Nothing has been learned"):
+            learned(store, study)
 
 
 def test_the_learner_of_a_deleted_study_ends(store, study):
@@ -258,7 +253,7 @@ def test_right_after_an_exclusion_the_kernel_is_without_them(store, study, tmp_p
     runtimes = Runtimes(store)
     until(lambda: runtimes.of(study).learning.ready)
     store.participants.exclude(study, store.participants.all(study)[0].id)
-    (tmp_path / "kernel.npz").write_bytes(kernel_npz(store, runtimes.of(study).learning))
+    (tmp_path / "kernel.npz").write_bytes(kernel_npz(store, store.studies.get(study)))
     np.testing.assert_array_equal(ERKLE.load(tmp_path / "kernel.npz").kernel_, fresh(store, study).learner.kernel_)
     runtimes.close()
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from erkle.service.participation.asking import CatchAnswers
+from erkle.service.participation.prepared_study import CatchAnswers
 from erkle.store import Kind
 from people import Somebody
 

@@ -55,14 +55,20 @@ def learn(
     """Learn a kernel, a map and an error curve from answers, one at a time."""
     from erkle.cli.learn.learning import learn_file, learn_stream
     from erkle.cli.learn.settings import Settings, kernel_from_options, loss_from_text, step_from_text
+    from erkle.online import ERKLE
 
-    settings = Settings(
-        kernel=kernel_from_options(given_options(context), exact, rank, trace, consolidate),
+    fresh = ERKLE(
+        3,
         loss=loss_from_text(loss),
         step=step_from_text(step),
-        direction=direction,
+        direction=direction,  # type: ignore[arg-type]
         passes=passes,
         tol=tol,
+        random_state=seed,
+        kernel=kernel_from_options(given_options(context), exact, rank, trace, consolidate),
+    )
+    settings = Settings(
+        fresh=fresh,
         seed=seed,
         start=start,
         objects=objects,

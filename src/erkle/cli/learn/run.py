@@ -137,7 +137,7 @@ class Run:
         try:
             names, source, test = arrays["labels"].tolist(), meta["source"], arrays["test"]
             self.curve.restore(arrays, meta["curve"])
-            self.learner = unpack(ERKLE, arrays, meta["learner"], file)
+            self.learner = unpack(ERKLE, (arrays, meta["learner"]), file)
         except (KeyError, TypeError, IndexError) as error:
             raise FileError(f"{file}: is not a whole checkpoint ({error}); delete it and start again.") from error
         if len(test):

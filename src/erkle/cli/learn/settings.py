@@ -9,6 +9,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from sklearn.base import clone
+
 from erkle.files import load_npz
 from erkle.kernels.low_rank import LowRank
 from erkle.losses import LOSSES, Loss, check_loss
@@ -24,14 +26,9 @@ _LOW_RANK = ("rank", "trace", "consolidate")
 
 @dataclass(frozen=True)
 class Settings:
-    """The options of `erkle learn`."""
+    """The options of `erkle learn`; those that say how to learn are parameters of ``fresh``, a learner of 3 objects."""
 
-    kernel: LowRank | None
-    loss: Loss
-    step: Step
-    direction: str
-    passes: int
-    tol: float
+    fresh: ERKLE
     seed: int
     start: Path | None
     objects: Path | None
@@ -59,7 +56,7 @@ class Settings:
             raise ValueError(f"--seed is {self.seed}; pass an integer of at least 0.")
         # A learner of three objects meets every other bad value before the file is read; its options have our names.
         try:
-            self._fresh().partial_fit([])
+            clone(self.fresh).partial_fit([])
         except ValueError as trouble:
             raise ValueError(f"--{trouble}") from None
 
@@ -84,27 +81,13 @@ class Settings:
         if self.started:
             learner = self.started[0]
             return learner.add_objects(n_objects - learner.n_objects_)
-        learner = self._fresh()
-        learner.n_objects = n_objects
-        return learner.partial_fit([])
+        fresh: ERKLE = clone(self.fresh).set_params(n_objects=n_objects)
+        return fresh.partial_fit([])
 
-    def _fresh(self) -> ERKLE:
-        """A learner of three objects that has learned nothing."""
-        return ERKLE(
-            3,
-            loss=self.loss,
-            step=self.step,
-            direction=self.direction,  # type: ignore[arg-type]
-            passes=self.passes,
-            tol=self.tol,
-            random_state=self.seed,
-            kernel=self.kernel,
-        )
-
-    @cached_property
+    @property
     def pattern(self) -> ERKLE:
         """A learner with the parameters to learn by, whatever its size."""
-        return self.started[0] if self.started else self._fresh()
+        return self.started[0] if self.started else self.fresh
 
     def that_matter(self) -> dict[str, Any]:
         """Everything the learned kernel and its errors depend on, as JSON can hold it."""

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from erkle.files import Arrays
 from erkle.kernels.dense import Dense, DenseKernel
 from erkle.kernels.looping import Rule
 from erkle.kernels.low_rank import LowRankKernel
@@ -12,7 +13,6 @@ from erkle.online.models.base import Model
 from erkle.online.models.racing import Racing
 from erkle.online.models.refitting import Refitting
 from erkle.online.models.single import Single
-from erkle.online.packing import Arrays
 from erkle.online.settings import DEFAULT_RULE, Settings
 
 __all__ = ["Model", "Racing", "Refitting", "Single", "model_for", "most_kept", "unpack_model"]

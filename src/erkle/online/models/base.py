@@ -10,9 +10,9 @@ from abc import ABC, abstractmethod
 import numpy as np
 from numpy.typing import NDArray
 
+from erkle.files import Packed
 from erkle.kernels.kernel import Kernel
 from erkle.kernels.looping import Stretch
-from erkle.online.packing import Packed
 from erkle.online.selection.candidates import Candidate
 from erkle.online.selection.evidence import Evidence
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from erkle.online.selection.candidates import Candidates
+from erkle.online.selection.candidates import Candidates, beside
 
 __all__ = ["TUNING", "Fit", "FitProposals", "RefittingTuning", "largest_rank"]
 
@@ -25,10 +25,6 @@ class Fit(NamedTuple):
     shift: float = 0.0
 
 
-_SHIFT_RIDGE = 0.3
-_FREE = (Fit(2, 0.3), Fit(3, 0.3), Fit(5, 0.3), Fit(10, 0.3))
-
-
 class RefittingTuning(NamedTuple):
     """Constants of `Refitting`.
 
@@ -41,19 +37,12 @@ class RefittingTuning(NamedTuple):
     # Ridges that are tried.
     ridges: tuple[float, ...] = (0.01, 0.03, 0.1, 0.3, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0)
     # The ridge on shifts, where there are any. With 1, chosen questions about eggs300 did 6 % worse than random ones.
-    shift_ridge: float = _SHIFT_RIDGE
+    shift_ridge: float = 0.3
     # Exploratory settings: few dimensions, and hardly a ridge. Changing ridge or rank one by one may not lead there;
     # without them errors were three times as large where the learner chose its questions.
-    free: tuple[Fit, ...] = _FREE
+    free: tuple[Fit, ...] = (Fit(2, 0.3), Fit(3, 0.3), Fit(5, 0.3), Fit(10, 0.3))
     # Candidates at the beginning.
-    start: tuple[Fit, ...] = (
-        Fit(25, 4.0),
-        Fit(25, 2.0),
-        Fit(25, 8.0),
-        Fit(25, 4.0, _SHIFT_RIDGE),
-        Fit(2, 1.0),
-        *_FREE,
-    )
+    start: tuple[Fit, ...] = (Fit(25, 4.0), Fit(25, 2.0), Fit(25, 8.0), Fit(25, 4.0, shift_ridge), Fit(2, 1.0), *free)
     # Candidates at once.
     most: int = 9
     # Candidates at once from ``settled_at`` on, when most of the choice is made and fits cost most.
@@ -125,17 +114,12 @@ class FitProposals(NamedTuple):
         """The ridges and ranks next to the leader's, and shifts where it has none, or none where it has some."""
         if self.fixed:
             return
-        X, fit, ridges = candidates.leader.model, candidates.leader.setting, TUNING.ridges
-        at = min(range(len(ridges)), key=lambda i: abs(ridges[i] - fit.ridge))
-        for i in (at - 1, at + 1):
-            if 0 <= i < len(ridges):
-                yield fit._replace(ridge=ridges[i])
-        above = [rank for rank in TUNING.ranks if fit.rank < rank <= largest_rank(len(X))]
-        if above and _uses_all(X):
-            yield fit._replace(rank=above[0])
-        below = [rank for rank in TUNING.ranks if rank < fit.rank]
-        if below:
-            yield fit._replace(rank=below[-1])
+        X, fit = candidates.leader.model, candidates.leader.setting
+        for ridge in beside(TUNING.ridges, fit.ridge):
+            yield fit._replace(ridge=ridge)
+        for rank in reversed(beside(TUNING.ranks, fit.rank)):
+            if rank < fit.rank or (rank <= largest_rank(len(X)) and _uses_all(X)):
+                yield fit._replace(rank=rank)
         yield fit._replace(shift=0.0 if fit.shift else TUNING.shift_ridge)
 
     def urgent(self, candidates: Candidates[Fit, Floats], seen: int) -> tuple[Fit, ...]:

@@ -1,24 +1,21 @@
 """Low-rank kernels side by side, purely online: rank, weight of the trace and rate are chosen while they learn."""
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple, Self, TypeVar
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from erkle.files import Arrays, Packed, prefixed, under
 from erkle.kernels.looping import Rule, Stretch
-from erkle.kernels.low_rank import LowRankKernel
-from erkle.kernels.mixture import Mixture, Part
+from erkle.kernels.low_rank import LowRankKernel, Mixture
 from erkle.losses import STE
 from erkle.online.models.base import Model
-from erkle.online.packing import Arrays, Packed, prefixed, under
-from erkle.online.selection.candidates import Candidate, Candidates, Entry, next_review
+from erkle.online.selection.candidates import Candidate, Candidates, Entry, beside, next_review
 from erkle.online.selection.evidence import Evidence
 from erkle.steps import InverseSqrt
 
 __all__ = ["TUNING", "Pace", "PaceProposals", "Racing", "RacingTuning"]
-
-Number = TypeVar("Number", int, float)
 
 
 class Pace(NamedTuple):
@@ -116,9 +113,7 @@ class Racing(Model):
             Entry(pace, LowRankKernel(n_objects, pace.rank, pace.trace), Evidence(TUNING.discount))
             for pace in _within(TUNING.start, n_objects)
         ]
-        self.candidates: Candidates[Pace, LowRankKernel] = Candidates(
-            entries, PaceProposals(), TUNING.elimination_margin
-        )
+        self.candidates = Candidates(entries, PaceProposals(), TUNING.elimination_margin)
         self.evidence = Evidence()
         self.next_review = TUNING.first_review
         self._mix(self.candidates.shares())
@@ -126,8 +121,8 @@ class Racing(Model):
     def _mix(self, shares: list[float]) -> None:
         """Make the kernel of the candidates, by shares that stand until the next review."""
         self.shares = shares
-        parts = [Part(entry.model, share) for entry, share in zip(self.candidates.entries, shares, strict=True)]
-        self.kernel = Mixture(parts, self.candidates.leader.model)
+        kernels = (entry.model for entry in self.candidates.entries)
+        self.kernel = Mixture(zip(kernels, shares, strict=True), self.candidates.leader.model)
 
     def learn(self, stretch: Stretch) -> None:
         """Every candidate learns the rows in order, by a rule of its own."""
@@ -166,22 +161,12 @@ class Racing(Model):
     @classmethod
     def unpack(cls, arrays: Arrays, meta: dict[str, Any]) -> Self:
         """The model that was packed."""
-        n_objects = len(arrays["candidate0.model.shifts"])
-        model = cls(n_objects)
-        model.candidates.restore(arrays, meta["field"], Pace, _kernel)
-        if {entry.model.n_objects for entry in model.candidates.entries} != {n_objects}:
-            raise ValueError("the candidates have kernels of different numbers of objects")
+        model = cls(len(arrays["candidate0.model.shifts"]))
+        model.candidates.restore(arrays, meta["field"], Pace, lambda own, _: LowRankKernel.from_arrays(own))
         model.evidence = Evidence.from_arrays(under("evidence", arrays))
         model._mix(meta["shares"])
         model.next_review = meta["next_review"]
         return model
-
-
-def _kernel(arrays: Arrays, pace: Pace) -> LowRankKernel:
-    kernel = LowRankKernel.from_arrays(arrays)
-    if kernel.rank != pace.rank:
-        raise ValueError(f"a candidate of rank {pace.rank} has a kernel of rank {kernel.rank}")
-    return kernel
 
 
 def _learn_all(entry: Entry[Pace, LowRankKernel], stretch: Stretch) -> bool:
@@ -206,17 +191,10 @@ def _within(paces: tuple[Pace, ...], n_objects: int) -> list[Pace]:
 
 def _beside_pace(pace: Pace, n_objects: int) -> Iterator[Pace]:
     """The weights, rates and ranks next to a setting's."""
-    for trace in reversed(_beside(TUNING.traces, pace.trace)):
+    for trace in reversed(beside(TUNING.traces, pace.trace)):
         yield pace._replace(trace=trace)
-    for rate in _beside(TUNING.rates, pace.rate):
+    for rate in beside(TUNING.rates, pace.rate):
         yield pace._replace(rate=rate)
-    for rank in _beside(TUNING.ranks, pace.rank):
+    for rank in beside(TUNING.ranks, pace.rank):
         if rank <= _largest_rank(n_objects):
             yield pace._replace(rank=rank)
-
-
-def _beside(values: tuple[Number, ...], value: Number) -> list[Number]:
-    """The next smaller and the next larger value."""
-    below = [other for other in values if other < value]
-    above = [other for other in values if other > value]
-    return below[-1:] + above[:1]

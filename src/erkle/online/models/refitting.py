@@ -18,16 +18,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from erkle._compiled.evidence import excess_of_map
-from erkle.batch import quasi_newton
+from erkle.batch import minimisers
 from erkle.batch.objective import ByShiftedMap, Terms, terms_of
 from erkle.checks import shaped
+from erkle.files import Arrays, Packed, prefixed, under
 from erkle.kernels.lapack import one_thread
 from erkle.kernels.looping import Rule, Stretch
 from erkle.kernels.low_rank import LowRankKernel
 from erkle.losses import STE
 from erkle.online.models.base import Model
 from erkle.online.models.fits import TUNING, Fit, FitProposals, largest_rank
-from erkle.online.packing import Arrays, Packed, prefixed, under
 from erkle.online.selection.candidates import Candidate, Candidates, Entry, next_review
 from erkle.online.selection.evidence import Evidence
 from erkle.steps import Constant
@@ -151,7 +151,7 @@ class Refitting(Model):
         starts = [entry.model if _is_alive(entry.model) else self._proposals.begin(fit, entry.model, seen)]
         if other is not None and _is_alive(other):
             starts.append(self._proposals.begin(fit, other, seen))
-        fits = [quasi_newton.minimise(objective.__call__, start, iterations, tol, _ignore)[0] for start in starts]
+        fits = [minimisers.quasi_newton(objective.__call__, start, iterations, tol)[0] for start in starts]
         entry.model = fits[0] if len(fits) == 1 else min(fits, key=lambda X: objective(X)[0])
 
     def _parts(self) -> Iterator[tuple[Entry[Fit, Floats], float]]:
@@ -233,7 +233,3 @@ def _iterations(exact: bool, n_objects: int) -> int:
 def _is_alive(X: Floats) -> bool:
     """Under a strong ridge and few answers a fit shrinks to nothing, where no gradient leads out."""
     return float(np.sum(X[:, :-1] ** 2)) > 1e-3 * len(X)
-
-
-def _ignore(X: Floats, value: float) -> None:
-    """Nobody watches these fits."""

@@ -6,17 +6,19 @@ evidence of the leader with a handicap, so that from then on only their differen
 
 import math
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from numpy.typing import NDArray
 
-from erkle.online.packing import Arrays, Packed, prefixed, under
+from erkle.files import Arrays, Packed, prefixed, under
 from erkle.online.selection.evidence import Evidence
 
-__all__ = ["Candidate", "Candidates", "Entry", "Proposals", "SelectionTuning", "next_review"]
+__all__ = ["Candidate", "Candidates", "Entry", "Proposals", "SelectionTuning", "beside", "next_review"]
 
 Setting = TypeVar("Setting", bound=tuple[Any, ...])
 Model = TypeVar("Model")
+Number = TypeVar("Number", int, float)
 
 
 class SelectionTuning(NamedTuple):
@@ -44,13 +46,13 @@ class SelectionTuning(NamedTuple):
 TUNING = SelectionTuning()
 
 
+@dataclass(eq=False)
 class Entry(Generic[Setting, Model]):
     """A candidate: its setting, what it has learned, and the evidence of its predictions."""
 
-    def __init__(self, setting: Setting, model: Model, evidence: Evidence) -> None:
-        self.setting = setting
-        self.model = model
-        self.evidence = evidence
+    setting: Setting
+    model: Model
+    evidence: Evidence
 
 
 class Candidate(NamedTuple):
@@ -87,7 +89,7 @@ class Candidates(Generic[Setting, Model]):
 
     Parameters
     ----------
-    entries : iterable of Entry
+    entries : list of Entry
         The first leads until the first review.
     proposals : Proposals
     elimination_margin : float
@@ -95,15 +97,11 @@ class Candidates(Generic[Setting, Model]):
     """
 
     def __init__(
-        self,
-        entries: Iterable[Entry[Setting, Model]],
-        proposals: Proposals[Setting, Model],
-        elimination_margin: float,
+        self, entries: list[Entry[Setting, Model]], proposals: Proposals[Setting, Model], elimination_margin: float
     ) -> None:
-        self.entries, self.elimination_margin = list(entries), elimination_margin
+        self.entries, self._proposals, self.elimination_margin = entries, proposals, elimination_margin
         self.leader = self.entries[0]
         self.retired: dict[Setting, int] = {}
-        self._proposals = proposals
 
     def review(self, seen: int, most: int) -> None:
         """Choose the leader, eliminate those far behind it, and let others enter until there are ``most``."""
@@ -201,6 +199,13 @@ class Candidates(Generic[Setting, Model]):
 def next_review(seen: int, share: float) -> int:
     """The number of answers at which to look again: a share more than now."""
     return seen + max(5, math.ceil(min(share * seen, 1e15)))
+
+
+def beside(values: tuple[Number, ...], value: Number) -> list[Number]:
+    """The next smaller and the next larger value."""
+    below = [other for other in values if other < value]
+    above = [other for other in values if other > value]
+    return below[-1:] + above[:1]
 
 
 def _fields(setting: Any) -> dict[str, float]:

@@ -5,12 +5,12 @@ from typing import Annotated, TypeVar, TypeVarTuple
 
 from anyio.to_thread import run_sync
 from fastapi import APIRouter, Request, Response
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, Field
 
 from erkle.service.accounts import passwords, sessions
 from erkle.service.accounts.sessions import AccountOut, Me
 from erkle.service.web.csrf import OwnPage
-from erkle.service.web.dependencies import AdminDep, ConfigurationDep, SessionDep, StoreDep
+from erkle.service.web.dependencies import AdminDep, Body, ConfigurationDep, SessionDep, StoreDep
 from erkle.service.web.errors import Problem, problems
 from erkle.service.web.limits import Limits, LimitsDep
 from erkle.service.web.middleware.addressing import base_url
@@ -41,18 +41,14 @@ Fresh = Annotated[
 Token = Annotated[str, Field(min_length=1, max_length=sizes.ID)]
 
 
-class _Body(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True)
-
-
-class Credentials(_Body):
+class Credentials(Body):
     """Who signs in."""
 
     name: Annotated[str, Field(max_length=sizes.ACCOUNT_NAME)]
     password: Password
 
 
-class Newcomer(_Body):
+class Newcomer(Body):
     """Who makes an account, by a link."""
 
     token: Token
@@ -60,13 +56,13 @@ class Newcomer(_Body):
     password: Fresh
 
 
-class Entering(_Body):
+class Entering(Body):
     """Who signs in by a link."""
 
     token: Token
 
 
-class NewPassword(_Body):
+class NewPassword(Body):
     """The password until now, and from now on."""
 
     old: Password

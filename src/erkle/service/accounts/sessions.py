@@ -15,7 +15,6 @@ from erkle.store.sanitising import is_id
 __all__ = ["COOKIE", "AccountOut", "Me", "begin", "end", "found", "setup_link"]
 
 COOKIE = "erkle_session"
-_LINK_HOURS = 24
 
 
 class AccountOut(BaseModel):
@@ -45,7 +44,7 @@ def found(store: Store, token: str | None) -> Session | None:
 def begin(account: Account, store: Store, request: Request, response: Response) -> Me:
     """Sign somebody in: end the session that the browser had, and give it a new one."""
     configuration: Configuration = request.app.state.configuration
-    _close(store, request)
+    store.sessions.close(request.cookies.get(COOKIE, ""))
     lifetime = configuration.session_hours * 3600
     session = store.sessions.open(account.id, lifetime)
     _set(response, request, session.token, int(lifetime))
@@ -54,7 +53,7 @@ def begin(account: Account, store: Store, request: Request, response: Response) 
 
 def end(store: Store, request: Request, response: Response) -> None:
     """Sign somebody out, here and in the browser."""
-    _close(store, request)
+    store.sessions.close(request.cookies.get(COOKIE, ""))
     _set(response, request, "", 0)
 
 
@@ -70,19 +69,11 @@ def setup_link(store: Store, base_url: str) -> str | None:
     """
     if store.accounts.all():
         return None
-    token = store.links.create(Purpose.SETUP, lifetime=_LINK_HOURS * 3600)
-    return f"{base_url.rstrip('/')}/setup#{token}"
-
-
-def _close(store: Store, request: Request) -> None:
-    token = request.cookies.get(COOKIE)
-    if token is not None and is_id(token):
-        store.sessions.close(token)
+    return f"{base_url.rstrip('/')}/setup#{store.links.create(Purpose.SETUP)}"
 
 
 def _set(response: Response, request: Request, token: str, lifetime: int) -> None:
     configuration: Configuration = request.app.state.configuration
-    secure = configuration.secure_cookies
-    if secure is None:
-        secure = is_https(request.scope, configuration)
+    told = configuration.secure_cookies
+    secure = is_https(request.scope, configuration) if told is None else told
     response.set_cookie(COOKIE, token, max_age=lifetime, path="/", secure=secure, httponly=True, samesite="strict")

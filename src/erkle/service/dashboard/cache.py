@@ -9,8 +9,6 @@ __all__ = ["Cache"]
 
 T = TypeVar("T")
 
-# Seconds for which a value is kept, at least.
-_LEAST = 1.0
 # A value is also kept for at least this many times as long as it took to compute.
 _SHARE = 20.0
 
@@ -21,6 +19,8 @@ class Cache(Generic[T]):
     Parameters
     ----------
     compute : function
+    least : float
+        Seconds for which a value is kept, at least.
 
     Examples
     --------
@@ -30,8 +30,8 @@ class Cache(Generic[T]):
     ('A', 'A', 'B', ['a', 'b'])
     """
 
-    def __init__(self, compute: Callable[..., T]) -> None:
-        self._compute = compute
+    def __init__(self, compute: Callable[..., T], least: float = 1.0) -> None:
+        self._compute, self._least = compute, least
         self._lock = threading.Lock()
         self._kept: tuple[tuple[Any, ...], T] | None = None
         self._until = 0.0
@@ -43,5 +43,5 @@ class Cache(Generic[T]):
                 begun = time.monotonic()
                 self._kept = given, self._compute(*given)
                 taken = time.monotonic() - begun
-                self._until = time.monotonic() + max(_LEAST, _SHARE * taken)
+                self._until = time.monotonic() + max(self._least, _SHARE * taken)
             return self._kept[1]

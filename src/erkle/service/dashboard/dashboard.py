@@ -150,18 +150,11 @@ class Dashboard:
         return kept[1]
 
     def _summed(self) -> Sums:
-        study, counts = self._store.studies.get(self._learning.study), self._store.studies.counts(self._learning.study)
-        rows = self._store.questions.strategies(self._learning.study)
-        return Sums(
-            state=study.state,
-            participants=counts.participants,
-            skips=counts.skips,
-            refusals=counts.refusals,
-            strategies=[
-                StrategyCounts(strategy=strategy, kind=kind, asked=asked, answered=answered)
-                for strategy, kind, asked, answered in rows
-            ],
-        )
+        study = self._store.studies.get(self._learning.study)
+        rows = self._store.questions.strategies(study.id)
+        strategies = [dict(zip(StrategyCounts.model_fields, row, strict=True)) for row in rows]
+        counts = self._store.studies.counts(study.id)._asdict()
+        return Sums.model_validate({"state": study.state, "strategies": strategies, **counts})
 
     def _forecast(self, target: float) -> Stopping | None:
         """How many more answers the wanted error takes, by the questions that were drawn at random."""

@@ -61,13 +61,11 @@ def participant_rows(store: Store, learning: Learning, prepared: PreparedStudy) 
     for skip in store.answers.skips(learning.study):
         skips.setdefault(skip.participant, []).append(skip)
     people = store.participants.all(learning.study)
-    with learning.columns.lock:
-        columns = learning.columns
-        by_person = _places(columns)
-        agrees = _agreement(learning, columns)
-        nothing = np.empty(0, np.int64)
+    columns, nobody = learning.columns, np.empty(0, np.int64)
+    with columns.lock:
+        places, agrees = _places(columns), _agreement(learning, columns)
         return [
-            _row(each, columns, by_person.get(each.id, nothing), agrees, skips.get(each.id, []), prepared)
+            _row(each, columns, places.get(each.id, nobody), agrees, skips.get(each.id, []), prepared)
             for each in people
         ]
 
@@ -140,7 +138,7 @@ def _catches(answers: NDArray[np.int64], skips: list[Skip], prepared: PreparedSt
     A question that is skipped counts as failed, as it does in `Course`. Catch questions are asked for no other reason,
     so a skip of one is known by its question.
     """
-    is_failed = prepared.plan.right.is_failed
+    is_failed = prepared.right.is_failed
     wrong = sum(is_failed((head, near, far), near) for head, near, far in answers.tolist())
     skipped = sum(is_failed((skip.head, skip.o1, skip.o2), None) for skip in skips)
     return len(answers) + skipped, wrong + skipped

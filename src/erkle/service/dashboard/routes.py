@@ -7,18 +7,13 @@ from typing import Annotated
 from anyio.to_thread import run_sync
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import StreamingResponse
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel
 
 from erkle.service.accounts import sessions
 from erkle.service.dashboard.dashboard import Live
-from erkle.service.dashboard.participants import (
-    DisputedQuestion,
-    ParticipantRow,
-    disputed_questions,
-    participant_rows,
-)
+from erkle.service.dashboard.participants import DisputedQuestion, ParticipantRow, disputed_questions, participant_rows
 from erkle.service.runtime import Runtimes
-from erkle.service.web.dependencies import RuntimesDep, StoreDep, StudyDep
+from erkle.service.web.dependencies import Body, RuntimesDep, StoreDep, StudyDep
 from erkle.service.web.errors import problems
 from erkle.store import Store, StoreError, Study
 
@@ -30,10 +25,8 @@ router = APIRouter(prefix="/api/studies/{study}", tags=["dashboard"], responses=
 _LOOK, _SIGN = 0.5, 15.0
 
 
-class Decision(BaseModel):
+class Decision(Body):
     """Whether somebody's answers are used, and whether they are marked for a second look."""
-
-    model_config = ConfigDict(extra="forbid", strict=True)
 
     excluded: bool | None = None
     flagged: bool | None = None

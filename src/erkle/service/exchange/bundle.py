@@ -16,13 +16,14 @@ from typing import Any, BinaryIO
 
 from erkle.service.studies.media import is_sound
 from erkle.store import Answer, Medium, Object, Participant, Skip, Store, Study
+from erkle.store.media import PARTS
 
 __all__ = ["ANSWERS", "FORMAT", "MEDIA", "OBJECTS", "PARTICIPANTS", "SKIPS", "STUDY", "VERSION", "write_bundle"]
 
 FORMAT, VERSION = "erkle study", 1
 STUDY, OBJECTS, PARTICIPANTS = "study.json", "objects.json", "participants.json"
 ANSWERS, SKIPS, MEDIA = "answers.jsonl", "skips.jsonl", "media/"
-PAYLOAD = ("text", "image", "thumb", "audio", "video")
+PAYLOAD = ("text", *PARTS)
 _BATCH = 500
 
 Json = dict[str, Any]
@@ -47,7 +48,7 @@ def write_bundle(store: Store, study: Study, file: BinaryIO) -> None:
 
 
 def _media(store: Store, study: Study) -> Iterator[tuple[str, Medium]]:
-    """Media one at a time, without those that an import refuses."""
+    """Media one at a time, because together they may not fit into memory, without those that an import refuses."""
     for name in store.media.names(study.id):
         medium = store.media.get(study.id, name)
         if is_sound(name, medium.data):
@@ -73,10 +74,9 @@ def _participant(participant: Participant) -> Json:
 
 
 def _answer(answer: Answer, numbers: dict[str, int]) -> Json:
-    values = answer._asdict()
-    for name in ("token", "excluded"):
-        del values[name]
-    return {**values, "participant": numbers[answer.participant], "kind": str(answer.kind)}
+    values = answer._asdict() | {"participant": numbers[answer.participant], "kind": str(answer.kind)}
+    del values["token"], values["excluded"]
+    return values
 
 
 def _skip(skip: Skip, numbers: dict[str, int]) -> Json:

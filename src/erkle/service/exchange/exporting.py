@@ -71,11 +71,11 @@ def embedding_csv(names: Sequence[str], X: NDArray[np.float64]) -> str:
 
 def roster(store: Store, study: Study) -> dict[str, Member]:
     """The participants by their ids."""
-    keys = study.settings.get("identify_by") or []
-    return {
-        each.id: Member(number, _puid(each.parameters, keys) or str(number), each.parameters)
-        for number, each in enumerate(store.participants.all(study.id), 1)
-    }
+    keys, members = study.settings.get("identify_by") or [], {}
+    for number, each in enumerate(store.participants.all(study.id), 1):
+        puid = next((str(each.parameters[key]) for key in keys if each.parameters.get(key)), str(number))
+        members[each.id] = Member(number, puid, each.parameters)
+    return members
 
 
 def safe(text: str) -> str:
@@ -138,10 +138,6 @@ def _row(answer: Answer, names: Sequence[str], member: Member, start: int) -> di
         "excluded": answer.excluded,
         "client": answer.client,
     }
-
-
-def _puid(parameters: Mapping[str, Any], keys: Iterable[str]) -> str:
-    return next((str(parameters[key]) for key in keys if parameters.get(key)), "")
 
 
 def _iso(at: int) -> str:

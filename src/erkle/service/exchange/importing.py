@@ -7,6 +7,7 @@ the names of their pictures, by their names, or by their ids, whichever knows mo
 import json
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from datetime import datetime
 from pathlib import PurePath
 from typing import Any, NamedTuple
@@ -47,37 +48,30 @@ class Given(NamedTuple):
             order.sort(key=lambda name: int(numbers[name]))
         return order
 
-    def rows(self, names: Sequence[str]) -> list[Imported]:
+    def rows(self, names: Sequence[str]) -> Iterator[Imported]:
         """An answer for each row, about objects of these names."""
-        return list(self._rows(*self._matched(names)))
-
-    def _rows(self, cells: list[list[str]], resolve: Resolve) -> Iterator[Imported]:
-        left = self.table.columns.get("left", [])
+        cells, resolve = self._matched(names)
         parameters = {name: self.headers[name][len(PARAMETER) :] for name in self.headers if name.startswith(PARAMETER)}
         for row, asked in enumerate(zip(*cells, strict=True)):
-            ids = [self._known(row, cell, resolve(cell)) for cell in asked]
+            head, near, far = ids = [self._known(row, cell, resolve(cell)) for cell in asked]
             if len(set(ids)) < 3:
                 raise self.table.complaint(row, "names an object twice; a question has three different ones.")
-            head, near, far = ids
             # As it stands in the columns of ids, where cells are names of pictures.
-            shown = {part[row]: number for part, number in zip(self.cells, ids, strict=True)}
-            answer = Imported(self._first(row, _WHO) or "imported", head, near, far)
-            yield answer._replace(
-                left=shown.get(left[row]) if left and shown.get(left[row]) in (near, far) else None,
-                **self._how(row),
-                parameters=self._parameters(row, parameters),
-            )
+            shown = {part[row]: number for part, number in zip(self.cells[1:], (near, far), strict=True)}
+            left = shown.get(self._cell(row, "left"))
+            given = self._how(row) | {"parameters": self._parameters(row, parameters)}
+            yield Imported(self._first(row, _WHO) or "imported", head, near, far, left, **given)
 
     def _how(self, row: int) -> dict[str, Any]:
         kind = self._cell(row, "kind") or Kind.CHOSEN
         if kind not in list(Kind):
             raise self.table.complaint(row, f"is of the kind {kind[:40]!r}; write one of {', '.join(Kind)}.")
-        received, client = _micros(self._cell(row, "answered_at")), _object(self._cell(row, "client"))
+        received = _micros(self._cell(row, "answered_at"))
         return {
             "kind": Kind(kind),
             "strategy": self._first(row, _HOW) or "imported",
             "response_ms": _milliseconds(self._cell(row, "response_ms"), self._cell(row, "response_time")),
-            "client": client,
+            "client": _object(self._cell(row, "client")) or {},
             "answered_at": _micros(self._cell(row, "time_received")) if received is None else received,
             "issued_at": _micros(self._cell(row, "issued_at")),
             "excluded": self._cell(row, "excluded").lower() in ("true", "1"),
@@ -85,7 +79,7 @@ class Given(NamedTuple):
 
     def _parameters(self, row: int, parameters: dict[str, str]) -> dict[str, Any]:
         own = {name: cell for column, name in parameters.items() if (cell := self._cell(row, column))}
-        found = {**_object(self._cell(row, PARAMETERS)), **own}
+        found = (_object(self._cell(row, PARAMETERS)) or {}) | own
         if not parameters and not found and (puid := self._cell(row, "puid")):
             return {"puid": puid}
         return found
@@ -189,11 +183,7 @@ def _json_table(text: str, name: str) -> tuple[Table, dict[str, str]]:
     for number, line in enumerate(text.split("\n"), 1):
         if not line.strip():
             continue
-        try:
-            found = json.loads(line)
-        except (ValueError, RecursionError):
-            found = None
-        if not isinstance(found, dict):
+        if (found := _object(line)) is None:
             raise ReadError(f"{name}, line {number}: is no JSON object; put one on each line.")
         headers.update((key.lower(), key) for key in found)
         rows.append({key.lower(): _text(value) for key, value in found.items()})
@@ -212,12 +202,11 @@ def _text(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else json.dumps(value, ensure_ascii=False)
 
 
-def _object(cell: str) -> dict[str, Any]:
-    try:
-        found = json.loads(cell) if cell else {}
-    except (ValueError, RecursionError):
-        return {}
-    return found if isinstance(found, dict) else {}
+def _object(cell: str) -> dict[str, Any] | None:
+    with suppress(ValueError, RecursionError):
+        found = json.loads(cell)
+        return found if isinstance(found, dict) else None
+    return None
 
 
 def _milliseconds(ms: str, seconds: str) -> int | None:
@@ -228,16 +217,11 @@ def _milliseconds(ms: str, seconds: str) -> int | None:
 
 def _micros(cell: str) -> int | None:
     """Microseconds since 1970, from seconds or from a date."""
-    if not cell:
-        return None
     found = _number(cell)
     if math.isnan(found):
-        try:
+        with suppress(ValueError):
             moment = datetime.fromisoformat(cell)
-        except ValueError:
-            return None
-        whole = moment.replace(microsecond=0)
-        return round(whole.timestamp()) * 1_000_000 + moment.microsecond
+            return round(moment.replace(microsecond=0).timestamp()) * 1_000_000 + moment.microsecond
     return round(found * 1e6) if 0 <= found * 1e6 <= limits.LATEST else None
 
 

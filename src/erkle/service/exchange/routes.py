@@ -15,7 +15,7 @@ from erkle.service.exchange.exporting import answers_csv, answers_jsonl, embeddi
 from erkle.service.exchange.importing import add_answers, read_answers, study_of
 from erkle.service.exchange.unbundling import import_bundle
 from erkle.service.learning.whole import embedding, kernel_npz
-from erkle.service.studies.routes import StudyOut, study_out
+from erkle.service.studies.routes import StudyOut
 from erkle.service.web.dependencies import AccountDep, RuntimesDep, StoreDep, StudyDep
 from erkle.service.web.errors import Problem, problems
 from erkle.store import StoreError, Study, limits
@@ -34,33 +34,33 @@ class ImportedOut(BaseModel):
 
 
 @router.get("/studies/{study}/export/answers.csv", response_class=StreamingResponse)
-def export_csv(study: StudyDep, store: StoreDep) -> StreamingResponse:
+def export_csv(study: StudyDep, store: StoreDep) -> Response:
     """All answers as a table, with Salmon's names of columns where it has them."""
-    return _streamed(_encoded(answers_csv(store, study)), study, "answers.csv", "text/csv; charset=utf-8")
+    return _attached(_encoded(answers_csv(store, study)), study, "answers.csv", "text/csv; charset=utf-8")
 
 
 @router.get("/studies/{study}/export/answers.jsonl", response_class=StreamingResponse)
-def export_jsonl(study: StudyDep, store: StoreDep) -> StreamingResponse:
+def export_jsonl(study: StudyDep, store: StoreDep) -> Response:
     """All answers, a JSON object a line."""
-    return _streamed(_encoded(answers_jsonl(store, study)), study, "answers.jsonl", "application/jsonl")
+    return _attached(_encoded(answers_jsonl(store, study)), study, "answers.jsonl", "application/jsonl")
 
 
 @router.get("/studies/{study}/export/embedding.csv", responses=problems(409))
-def export_embedding(study: StudyDep, store: StoreDep, runtimes: RuntimesDep) -> Response:
+def export_embedding(study: StudyDep, store: StoreDep) -> Response:
     """The place of each object on the map."""
     names = [each.name for each in store.studies.objects(study.id)]
-    text = embedding_csv(names, embedding(store, runtimes.of(study.id).learning))
+    text = embedding_csv(names, embedding(store, study))
     return _attached(text.encode(), study, "embedding.csv", "text/csv; charset=utf-8")
 
 
 @router.get("/studies/{study}/export/kernel.npz", responses=problems(409))
-def export_kernel(study: StudyDep, store: StoreDep, runtimes: RuntimesDep) -> Response:
+def export_kernel(study: StudyDep, store: StoreDep) -> Response:
     """What has been learned, as `erkle learn --start` and `ERKLE.load` take it."""
-    return _attached(kernel_npz(store, runtimes.of(study.id).learning), study, "kernel.npz", "application/octet-stream")
+    return _attached(kernel_npz(store, study), study, "kernel.npz", "application/octet-stream")
 
 
 @router.get("/studies/{study}/export/bundle.zip", response_class=StreamingResponse)
-def export_bundle(study: StudyDep, store: StoreDep) -> StreamingResponse:
+def export_bundle(study: StudyDep, store: StoreDep) -> Response:
     """The whole study, for another server to import; without accounts and tokens."""
     file = tempfile.TemporaryFile()  # noqa: SIM115
     try:
@@ -69,14 +69,14 @@ def export_bundle(study: StudyDep, store: StoreDep) -> StreamingResponse:
     except BaseException:
         file.close()
         raise
-    return _streamed(_read(file), study, "bundle.zip", "application/zip")
+    return _attached(_read(file), study, "bundle.zip", "application/zip")
 
 
 @router.post("/import", status_code=201, responses=problems(400, 413, 422))
 def import_study(file: UploadFile, store: StoreDep, account: AccountDep) -> StudyOut:
     """A study that another server has exported, as a new one; it is paused if it was open."""
     with _understood():
-        return study_out(import_bundle(store, file.file, _name(file), owner=account.id))
+        return StudyOut.of(import_bundle(store, file.file, _name(file), owner=account.id))
 
 
 @router.post("/import/triplets", status_code=201, responses=problems(400, 413, 422))
@@ -89,7 +89,7 @@ def import_triplets(
     """A new study of the objects and answers of a table."""
     with _understood():
         given = read_answers(file.file.read(), _name(file))
-        return study_out(study_of(store, given, title, owner=account.id))
+        return StudyOut.of(study_of(store, given, title, owner=account.id))
 
 
 @router.post("/studies/{study}/import", responses=problems(400, 409, 413, 422))
@@ -129,14 +129,9 @@ def _read(file: BinaryIO) -> Iterator[bytes]:
             yield chunk
 
 
-def _streamed(pieces: Iterator[bytes], study: Study, name: str, kind: str) -> StreamingResponse:
-    return StreamingResponse(pieces, headers=_headers(study, name), media_type=kind)
-
-
-def _attached(data: bytes, study: Study, name: str, kind: str) -> Response:
-    return Response(data, headers=_headers(study, name), media_type=kind)
-
-
-def _headers(study: Study, name: str) -> dict[str, str]:
+def _attached(content: bytes | Iterator[bytes], study: Study, name: str, kind: str) -> Response:
     # Ids have no letters in them that would need quoting.
-    return {"Content-Disposition": f'attachment; filename="erkle-{study.id}-{name}"'}
+    headers = {"Content-Disposition": f'attachment; filename="erkle-{study.id}-{name}"'}
+    if isinstance(content, bytes):
+        return Response(content, headers=headers, media_type=kind)
+    return StreamingResponse(content, headers=headers, media_type=kind)

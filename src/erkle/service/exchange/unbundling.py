@@ -1,13 +1,15 @@
 """A bundle of another server becomes a study here: all of it or nothing, and nothing in it is believed.
 
 Settings pass the same checks as those that a researcher writes, media must be of the kinds that are served and have the
-hash of their bytes for a name, and each answer must be about objects of the study and have the next number. What
-participants have sent is cut where it is too deep, and not refused. What is packed is read under caps, as every ZIP is.
+hash of their bytes for a name, each answer must have the next number, and the store refuses answers about objects that
+the study does not have. What participants have sent is cut where it is too deep, and not refused. What is packed is
+read under caps, as every ZIP is.
 """
 
 import json
 from collections.abc import Callable, Iterator
-from typing import Annotated, Any, BinaryIO, NamedTuple, TypeVar
+from itertools import count
+from typing import Annotated, Any, BinaryIO, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter
 
@@ -16,20 +18,8 @@ from erkle.service.exchange import bundle
 from erkle.service.studies import media, spec
 from erkle.service.studies.complaints import Complaints
 from erkle.service.studies.uploads import Caps, Files
-from erkle.store import (
-    Imported,
-    Kind,
-    Medium,
-    Object,
-    Participant,
-    Skip,
-    Standing,
-    State,
-    Store,
-    Study,
-    Whole,
-    limits,
-)
+from erkle.store import Imported, Kind, Medium, Object, Participant, Skip, Standing, State, Store, Study, Whole, limits
+from erkle.store.errors import Unavailable, Unknown
 from erkle.store.sanitising import cleaned
 
 __all__ = ["import_bundle"]
@@ -39,9 +29,10 @@ T = TypeVar("T")
 _CAPS = Caps(entries=50_000, file=512 << 20, total=1 << 30)
 _LONGEST_LINE = 100_000
 
-Text = Field(max_length=limits.STRATEGY)
 Moment = Field(ge=0, le=limits.LATEST)
 Id = Field(ge=0, le=10_000_000)
+# JSON has texts where we have members of an enumeration.
+Member = Field(strict=False)
 # What somebody else's browser has sent.
 Sent = Annotated[dict[str, Any], BeforeValidator(cleaned)]
 
@@ -61,7 +52,7 @@ class _Study(_Part):
     format: str
     version: int
     title: str = Field(min_length=1, max_length=limits.TITLE)
-    state: str
+    state: State = Member
     created_at: int = Moment
     settings: dict[str, Any]
     counts: _Counts
@@ -74,7 +65,7 @@ class _Object(_Part):
 
 class _Participant(_Part):
     parameters: Sent
-    standing: str
+    standing: Standing = Member
     joined_at: int = Moment
     identity: str | None = Field(max_length=limits.IDENTITY)
     flagged: bool
@@ -87,8 +78,8 @@ class _Answer(_Part):
     near: int = Id
     far: int = Id
     left: int = Id
-    kind: str = Text
-    strategy: str = Text
+    kind: Kind = Member
+    strategy: str = Field(max_length=limits.STRATEGY)
     response_ms: int | None
     client: Sent
     issued_at: int = Moment
@@ -108,16 +99,6 @@ _OBJECTS = TypeAdapter(list[_Object])
 _PARTICIPANTS = TypeAdapter(list[_Participant])
 
 
-class _Bundle(NamedTuple):
-    """What a bundle holds, but for the answers, which are read when they are imported."""
-
-    about: _Study
-    settings: spec.StudySettings
-    objects: list[Object]
-    participants: list[_Participant]
-    media: dict[str, Medium]
-
-
 def import_bundle(store: Store, file: BinaryIO, name: str, owner: str | None = None) -> Study:
     """A new study, which is paused if it was open, with the log that it had.
 
@@ -127,50 +108,49 @@ def import_bundle(store: Store, file: BinaryIO, name: str, owner: str | None = N
         When the file is damaged or no bundle of ours; nothing has changed then.
     """
     files = Files.sent([(name, file)], _CAPS)
-    found = _read(files, name)
+    about = _about(files, name)
+    pictures = _media(files)
+    objects = [_object(each, pictures) for each in _member(files, bundle.OBJECTS, _OBJECTS.validate_python)]
     whole = Whole(
-        title=found.about.title,
-        objects=found.objects,
-        settings=found.settings.model_dump(mode="json"),
-        state=State(found.about.state),
-        created_at=found.about.created_at,
-        participants=[_participant(place, each) for place, each in enumerate(found.participants)],
-        answers=list(_answers(files, found, name)),
-        skips=list(_skips(files, found, name)),
-        media=found.media,
+        title=about.title,
+        objects=objects,
+        settings=_settings(about, objects),
+        state=about.state,
+        created_at=about.created_at,
+        participants=_participants(files),
+        answers=list(_answers(files)),
+        skips=[
+            Skip(**dict(skip) | {"participant": str(skip.participant)})
+            for _, skip in _lines(files, bundle.SKIPS, _Skip.model_validate)
+        ],
+        media=pictures,
     )
-    return store.imports.study(whole, owner)
+    counts = _Counts(answers=len(whole.answers), participants=len(whole.participants), skips=len(whole.skips))
+    if counts != about.counts:
+        raise _damaged(name)
+    try:
+        # Here answers about other objects, or of other people, are refused.
+        return store.imports.study(whole, owner)
+    except (Unavailable, Unknown):
+        raise
+    except ValueError as trouble:
+        raise FileError(f"{name}: {trouble}") from None
 
 
-def _read(files: Files, name: str) -> _Bundle:
-    if bundle.STUDY not in files.names:
-        raise FileError(f"{name}: is no bundle of a study; give one that erkle has exported.")
-    about = _member(files, bundle.STUDY, _Study.model_validate)
-    if about.format != bundle.FORMAT:
+def _about(files: Files, name: str) -> _Study:
+    about = _member(files, bundle.STUDY, _Study.model_validate) if bundle.STUDY in files.names else None
+    if about is None or about.format != bundle.FORMAT:
         raise FileError(f"{name}: is no bundle of a study; give one that erkle has exported.")
     if about.version > bundle.VERSION:
         raise FileError(f"{name}: has version {about.version}, but {bundle.VERSION} is the newest known; update erkle.")
-    things = _member(files, bundle.OBJECTS, _OBJECTS.validate_python)
-    settings = _settings(about, [each.name for each in things])
-    people = _member(files, bundle.PARTICIPANTS, _PARTICIPANTS.validate_python)
-    if len(people) != about.counts.participants or about.state not in list(State):
-        raise _damaged(name)
-    identities = [each.identity for each in people if each.identity is not None]
-    if len(set(identities)) < len(identities) or any(each.standing not in list(Standing) for each in people):
-        raise _damaged(bundle.PARTICIPANTS)
-    media = {
-        each.removeprefix(bundle.MEDIA): _medium(files, each) for each in files.names if each.startswith(bundle.MEDIA)
-    }
-    return _Bundle(about, settings, [_object(each, media) for each in things], people, media)
+    return about
 
 
-def _settings(about: _Study, names: list[str]) -> spec.StudySettings:
+def _settings(about: _Study, objects: list[Object]) -> dict[str, Any]:
     try:
-        settings = spec.checked(about.settings)
-        spec.check_objects(settings, names)
+        return spec.checked(about.settings, objects).model_dump(mode="json")
     except Complaints as complaints:
         raise FileError(f"{bundle.STUDY}: {complaints.found[0].sentence}") from None
-    return settings
 
 
 def _object(thing: _Object, media: dict[str, Medium]) -> Object:
@@ -182,68 +162,45 @@ def _object(thing: _Object, media: dict[str, Medium]) -> Object:
     return Object(thing.name, dict(thing.payload))
 
 
-def _medium(files: Files, path: str) -> Medium:
-    """A medium, if it is sound."""
-    data, name = files.read(path), path.removeprefix(bundle.MEDIA)
-    if not media.is_sound(name, data):
-        raise _damaged(path)
-    return Medium(media.TYPES[name.rpartition(".")[2]], data)
+def _participants(files: Files) -> list[Participant]:
+    found = _member(files, bundle.PARTICIPANTS, _PARTICIPANTS.validate_python)
+    identities = [each.identity for each in found if each.identity is not None]
+    if len(set(identities)) < len(identities):
+        raise _damaged(bundle.PARTICIPANTS)
+    return [Participant(str(place), **dict(each)) for place, each in enumerate(found)]
 
 
-def _answers(files: Files, found: _Bundle, name: str) -> Iterator[Imported]:
-    """The log in its order, each answer checked."""
-    number = 0
-    for number, line in enumerate(_lines(files, bundle.ANSWERS), 1):
-        where = f"{bundle.ANSWERS}, line {number}"
-        answer = _parsed(where, line, _Answer.model_validate)
-        if (
-            answer.sequence != number
-            or answer.participant >= len(found.participants)
-            or not _are_objects((answer.head, answer.near, answer.far), found)
-            or answer.left not in (answer.near, answer.far)
-            or answer.kind not in list(Kind)
-        ):
-            raise _damaged(where)
-        yield _imported(answer)
-    if number != found.about.counts.answers:
-        raise _damaged(name)
+def _media(files: Files) -> dict[str, Medium]:
+    """The media by name, if all of them are sound."""
+    found = {}
+    for path in files.names:
+        if path.startswith(bundle.MEDIA):
+            data, name = files.read(path), path.removeprefix(bundle.MEDIA)
+            if not media.is_sound(name, data):
+                raise _damaged(path)
+            found[name] = Medium(media.TYPES[name.rpartition(".")[2]], data)
+    return found
 
 
-def _skips(files: Files, found: _Bundle, name: str) -> Iterator[Skip]:
-    number = 0
-    for number, line in enumerate(_lines(files, bundle.SKIPS), 1):
-        where = f"{bundle.SKIPS}, line {number}"
-        skip = _parsed(where, line, _Skip.model_validate)
-        if skip.participant >= len(found.participants) or not _are_objects((skip.head, skip.o1, skip.o2), found):
-            raise _damaged(where)
-        yield Skip(str(skip.participant), skip.head, skip.o1, skip.o2, skip.reason, skip.skipped_at)
-    if number != found.about.counts.skips:
-        raise _damaged(name)
+def _answers(files: Files) -> Iterator[Imported]:
+    """The log, if each answer has the next number."""
+    for number, answer in _lines(files, bundle.ANSWERS, _Answer.model_validate):
+        values = dict(answer) | {"participant": str(answer.participant)}
+        if values.pop("sequence") != number:
+            raise _damaged(f"{bundle.ANSWERS}, line {number}")
+        yield Imported(**values)
 
 
-def _are_objects(ids: tuple[int, int, int], found: _Bundle) -> bool:
-    """Whether they are three different objects of the study."""
-    return len(set(ids)) == 3 and max(ids) < len(found.objects)
-
-
-def _participant(place: int, participant: _Participant) -> Participant:
-    values = participant.model_dump()
-    return Participant(str(place), **{**values, "standing": Standing(participant.standing)})
-
-
-def _imported(answer: _Answer) -> Imported:
-    values = answer.model_dump(exclude={"sequence"})
-    return Imported(**{**values, "participant": str(answer.participant), "kind": Kind(answer.kind)})
-
-
-def _lines(files: Files, name: str) -> Iterator[bytes]:
-    """Lines of a file that need not fit into memory."""
+def _lines(files: Files, name: str, check: Callable[[Any], T]) -> Iterator[tuple[int, T]]:
+    """The number of each line, and what stands on it, of a file that need not fit into memory."""
     if name not in files.names:
         raise _damaged(name)
-    held = b""
+    held, numbers = b"", count(1)
     for chunk in files.chunks(name):
         *lines, held = (held + chunk).split(b"\n")
-        yield from lines
+        for line in lines:
+            number = next(numbers)
+            yield number, _parsed(f"{name}, line {number}", line, check)
         if len(held) > _LONGEST_LINE:
             raise _damaged(name)
     if held:

@@ -84,15 +84,10 @@ class Chooser:
             return int(self._rng.integers(n))
 
     def _next(
-        self,
-        knowledge: Knowledge | None,
-        strategy: Strategy,
-        learning: Learning,
-        asked: Iterable[Query],
-        holdout: float,
+        self, view: Knowledge | None, strategy: Strategy, learning: Learning, asked: Iterable[Query], holdout: float
     ) -> Choice | None:
         pending = learning.pending.queries() + learning.since()
         ledger = Ledger(pending, self._questions.keys([*asked]).tolist())
         with self._lock:
-            found = next_questions(knowledge, ledger, self._questions, strategy, self._rng, 1, holdout)
+            found = next_questions(view, ledger, self._questions, strategy, self._rng, 1, holdout)
         return found[0] if found else None

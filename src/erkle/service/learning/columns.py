@@ -25,8 +25,8 @@ class Columns:
     def __init__(self) -> None:
         self.lock = threading.Lock()
         self.sequence = 0
-        self.participants: list[str] = []
-        self._numbers: dict[str, int] = {}
+        # The number of each participant in the columns; they are in the order of their numbers.
+        self.participants: dict[str, int] = {}
         self._room = np.empty((0, len(_FIELDS)), np.int64)
         self._size = 0
 
@@ -40,7 +40,7 @@ class Columns:
                 self._room = np.concatenate([self._room, np.empty((max(256, self._size), len(_FIELDS)), np.int64)])
             self._room[self._size] = (
                 answer.sequence,
-                self._number(answer.participant),
+                self.participants.setdefault(answer.participant, len(self.participants)),
                 answer.head,
                 answer.near,
                 answer.far,
@@ -62,9 +62,3 @@ class Columns:
         first = _FIELDS.index("head")
         found: NDArray[np.int64] = self._room[: self._size, first : first + 3][rows]
         return found
-
-    def _number(self, participant: str) -> int:
-        number = self._numbers.setdefault(participant, len(self.participants))
-        if number == len(self.participants):
-            self.participants.append(participant)
-        return number

@@ -10,10 +10,9 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from erkle.files import FileError, npz_from_bytes, npz_to_bytes
+from erkle.files import FileError, npz_from_bytes, npz_to_bytes, prefixed, under
 from erkle.kernels.low_rank import LowRank
 from erkle.online import ERKLE, saving
-from erkle.online.packing import prefixed, under
 from erkle.online.record import Curve, Record
 from erkle.store import Answer, Kind
 
@@ -69,7 +68,7 @@ class Fold:
         """The fold that was kept, and the map that was shown; an error where it is damaged."""
         arrays, meta = npz_from_bytes(data, "The snapshot")
         fold = cls.__new__(cls)
-        fold.learner = saving.unpack(ERKLE, arrays, meta, "The snapshot")
+        fold.learner = saving.unpack(ERKLE, (arrays, meta), "The snapshot")
         try:
             fold.sequence = int(meta["sequence"])
             fold._held = Record.from_arrays(under("held", arrays), fold.learner.n_objects_)

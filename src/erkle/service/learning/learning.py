@@ -8,8 +8,6 @@ log, where every process finds it.
 import logging
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import NamedTuple
 
 import numpy as np
@@ -20,7 +18,7 @@ from erkle.service.learning.columns import Columns
 from erkle.service.learning.fold import Fold
 from erkle.service.learning.pending import Pending
 from erkle.service.learning.snapshots import Kept, Snapshots
-from erkle.service.learning.states import PAGE, Ended, Lease, State, Watching
+from erkle.service.learning.states import LEASE, PAGE, Ended, Lease, State, Watching
 from erkle.service.learning.view import View
 from erkle.store import Answer, Store, StoreError, Study, Unknown
 
@@ -42,8 +40,6 @@ _RECENT = 2000
 _IDLE = 900.0
 # Seconds to wait after an unexpected error, and while the database cannot be used.
 _AFTER_FAILURE, _WITHOUT_DATABASE = 5.0, 1.0
-# Seconds for which somebody waits for the kernel of all answers, at most.
-_PATIENCE = 60.0
 
 log = logging.getLogger("erkle.service")
 
@@ -138,16 +134,6 @@ class Learning:
             queries: list[Query] = list(map(tuple, T.tolist()))
         return queries
 
-    @contextmanager
-    def fold(self, roster: int, last: int) -> Iterator[Fold | None]:
-        """The learner's own fold, held still, once it has come so far with this roster; None where it does not."""
-        until = time.monotonic() + _PATIENCE
-        while self.alive and self._state.may_reach(roster, last) and time.monotonic() < until:
-            self.heard()
-            time.sleep(0.02)
-        with self._state.fold_at(roster, last) as fold:
-            yield fold
-
     def stop(self) -> None:
         """End soon."""
         self._stopping.set()
@@ -162,7 +148,8 @@ class Learning:
 
     def acquire(self) -> Lease | None:
         """Own the learner, if no other process does."""
-        return Lease.acquire(self._store, self.study, self._owner)
+        fence = self._store.leases.acquire(self.study, self._owner, LEASE)
+        return None if fence is None else Lease(self._store, self.study, self._owner, fence)
 
     def roster(self) -> int:
         """The number of the roster, which grows when somebody is excluded or included again."""

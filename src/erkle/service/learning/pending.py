@@ -35,9 +35,7 @@ class Pending:
         """Those that may still be answered."""
         at = self._clock()
         with self._lock:
-            over = [token for token, (_, expires_at) in self._out.items() if expires_at <= at]
-            for token in over:
-                del self._out[token]
+            self._out = {token: each for token, each in self._out.items() if each[1] > at}
             return [query for query, _ in self._out.values()]
 
     def __len__(self) -> int:

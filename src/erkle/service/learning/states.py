@@ -10,10 +10,7 @@ is stopped, nobody wants it any more, or its study is deleted.
 """
 
 import logging
-import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
 from erkle.service.learning.fold import Fold
@@ -23,12 +20,12 @@ from erkle.store import Store, StoreError
 if TYPE_CHECKING:
     from erkle.service.learning.learning import Learning
 
-__all__ = ["PAGE", "Ended", "Lease", "Owning", "Restoring", "State", "Step", "Watching"]
+__all__ = ["LEASE", "PAGE", "Ended", "Lease", "Owning", "Restoring", "State", "Step", "Watching"]
 
 # Answers that are read at once.
 PAGE = 500
 # Seconds for which a lease lasts.
-_LEASE = 6.0
+LEASE = 6.0
 # Seconds between two attempts to acquire a lease that another process has.
 _RETRY = 2.0
 # Seconds between two looks at the snapshots of another process, at least.
@@ -52,16 +49,10 @@ class Lease:
         self._store, self._study, self._owner = store, study, owner
         self.fence, self.held = fence, True
 
-    @classmethod
-    def acquire(cls, store: Store, study: str, owner: str) -> "Lease | None":
-        """The lease, if no other process has it."""
-        fence = store.leases.acquire(study, owner, _LEASE)
-        return None if fence is None else cls(store, study, owner, fence)
-
     def renew(self) -> None:
         """Let it last longer."""
         try:
-            self.held = self.held and self._store.leases.renew(self._study, self._owner, _LEASE) is not None
+            self.held = self.held and self._store.leases.renew(self._study, self._owner, LEASE) is not None
         except StoreError as trouble:
             # Another process may own the learner soon; the fence keeps this one from doing harm.
             log.warning("a lease could not be renewed", extra={"trouble": str(trouble)})
@@ -93,15 +84,6 @@ class State:
         """The state that follows an unexpected error."""
         return self
 
-    def may_reach(self, roster: int, last: int) -> bool:
-        """Whether it makes sense to wait until this process has folded the log so far, under this roster."""
-        return False
-
-    @contextmanager
-    def fold_at(self, roster: int, last: int) -> Iterator[Fold | None]:
-        """The fold of this process, held still, if it has come so far under this roster; else None."""
-        yield None
-
     def end(self, learning: "Learning") -> None:
         """Save what may be useful, and let another process go on."""
 
@@ -128,10 +110,6 @@ class Watching(State):
                 learning.ready = True
         return Step(self, news)
 
-    def may_reach(self, roster: int, last: int) -> bool:
-        """Only before the first attempt to own the learner: nobody waits for another process."""
-        return self._lease_due == 0.0
-
 
 class Restoring(State):
     """The process owns the learner and has no fold yet: take the newest snapshot, or begin at the first answer."""
@@ -150,10 +128,6 @@ class Restoring(State):
             return Step(Owning(self.lease, Fold(learning.n_objects), roster))
         return Step(Owning(self.lease, kept.fold, kept.roster))
 
-    def may_reach(self, roster: int, last: int) -> bool:
-        """Yes: it owns the learner, and has just begun."""
-        return self.lease.held
-
     def end(self, learning: "Learning") -> None:
         """Give up the lease."""
         self.lease.release()
@@ -166,18 +140,17 @@ class Owning(State):
 
     def __init__(self, lease: Lease, fold: Fold, roster: int) -> None:
         self.lease, self._fold, self._roster = lease, fold, roster
-        self._folding = threading.Lock()
 
     def look(self, learning: "Learning") -> Step:
         """Read a page of the log, learn it and publish."""
         if not self.lease.held:
             return Step(Watching())
-        if learning.roster() != self._roster:
-            # Somebody was excluded or included again: learn anew, while the old view stands.
+        if learning.roster() > self._roster:
+            # Somebody was excluded or included again: learn anew, while the old view stands. The number only grows, and
+            # the one that is known here may be older than that of a snapshot.
             return Step(Restoring(self.lease))
         page = learning.page(self._fold.sequence)
-        with self._folding:
-            self._fold.learn(page)
+        self._fold.learn(page)
         # Before the view, so that whoever sees an answer in the map finds it in the tables.
         learning.note(page, self._fold.sequence)
         learning.publish(self._fold, self._roster)
@@ -189,24 +162,11 @@ class Owning(State):
         """Restore: the fold may be half changed."""
         return Restoring(self.lease)
 
-    def may_reach(self, roster: int, last: int) -> bool:
-        """Until it has."""
-        return self.lease.held and not self._has_reached(roster, last)
-
-    @contextmanager
-    def fold_at(self, roster: int, last: int) -> Iterator[Fold | None]:
-        """Its own fold."""
-        with self._folding:
-            yield self._fold if self.lease.held and self._has_reached(roster, last) else None
-
     def end(self, learning: "Learning") -> None:
         """Save a last snapshot and give up the lease."""
         if self.lease.held:
             self._save(learning, at_once=True)
             self.lease.release()
-
-    def _has_reached(self, roster: int, last: int) -> bool:
-        return self._roster >= roster and self._fold.sequence >= last
 
     def _save(self, learning: "Learning", at_once: bool = False) -> None:
         learning.snapshots.save(Kept(self._fold, learning.map, self._roster), self.lease.fence, at_once)

@@ -1,55 +1,48 @@
-"""What all answers say that are in the log when somebody asks, whichever process learns them."""
+"""What all answers say that are in the log when somebody asks, whichever process learns them.
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+The newest snapshot is a few seconds old at most, so only the last answers are learned here, by a fold of its own. What
+the learner of the study makes of the same answers is the same to the last bit.
+"""
+
+import threading
+from itertools import islice
 
 import numpy as np
 from numpy.typing import NDArray
 
+from erkle.files import npz_to_bytes
 from erkle.online import saving
 from erkle.service.learning.fold import Fold
-from erkle.service.learning.learning import Learning
 from erkle.service.learning.snapshots import Snapshots
 from erkle.service.learning.states import PAGE
 from erkle.store import NotAllowed, Store, Study
 
-__all__ = ["embedding", "folded", "kernel_npz"]
+__all__ = ["embedding", "kernel_npz"]
+
+# One at a time: after a change of the roster there is no snapshot, and the whole log is learned.
+_folding = threading.Lock()
 
 
-def kernel_npz(store: Store, learning: Learning) -> bytes:
+def kernel_npz(store: Store, study: Study) -> bytes:
     """The kernel as a file."""
-    names = [each.name for each in store.studies.objects(learning.study)]
-    with _whole(store, learning) as fold:
-        return saving.to_bytes(fold.learner, names)
+    names = [each.name for each in store.studies.objects(study.id)]
+    return npz_to_bytes(*saving.file_contents(_folded(store, study).learner, names))
 
 
-def embedding(store: Store, learning: Learning) -> NDArray[np.float64]:
+def embedding(store: Store, study: Study) -> NDArray[np.float64]:
     """A map, (n, 2), by falling variance."""
-    with _whole(store, learning) as fold:
-        return fold.learner.embedding(2)
+    return _folded(store, study).learner.embedding(2)
 
 
-@contextmanager
-def _whole(store: Store, learning: Learning) -> Iterator[Fold]:
-    """A fold of the whole log: the learner's own, when it has come so far, or, where another process learns, one
-    made for this from the last snapshot; both are the same to the last bit."""
-    study, last = store.studies.get(learning.study), store.answers.last(learning.study)
-    with learning.fold(study.roster, last) as own:
-        yield folded(store, study, last) if own is None else _with_answers(own)
-
-
-def folded(store: Store, study: Study, last: int) -> Fold:
-    """The log of a study up to a number, by nobody's learner."""
-    kept = Snapshots(store, study.id, study.n_objects).newest()
-    fold = Fold(study.n_objects) if kept is None else kept.fold
-    while fold.sequence < last and (
-        page := list(store.answers.log(study.id, fold.sequence, PAGE, include_excluded=True))
-    ):
-        fold.learn(page)
-    return _with_answers(fold)
-
-
-def _with_answers(fold: Fold) -> Fold:
+def _folded(store: Store, study: Study) -> Fold:
+    """A fold of the whole log, from the newest snapshot on."""
+    last = store.answers.last(study.id)
+    with _folding:
+        kept = Snapshots(store, study.id, study.n_objects).newest()
+        fold = Fold(study.n_objects) if kept is None else kept.fold
+        log = store.answers.log(study.id, fold.sequence, last - fold.sequence, include_excluded=True)
+        while page := list(islice(log, PAGE)):
+            fold.learn(page)
     if fold.learner.n_triplets_seen_ == 0:
         raise NotAllowed("Nothing has been learned of this study yet; wait for answers.")
     return fold

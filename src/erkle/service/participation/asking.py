@@ -4,14 +4,14 @@ All of it follows from the questions that were put to them before and what becam
 process asks, or whether the page was loaded anew in between.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
-from erkle.service.learning import Chooser, Chosen, Learning
-from erkle.service.studies.spec import StudySettings
+from erkle.service.learning import Chosen, Learning
+from erkle.service.participation.prepared_study import CatchAnswers, PreparedStudy
 from erkle.store import Entry, Kind, Query
 
-__all__ = ["AHEAD", "CatchAnswers", "Course", "Plan", "next_queries"]
+__all__ = ["AHEAD", "Course", "next_queries"]
 
 # Questions that somebody has before them: the one they look at, and the next, so that nobody waits for it.
 AHEAD = 2
@@ -19,39 +19,13 @@ AHEAD = 2
 _LATELY = 5
 
 
-class CatchAnswers:
-    """The right answers to the catch questions of a study.
-
-    Parameters
-    ----------
-    catches : iterable of (head, near, far)
-        The right answer to each question is ``near``.
-
-    Examples
-    --------
-    >>> right = CatchAnswers([(0, 1, 2), (0, 2, 3)])
-    >>> right.is_failed((0, 2, 1), 1), right.is_failed((0, 2, 1), 2), right.is_failed((0, 3, 2), None)
-    (False, True, True)
-    """
-
-    def __init__(self, catches: Iterable[tuple[int, int, int]]) -> None:
-        self._near = {_catch_key(*catch): catch[1] for catch in catches}
-
-    def is_failed(self, question: tuple[int, int, int], choice: int | None) -> bool:
-        """Whether it is a catch question that was answered wrongly, or skipped (``choice`` of None).
-
-        The whole question decides: two catch questions may share an anchor and a candidate. A question that is no
-        catch question, perhaps because the settings have changed since, is never failed.
-        """
-        right = self._near.get(_catch_key(*question))
-        return right is not None and choice != right
-
-
 class Course(NamedTuple):
     """How far somebody has come.
 
     Attributes
     ----------
+    ledger : sequence of Entry
+        All questions that were put to them.
     open : list of Entry
         Questions that wait for an answer.
     done : int
@@ -66,6 +40,7 @@ class Course(NamedTuple):
         What is not asked again: everything but questions that were never answered in time.
     """
 
+    ledger: Sequence[Entry]
     open: list[Entry]
     done: int
     practised: int
@@ -80,46 +55,33 @@ class Course(NamedTuple):
         waiting = [e for e in ledger if e.choice is None and not e.skipped and e.issued.expires_at > at]
         main = [entry for entry in settled if entry.issued.kind != Kind.PRACTICE]
         return cls(
+            ledger=ledger,
             open=waiting,
             done=len(main),
             practised=len(settled) - len(main),
-            caught=sum(_is_failed(entry, right) for entry in main if entry.issued.kind == Kind.CATCH),
+            caught=sum(right.is_failed(_asked(e), e.choice) for e in main if e.issued.kind == Kind.CATCH),
             skipped=sum(entry.skipped for entry in main),
-            asked=[(e.issued.head, e.issued.o1, e.issued.o2) for e in (*settled, *waiting)],
+            asked=[_asked(entry) for entry in (*settled, *waiting)],
         )
 
 
-class Plan(NamedTuple):
-    """What a study asks for besides the strategy's questions, as ids; ``right`` are the answers of its catches."""
-
-    settings: StudySettings
-    chooser: Chooser
-    catches: list[tuple[int, int, int]]
-    right: CatchAnswers
-
-    @classmethod
-    def of(cls, settings: StudySettings, chooser: Chooser, catches: list[tuple[int, int, int]]) -> "Plan":
-        """The plan of a study with these catch questions (head, near, far)."""
-        return cls(settings, chooser, catches, CatchAnswers(catches))
-
-
-def next_queries(plan: Plan, learning: Learning, ledger: Sequence[Entry], course: Course) -> list[Query]:
+def next_queries(prepared: PreparedStudy, learning: Learning, course: Course) -> list[Query]:
     """As many questions as are missing before somebody; fewer when it is enough.
 
     The caller holds the write transaction of the answer. So the ledger is true while the strategy chooses, and the
     answer is never on the disk without the question that follows it.
     """
-    checks, limits = plan.settings.checks, plan.settings.limits
+    checks, limits = prepared.settings.checks, prepared.settings.limits
     n_practice = course.practised + sum(entry.issued.kind == Kind.PRACTICE for entry in course.open)
     n_main = course.done + sum(entry.issued.kind != Kind.PRACTICE for entry in course.open)
     asked = [*course.asked]
     found: list[Query] = []
     while len(course.open) + len(found) < AHEAD:
         if n_practice < checks.practice:
-            query = _query(plan.chooser.at_random(learning, asked), Kind.PRACTICE)
+            query = _query(prepared.chooser.at_random(learning, asked), Kind.PRACTICE)
             n_practice += 1
         elif n_main < limits.per_participant:
-            query = _main_query(plan, learning, ledger, asked, n_main)
+            query = _main_query(prepared, learning, course.ledger, asked, n_main)
             n_main += 1
         else:
             break
@@ -131,19 +93,19 @@ def next_queries(plan: Plan, learning: Learning, ledger: Sequence[Entry], course
 
 
 def _main_query(
-    plan: Plan, learning: Learning, ledger: Sequence[Entry], asked: list[tuple[int, int, int]], place: int
+    prepared: PreparedStudy, learning: Learning, ledger: Sequence[Entry], asked: list[tuple[int, int, int]], place: int
 ) -> Query | None:
-    checks = plan.settings.checks
-    if plan.catches and (place + 1) % checks.catch_every == 0:
-        head, *pair = plan.catches[(place // checks.catch_every) % len(plan.catches)]
-        return Query(head, pair[0], pair[1], pair[plan.chooser.one_of(2)], Kind.CATCH, "catch")
-    if checks.repeat_share and plan.chooser.drawn() < checks.repeat_share:
+    checks = prepared.settings.checks
+    if prepared.catches and (place + 1) % checks.catch_every == 0:
+        head, *pair = prepared.catches[(place // checks.catch_every) % len(prepared.catches)]
+        return Query(head, pair[0], pair[1], pair[prepared.chooser.one_of(2)], Kind.CATCH, "catch")
+    if checks.repeat_share and prepared.chooser.drawn() < checks.repeat_share:
         again = [e.issued for e in ledger[:-_LATELY] if e.choice is not None and e.issued.kind in _REPEATABLE]
         if again:
-            old = again[plan.chooser.one_of(len(again))]
+            old = again[prepared.chooser.one_of(len(again))]
             other = old.o2 if old.left == old.o1 else old.o1
             return Query(old.head, old.o1, old.o2, other, Kind.REPEATED, "repeated")
-    chosen = plan.chooser.choose(learning, asked, plan.settings.holdout)
+    chosen = prepared.chooser.choose(learning, asked, prepared.settings.holdout)
     return _query(chosen, Kind.HELD_OUT if chosen is not None and chosen.held_out else Kind.CHOSEN)
 
 
@@ -158,9 +120,5 @@ def _query(chosen: Chosen | None, kind: Kind) -> Query | None:
     return Query(head, o1, o2, o1, kind, chosen.strategy)
 
 
-def _is_failed(entry: Entry, right: CatchAnswers) -> bool:
-    return right.is_failed((entry.issued.head, entry.issued.o1, entry.issued.o2), entry.choice)
-
-
-def _catch_key(head: int, o1: int, o2: int) -> tuple[int, int, int]:
-    return head, min(o1, o2), max(o1, o2)
+def _asked(entry: Entry) -> tuple[int, int, int]:
+    return entry.issued.head, entry.issued.o1, entry.issued.o2

@@ -4,6 +4,7 @@ When somebody hears that an answer counts, it is on the disk, and so is the ques
 """
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Any
 
 from erkle.service.participation.asking import Course, next_queries
@@ -11,24 +12,13 @@ from erkle.service.participation.prepared_study import PreparedStudy
 from erkle.service.participation.replies import OUTCOMES, Advance, Outcome, Question, Reply
 from erkle.service.runtime import Runtime, Runtimes
 from erkle.service.web.errors import Problem
-from erkle.store import (
-    Acknowledged,
-    Entry,
-    Full,
-    Issued,
-    Kind,
-    Participant,
-    Refused,
-    Standing,
-    State,
-    Store,
-    Study,
-    Transaction,
-    Unknown,
-)
+from erkle.store import Acknowledged, Issued, Kind, Participant, Refused, Standing, State, Store, Study, Transaction
 from erkle.store.clock import now
+from erkle.store.errors import Full, Unknown
 
 __all__ = ["Participation"]
+
+Send = Callable[[Transaction], Outcome]
 
 
 class Participation:
@@ -63,9 +53,8 @@ class Participation:
     def resume(self, study: str, participant: str) -> Reply:
         """Go on after the page was loaded again."""
         runtime = self._runtimes.of(study)
-        return _told(
-            runtime, self._store.transact(lambda transaction: _advance(transaction, runtime, participant, None))
-        )
+        done = self._store.transact(lambda transaction: _advance(transaction, runtime, participant, None))
+        return _told(runtime, done)
 
     def answer(
         self, study: str, participant: str, token: str, choice: int, response_ms: int | None, client: Any
@@ -94,7 +83,7 @@ class Participation:
         prepared = runtime.prepared(study, self._store)
         asked: list[tuple[int, int, int]] = []
         while len(found) < n_questions:
-            chosen = prepared.plan.chooser.choose(runtime.learning, asked)
+            chosen = prepared.chooser.choose(runtime.learning, asked)
             if chosen is None:
                 break
             kind = Kind.PRACTICE if len(found) < prepared.settings.checks.practice else Kind.CHOSEN
@@ -102,16 +91,12 @@ class Participation:
             asked.append(chosen.query)
         return found
 
-    def _settle(
-        self,
-        study: str,
-        participant: str,
-        token: str,
-        send: Callable[[Transaction], Outcome],
-        response_ms: int | None = None,
-    ) -> Reply:
+    def _settle(self, study: str, participant: str, token: str, send: Send, response_ms: int | None = None) -> Reply:
         """Send an answer or a skip and issue the next questions, in one transaction."""
-        runtime = self._runtime_if_known(study)
+        # Found before the transaction begins; there may be no such study.
+        runtime = None
+        with suppress(Unknown):
+            runtime = self._runtimes.of(study)
 
         def work(transaction: Transaction) -> Advance | Refused:
             outcome = send(transaction)
@@ -135,13 +120,6 @@ class Participation:
             runtime.learning.pending.drop(token)
         return _told(runtime, done, response_ms)
 
-    def _runtime_if_known(self, study: str) -> Runtime | None:
-        """The runtime, found before a transaction begins; None where there is no such study."""
-        try:
-            return self._runtimes.of(study)
-        except Unknown:
-            return None
-
 
 def _advance(transaction: Transaction, runtime: Runtime, participant: str, outcome: Outcome) -> Advance:
     """Issue as many questions as are missing, or see that it is enough."""
@@ -152,8 +130,7 @@ def _advance(transaction: Transaction, runtime: Runtime, participant: str, outco
     done = Advance(prepared, participant, person.parameters, outcome, [], [], total, total, person.standing)
     if person.standing in OUTCOMES:
         return done
-    ledger = transaction.questions.ledger(study.id, participant)
-    course = Course.of(ledger, prepared.plan.right, now())
+    course = Course.of(transaction.questions.ledger(study.id, participant), prepared.right, now())
     done, takes_part = done._replace(done=course.done), person.standing == Standing.ACTIVE
     if takes_part and course.caught >= prepared.settings.checks.fail_after:
         return _finished(transaction, study, done, Standing.FAILED)
@@ -162,28 +139,22 @@ def _advance(transaction: Transaction, runtime: Runtime, participant: str, outco
             # What was acknowledged once is acknowledged again, whatever has happened since.
             return done
         raise _stopped(person, study)
-    issued = _issue(transaction, runtime, prepared, study, participant, ledger, course)
+    issued = _issue(transaction, runtime, prepared, participant, course)
     done = done._replace(open=[entry.issued for entry in course.open] + issued, issued=issued)
     return done if done.open else _finished(transaction, study, done, _ending(prepared, course))
 
 
 def _issue(
-    transaction: Transaction,
-    runtime: Runtime,
-    prepared: PreparedStudy,
-    study: Study,
-    participant: str,
-    ledger: list[Entry],
-    course: Course,
+    transaction: Transaction, runtime: Runtime, prepared: PreparedStudy, participant: str, course: Course
 ) -> list[Issued]:
-    limits = prepared.settings.limits
-    if limits.answers is not None and transaction.answers.last(study.id) >= limits.answers:
+    study, limits = runtime.learning.study, prepared.settings.limits
+    if limits.answers is not None and transaction.answers.last(study) >= limits.answers:
         return []
     # The strategy scores questions inside the write transaction, on purpose. Which question is next depends on the
     # ledger, and the ledger must not change between reading it and issuing: two requests of one participant would get
     # the same question twice, or one too many. Scoring takes 0.7 ms at 1,000 objects (`make active`), in memory.
-    queries = next_queries(prepared.plan, runtime.learning, ledger, course)
-    return transaction.questions.issue(study.id, participant, queries, limits.lifetime_s) if queries else []
+    queries = next_queries(prepared, runtime.learning, course)
+    return transaction.questions.issue(study, participant, queries, limits.lifetime_s) if queries else []
 
 
 def _told(runtime: Runtime, done: Advance, response_ms: int | None = None) -> Reply:

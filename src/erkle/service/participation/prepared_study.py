@@ -1,16 +1,43 @@
 """What is needed to ask about a study, derived once from its settings and objects."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from erkle.service.learning import Chooser
-from erkle.service.participation.asking import Plan
 from erkle.service.studies import markup, spec
 from erkle.service.studies.objects import ShownObject
 from erkle.service.studies.spec import StudySettings
 from erkle.store import Object, Study
 
-__all__ = ["PreparedStudy"]
+__all__ = ["CatchAnswers", "PreparedStudy"]
+
+
+class CatchAnswers:
+    """The right answers to the catch questions of a study.
+
+    Parameters
+    ----------
+    catches : iterable of (head, near, far)
+        The right answer to each question is ``near``.
+
+    Examples
+    --------
+    >>> right = CatchAnswers([(0, 1, 2), (0, 2, 3)])
+    >>> right.is_failed((0, 2, 1), 1), right.is_failed((0, 2, 1), 2), right.is_failed((0, 3, 2), None)
+    (False, True, True)
+    """
+
+    def __init__(self, catches: Iterable[tuple[int, int, int]]) -> None:
+        self._near = {_catch_key(*catch): catch[1] for catch in catches}
+
+    def is_failed(self, question: tuple[int, int, int], choice: int | None) -> bool:
+        """Whether it is a catch question that was answered wrongly, or skipped (``choice`` of None).
+
+        The whole question decides: two catch questions may share an anchor and a candidate. A question that is no
+        catch question, perhaps because the settings have changed since, is never failed.
+        """
+        right = self._near.get(_catch_key(*question))
+        return right is not None and choice != right
 
 
 class PreparedStudy(NamedTuple):
@@ -20,12 +47,16 @@ class PreparedStudy(NamedTuple):
     ----------
     raw : mapping
         The settings as the store has them; a study with other settings must be prepared again.
+    catches : list of (head, near, far)
+        The catch questions, as ids; ``right`` are the answers to them.
     """
 
     raw: Mapping[str, Any]
     settings: StudySettings
     objects: list[ShownObject]
-    plan: Plan
+    chooser: Chooser
+    catches: list[tuple[int, int, int]]
+    right: CatchAnswers
     thanks_html: str
 
     @classmethod
@@ -34,11 +65,16 @@ class PreparedStudy(NamedTuple):
         settings = spec.checked(study.settings)
         ids = {each.name: number for number, each in enumerate(objects)}
         catches = [(ids[catch.head], ids[catch.near], ids[catch.far]) for catch in settings.checks.catch]
-        chooser = Chooser(study.n_objects, settings.strategy, catches)
         return cls(
             raw=study.settings,
             settings=settings,
             objects=[ShownObject.of(study.id, number, each) for number, each in enumerate(objects)],
-            plan=Plan.of(settings, chooser, catches),
+            chooser=Chooser(study.n_objects, settings.strategy, catches),
+            catches=catches,
+            right=CatchAnswers(catches),
             thanks_html=markup.html(settings.texts.thanks),
         )
+
+
+def _catch_key(head: int, o1: int, o2: int) -> tuple[int, int, int]:
+    return head, min(o1, o2), max(o1, o2)

@@ -14,7 +14,7 @@ from erkle.store import Acknowledged, Issued, Kind, Refused, Skipped, Standing
 __all__ = ["OUTCOMES", "Advance", "Outcome", "Question", "Reply", "filled"]
 
 _FIELD = re.compile(r"\{([^{}]*)\}")
-OUTCOMES = {Standing.COMPLETED: "completed", Standing.FAILED: "failed", Standing.SCREENED: "screened"}
+OUTCOMES = frozenset({Standing.COMPLETED, Standing.FAILED, Standing.SCREENED})
 
 Outcome = Acknowledged | Skipped | Refused | None
 
@@ -113,10 +113,9 @@ class Advance(NamedTuple):
     def _finished(self) -> Finished | None:
         if self.standing not in OUTCOMES:
             return None
-        outcome = OUTCOMES[self.standing]
-        ending = getattr(self.prepared.settings.endings, outcome)
+        ending = getattr(self.prepared.settings.endings, self.standing)
         url = filled(ending.url, self.parameters)
-        return Finished(outcome=outcome, code=ending.code, url=url, thanks_html=self.prepared.thanks_html)
+        return Finished(outcome=self.standing, code=ending.code, url=url, thanks_html=self.prepared.thanks_html)
 
 
 def filled(url: str, parameters: Mapping[str, Any]) -> str:

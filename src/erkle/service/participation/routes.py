@@ -2,13 +2,12 @@
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Request, Response
-from pydantic import BaseModel, ConfigDict, Field
+from fastapi import APIRouter, Response
+from pydantic import BaseModel, Field
 
-from erkle.service.participation.participation import Participation
 from erkle.service.participation.replies import Reply
 from erkle.service.studies import markup, spec
-from erkle.service.web.dependencies import StoreDep
+from erkle.service.web.dependencies import Body, ParticipationDep, StoreDep
 from erkle.service.web.errors import problems
 from erkle.service.web.limits import LimitsDep
 from erkle.store import limits as sizes
@@ -17,13 +16,6 @@ __all__ = ["router"]
 
 router = APIRouter(prefix="/api/take/{study}", tags=["participation"])
 
-
-async def _participation(request: Request) -> Participation:
-    participation: Participation = request.app.state.participation
-    return participation
-
-
-ParticipationDep = Annotated[Participation, Depends(_participation)]
 Id = Annotated[str, Field(max_length=sizes.ID)]
 
 
@@ -51,34 +43,30 @@ class StudyToTake(BaseModel):
     identify_by: list[str]
 
 
-class _Body(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True)
-
-
-class Joining(_Body):
+class Joining(Body):
     """All parameters of the link that somebody followed, and whether they consent."""
 
-    parameters: dict[str, Any] = {}
+    parameters: dict[str, Any] = Field(default={})
     consent: bool
 
 
-class Resuming(_Body):
+class Resuming(Body):
     """Who comes back."""
 
     participant: Id
 
 
-class Answering(_Body):
+class Answering(Body):
     """The head is more like the object ``choice``."""
 
     participant: Id
     token: Id
     choice: int = Field(ge=0, lt=2**31)
     response_ms: int | None = Field(default=None, ge=0, lt=2**53)
-    client: dict[str, Any] = {}
+    client: dict[str, Any] = Field(default={})
 
 
-class Giving(_Body):
+class Giving(Body):
     """A question that somebody does not answer, and why."""
 
     participant: Id

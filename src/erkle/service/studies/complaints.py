@@ -4,14 +4,25 @@ A sentence says what was got and what is wanted; where a word is nearly a known 
 of keys and numbers, which a reader of a file turns into lines.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from difflib import get_close_matches
 from enum import Enum, auto
 from typing import Any, NamedTuple
 
 from pydantic import BaseModel, ValidationError
 
-__all__ = ["Complaint", "Complaints", "Fault", "Place", "complaints", "nearest", "printable", "shown", "spelled"]
+__all__ = [
+    "Complaint",
+    "Complaints",
+    "Fault",
+    "Place",
+    "complaints",
+    "nearest",
+    "printable",
+    "remedy",
+    "shown",
+    "spelled",
+]
 
 Place = tuple[str | int, ...]
 Schema = dict[str, Any]
@@ -91,6 +102,16 @@ def nearest(word: str, known: Iterable[str]) -> str | None:
     return by_lower[close[0]] if close else None
 
 
+def remedy(word: str, known: Sequence[str]) -> str:
+    """What to write instead of a word that is not known.
+
+    >>> remedy("imag", ("name", "image")), remedy("colour", ("name", "image"))
+    ('did you mean image?', 'use one of name, image.')
+    """
+    close = nearest(word, known)
+    return f"did you mean {close}?" if close else f"use one of {', '.join(known)}."
+
+
 def _complaint(kind: str, place: Place, value: object, schema: Schema) -> Complaint:
     if kind == "extra_forbidden":
         return Complaint(place, _unknown(place, schema), Fault.UNKNOWN_KEY)
@@ -98,28 +119,24 @@ def _complaint(kind: str, place: Place, value: object, schema: Schema) -> Compla
 
 
 def _wrong(kind: str, place: Place, value: object, schema: Schema) -> str:
-    wanted = _wanted(_at(schema, place, schema))
+    wanted = _wanted(_at(place, schema))
     if kind == "missing":
         return f"{spelled(place)} is missing; pass {wanted}."
     if kind == "string_type" and not isinstance(value, dict | list | None):
         return f"{spelled(place)} is {shown(value)}, which is no text; put it between quotes."
     if kind in ("string_too_long", "too_long") and isinstance(value, str | list):
-        return f"{spelled(place)} has {len(value):,} {_counted(value)}; pass {wanted}."
+        counted = "characters" if isinstance(value, str) else "entries"
+        return f"{spelled(place)} has {len(value):,} {counted}; pass {wanted}."
     return f"{spelled(place) or 'What was sent'} is {shown(value)}; pass {wanted}."
 
 
 def _unknown(place: Place, schema: Schema) -> str:
-    word, around = str(place[-1]), _at(schema, place[:-1], schema)
-    siblings = list(around.get("properties", {}))
+    word, siblings = str(place[-1]), list(_at(place[:-1], schema).get("properties", {}))
     if close := nearest(word, siblings):
         return f"{spelled(place)} is no setting; did you mean {close}?"
     if elsewhere := next((path for path in _paths(schema, schema) if path[-1] == word), None):
         return f"{spelled(place)} is no setting; did you mean {spelled(elsewhere)}?"
     return f"{spelled(place)} is no setting; the settings here are {', '.join(siblings)}."
-
-
-def _counted(value: str | list[Any]) -> str:
-    return "characters" if isinstance(value, str) else "entries"
 
 
 def _wanted(schema: Schema) -> str:
@@ -128,9 +145,9 @@ def _wanted(schema: Schema) -> str:
     return str(schema.get("description", "what the documentation says"))
 
 
-def _at(schema: Schema, place: Place, root: Schema) -> Schema:
+def _at(place: Place, root: Schema) -> Schema:
     """The schema of a place; one that says nothing where there is no such place."""
-    schema = _resolved(schema, root)
+    schema = root
     for step in place:
         inside = schema.get("items", {}) if isinstance(step, int) else schema.get("properties", {}).get(step, {})
         schema = _resolved(inside, root)

@@ -17,7 +17,7 @@ LATER = frozenset({"texts", "endings", "limits", "skipping", "target_error"})
 def changed(study: Study, objects: list[Object], changes: dict[str, Any]) -> StudySettings:
     """The settings with some of them changed: mappings go into each other, all else takes the place of what was."""
     before = spec.checked(study.settings)
-    after = _checked(_merged(before.model_dump(mode="json"), changes), objects)
+    after = spec.checked(_merged(before.model_dump(mode="json"), changes), objects)
     fixed = [name for name in StudySettings.model_fields if getattr(before, name) != getattr(after, name)]
     if study.state != State.DRAFT and (fixed := [name for name in fixed if name not in LATER]):
         raise NotAllowed(
@@ -39,16 +39,10 @@ def change_state(store: Store, study: str, state: State) -> Study:
 
     def change(transaction: Transaction) -> Study:
         if state == State.OPEN:
-            _checked(transaction.studies.get(study).settings, transaction.studies.objects(study))
+            spec.checked(transaction.studies.get(study).settings, transaction.studies.objects(study))
         return transaction.studies.change_state(study, state)
 
     return store.transact(change)
-
-
-def _checked(values: dict[str, Any], objects: list[Object]) -> StudySettings:
-    settings = spec.checked(values)
-    spec.check_objects(settings, [each.name for each in objects])
-    return settings
 
 
 def _merged(before: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:

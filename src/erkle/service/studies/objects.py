@@ -14,16 +14,17 @@ from pydantic import BaseModel
 
 from erkle.files import FileError, read_bytes
 from erkle.service.studies import media
-from erkle.service.studies.complaints import nearest, printable, shown
+from erkle.service.studies.complaints import printable, remedy, shown
 from erkle.service.studies.media import Prepared
 from erkle.service.studies.uploads import LARGEST, Files
 from erkle.store import Medium, Object, limits
+from erkle.store.media import PARTS
 from erkle.triplets.tables import Strict, decoded, first_row
 
-__all__ = ["MEDIA", "Entry", "ObjectReader", "ShownObject"]
+__all__ = ["COLUMNS", "Entry", "ObjectReader", "ShownObject"]
 
 MEDIA = ("image", "audio", "video")
-_COLUMNS = ("name", "text", *MEDIA)
+COLUMNS = ("name", "text", *MEDIA)
 _TABLES = (".csv", ".tsv", ".txt")
 # Bytes of all media of a study.
 _MEDIA_BYTES = 512 << 20
@@ -55,13 +56,8 @@ class ShownObject(BaseModel):
         >>> ShownObject.of("s", 3, Object("Oslo", {"image": "0a.webp"})).image
         '/media/s/0a.webp'
         """
-        files = {
-            kind: f"/media/{study}/{name}"
-            for kind in ("image", "thumb", "audio", "video")
-            if isinstance(name := given.payload.get(kind), str)
-        }
-        text = given.payload.get("text")
-        return cls(id=number, name=given.name, text=text if isinstance(text, str) else None, **files)
+        files = {part: f"/media/{study}/{given.payload[part]}" for part in PARTS if part in given.payload}
+        return cls(id=number, name=given.name, text=given.payload.get("text"), **files)
 
 
 class ObjectReader:
@@ -125,7 +121,7 @@ class ObjectReader:
                         payload |= self._shown(entry.parts[kind], kind)
                 self._add(entry.name, payload, entry.where)
             except FileError as fault:
-                self._fault(str(fault), entry.where)
+                self.faults.append(f"{entry.where}: {fault}")
 
     def add_files(self, files: Files) -> None:
         """Take each file as an object that is called like it; cat.jpg and cat.mp3 are one object."""
@@ -140,12 +136,12 @@ class ObjectReader:
                 self._keep(file, prepared)
                 payload |= prepared.payload
             except FileError as fault:
-                self._fault(str(fault), "")
+                self.faults.append(str(fault))
         for stem, payload in by_stem.items():
             try:
                 self._add(PurePosixPath(stem).name, payload, stem)
             except FileError as fault:
-                self._fault(str(fault), stem)
+                self.faults.append(f"{stem}: {fault}")
 
     def _add(self, name: str, payload: dict[str, str], where: str) -> None:
         if not name.strip() or len(name) > limits.OBJECT_NAME or "\0" in name:
@@ -183,9 +179,6 @@ class ObjectReader:
                 f"{printable(path)}: with it the media take more than {_MEDIA_BYTES >> 20} MB; make them smaller."
             )
         self.media |= prepared.media
-
-    def _fault(self, sentence: str, where: str) -> None:
-        self.faults.append(f"{where}: {sentence}" if where else sentence)
 
 
 def _text(entry: Entry) -> str:
@@ -231,9 +224,7 @@ def _rows(file: str, text: str, columns: list[str], separator: str) -> Iterator[
 
 def _check_columns(file: str, columns: list[str]) -> None:
     for column in columns:
-        if column not in _COLUMNS:
-            close = nearest(column, _COLUMNS)
-            remedy = f"did you mean {close}?" if close else f"use one of {', '.join(_COLUMNS)}."
-            raise FileError(f"{file}, line 1: {column[:60]!r} is no column; {remedy}")
+        if column not in COLUMNS:
+            raise FileError(f"{file}, line 1: {column[:60]!r} is no column; {remedy(column, COLUMNS)}")
         if columns.count(column) > 1:
             raise FileError(f"{file}, line 1: the column {column} is there twice; keep one of them.")

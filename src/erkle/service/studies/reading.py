@@ -6,13 +6,14 @@ has been understood.
 
 import json
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path, PurePosixPath
 from typing import Any, BinaryIO, NamedTuple
 
 from erkle.files import FileError, Pathlike, read_bytes
 from erkle.service.studies import spec
-from erkle.service.studies.complaints import Complaint, Complaints, Fault, Place, nearest, printable, shown, spelled
-from erkle.service.studies.objects import MEDIA, Entry, ObjectReader
+from erkle.service.studies.complaints import Complaint, Complaints, Fault, Place, nearest, remedy, shown, spelled
+from erkle.service.studies.objects import COLUMNS, Entry, ObjectReader
 from erkle.service.studies.spec import StudySettings
 from erkle.service.studies.uploads import CAPS, LARGEST, Caps, Files
 from erkle.service.studies.yaml_lines import Lined, parse
@@ -20,8 +21,6 @@ from erkle.store import Medium, Object, limits
 from erkle.triplets.tables import decoded
 
 __all__ = ["Draft", "read_study", "read_upload", "read_values"]
-
-_KEYS = ("name", "text", *MEDIA)
 
 
 class Draft(NamedTuple):
@@ -80,9 +79,8 @@ def _draft(name: str, lined: Lined, title: str, reader: ObjectReader) -> Draft:
     values, faults = dict(lined.value), list[Complaint]()
     titled, things = values.pop("title", title), values.pop("objects", None)
     if not isinstance(titled, str) or not 0 < len(titled.strip()) <= limits.TITLE:
-        faults.append(
-            Complaint(("title",), f"title is {shown(titled)}; pass a text of 1 to {limits.TITLE} characters.")
-        )
+        sentence = f"title is {shown(titled)}; pass a text of 1 to {limits.TITLE} characters."
+        faults.append(Complaint(("title",), sentence))
     settings = _settings(values, faults)
     _read_objects(reader, things, name, lined, faults)
     if settings is not None and not faults and not reader.faults:
@@ -95,13 +93,11 @@ def _draft(name: str, lined: Lined, title: str, reader: ObjectReader) -> Draft:
 
 def _parsed(text: str, name: str) -> Lined:
     # JSON may have tabs, which YAML may not; it is written by programs, which need no lines.
+    lined = None
     if text.lstrip().startswith("{"):
-        try:
+        with suppress(ValueError, RecursionError):
             lined = Lined(json.loads(text), {})
-        except (ValueError, RecursionError):
-            lined = parse(text, name, ("title", "objects"))
-    else:
-        lined = parse(text, name, ("title", "objects"))
+    lined = lined or parse(text, name, ("title", "objects"))
     if lined.value is None:
         return Lined({}, {})
     if not isinstance(lined.value, dict):
@@ -130,7 +126,7 @@ def _misspelt(fault: Complaint) -> Complaint | None:
     """A fault that is a misspelt ``title`` or ``objects``, which are no settings."""
     word = str(fault.place[0]) if len(fault.place) == 1 else ""
     close = nearest(word, ("title", "objects")) if fault.fault is Fault.UNKNOWN_KEY else None
-    return Complaint(fault.place, f"{printable(word)} is no setting; did you mean {close}?") if close else None
+    return Complaint(fault.place, f"{spelled(fault.place)} is no setting; did you mean {close}?") if close else None
 
 
 def _about_objects(settings: StudySettings, objects: list[Object]) -> list[Complaint]:
@@ -161,12 +157,10 @@ def _entries(things: list[Any], name: str, lined: Lined, faults: list[Complaint]
         place: Place = ("objects", number)
         where = f"{name}, line {lined.line(place)}" if lined.lines else spelled(place)
         if isinstance(thing, dict):
-            wrong = _wrong_key(thing, place)
-            if wrong is None:
-                parts = {key: thing[key] for key in _KEYS[1:] if thing.get(key)}
-                yield Entry(where, thing["name"], parts)
-            else:
+            if (wrong := _wrong_key(thing, place)) is not None:
                 faults.append(wrong)
+                continue
+            yield Entry(where, thing["name"], {key: thing[key] for key in COLUMNS[1:] if thing.get(key)})
         elif isinstance(thing, str):
             yield Entry(where, thing, {})
         else:
@@ -175,10 +169,9 @@ def _entries(things: list[Any], name: str, lined: Lined, faults: list[Complaint]
 
 def _wrong_key(thing: dict[str, Any], place: Place) -> Complaint | None:
     for key, value in thing.items():
-        if key not in _KEYS:
-            close = nearest(key, _KEYS)
-            remedy = f"did you mean {close}?" if close else f"use one of {', '.join(_KEYS)}."
-            return Complaint((*place, key), f"{spelled((*place, key))} is no key of an object; {remedy}")
+        if key not in COLUMNS:
+            sentence = f"{spelled((*place, key))} is no key of an object; {remedy(key, COLUMNS)}"
+            return Complaint((*place, key), sentence)
         if not isinstance(value, str):
             return Complaint((*place, key), f"{spelled((*place, key))} is {shown(value)}; pass a text.")
     if "name" not in thing:

@@ -1,25 +1,24 @@
 """Studies of whoever is signed in: created, shown, changed, opened, closed and deleted; and the media they show."""
 
-from typing import Annotated, Any, BinaryIO
+from typing import Annotated, Any, BinaryIO, Self
 
 from fastapi import APIRouter, File, Form, Header, Response, UploadFile
-from pydantic import BaseModel, ConfigDict, Field, GetJsonSchemaHandler
+from pydantic import BaseModel, Field, GetJsonSchemaHandler
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
 
 from erkle.service.participation.replies import Question
-from erkle.service.participation.routes import ParticipationDep
 from erkle.service.studies import editing
 from erkle.service.studies.media import TYPES
 from erkle.service.studies.objects import ShownObject
 from erkle.service.studies.reading import Draft, read_upload, read_values
 from erkle.service.studies.spec import StudySettings, checked
-from erkle.service.web.dependencies import AccountDep, RuntimesDep, StoreDep, StudyDep
+from erkle.service.web.dependencies import AccountDep, Body, ParticipationDep, RuntimesDep, StoreDep, StudyDep
 from erkle.service.web.errors import Problem, problems
 from erkle.service.web.ranges import Unsatisfiable, span
 from erkle.store import Object, State, Store, Study, limits
 
-__all__ = ["StudyOut", "media_router", "router", "study_out"]
+__all__ = ["StudyOut", "media_router", "router"]
 
 router = APIRouter(prefix="/api/studies", tags=["studies"])
 # Names of media are hashes: nobody guesses one, and what a name stands for never changes.
@@ -50,43 +49,36 @@ class _Documented:
 
 
 Settings = Annotated[dict[str, Any], _Documented()]
+Name = Annotated[str, Field(min_length=1, max_length=limits.OBJECT_NAME)]
 Title = Annotated[str, Field(min_length=1, max_length=limits.TITLE)]
 
 
-class _In(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True)
-
-
-class ObjectIn(_In):
+class ObjectIn(Body):
     """An object with a text that is shown with its name."""
 
-    name: Annotated[str, Field(min_length=1, max_length=limits.OBJECT_NAME)]
+    name: Name
     text: Annotated[str, Field(max_length=limits.MARKDOWN)] | None = None
 
 
-class StudyIn(_In):
+class StudyIn(Body):
     """A study to be: at least three objects with different names, and settings where they are not the defaults."""
 
     title: Title
-    objects: Annotated[
-        list[Annotated[str, Field(min_length=1, max_length=limits.OBJECT_NAME)] | ObjectIn], Field(min_length=3)
-    ]
-    settings: Settings = {}
+    objects: Annotated[list[Name | ObjectIn], Field(min_length=3)]
+    settings: Settings = Field(default={})
 
 
-class Changes(_In):
+class Changes(Body):
     """What is to be different; mappings in the settings may have only the keys that change."""
 
     title: Title | None = None
     settings: Settings | None = None
 
 
-class StateIn(BaseModel):
+class StateIn(Body):
     """The state that a study is to have."""
 
-    model_config = ConfigDict(extra="forbid")
-
-    state: State
+    state: Annotated[State, Field(strict=False)]
 
 
 class _Summary(BaseModel):
@@ -96,6 +88,12 @@ class _Summary(BaseModel):
     n_objects: int
     created_at: int
     link: str
+
+    @classmethod
+    def of(cls, study: Study, **counts: int) -> Self:
+        """A study as it is told, with what is counted of it."""
+        told = {"created_at": study.created_at // 1000, "link": f"/s/{study.id}"}
+        return cls(**study._asdict() | told | counts)
 
 
 class StudyListed(_Summary):
@@ -122,10 +120,9 @@ class Preview(BaseModel):
 def studies(store: StoreDep, account: AccountDep) -> list[StudyListed]:
     """Own studies, the oldest first; an administrator sees all."""
     return [
-        StudyListed(**_summary(study), answers=counts.answers, participants=counts.participants)
+        StudyListed.of(study, **store.studies.counts(study.id)._asdict())
         for study in store.studies.all()
         if account.admin or study.owner == account.id
-        for counts in [store.studies.counts(study.id)]
     ]
 
 
@@ -152,7 +149,7 @@ def upload(
 @router.get("/{study}")
 def show(study: StudyDep) -> StudyOut:
     """A study with its settings."""
-    return study_out(study)
+    return StudyOut.of(study)
 
 
 @router.patch("/{study}")
@@ -163,7 +160,7 @@ def change(body: Changes, study: StudyDep, store: StoreDep) -> StudyOut:
         changes = body.settings
         return body.title, None if changes is None else editing.changed(now, objects, changes).model_dump(mode="json")
 
-    return study_out(store.studies.revise(study.id, revision))
+    return StudyOut.of(store.studies.revise(study.id, revision))
 
 
 @router.delete("/{study}", status_code=204)
@@ -178,7 +175,7 @@ def delete(study: StudyDep, store: StoreDep, runtimes: RuntimesDep) -> None:
 @router.post("/{study}/state")
 def change_state(body: StateIn, study: StudyDep, store: StoreDep) -> StudyOut:
     """Open, pause or close a study; a closed one stays closed."""
-    return study_out(editing.change_state(store, study.id, body.state))
+    return StudyOut.of(editing.change_state(store, study.id, body.state))
 
 
 @router.get("/{study}/objects")
@@ -218,22 +215,6 @@ def medium(
     return Response(data, status, headers, media_type=kind if kind in _MEDIA_TYPES else "application/octet-stream")
 
 
-def study_out(study: Study) -> StudyOut:
-    """A study as it is told."""
-    return StudyOut(**_summary(study), settings=study.settings, roster=study.roster)
-
-
-def _summary(study: Study) -> dict[str, Any]:
-    return {
-        "id": study.id,
-        "title": study.title,
-        "state": study.state,
-        "n_objects": study.n_objects,
-        "created_at": study.created_at // 1000,
-        "link": f"/s/{study.id}",
-    }
-
-
 def _created(store: Store, owner: str, draft: Draft) -> StudyOut:
     settings = draft.settings.model_dump(mode="json")
-    return study_out(store.studies.create(draft.title, draft.objects, settings, owner, draft.media))
+    return StudyOut.of(store.studies.create(draft.title, draft.objects, settings, owner, draft.media))

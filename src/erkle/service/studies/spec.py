@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from erkle.service.studies.complaints import Complaint, Complaints, Place, complaints, nearest, shown, spelled
-from erkle.store import limits
+from erkle.store import Object, limits
 
 __all__ = [
     "Catch",
@@ -39,6 +39,7 @@ def _web_address(url: str) -> str:
     return url
 
 
+_AT_LEAST_ONE = "a whole number of at least 1, or null"
 Markdown = Annotated[
     str, Field(max_length=limits.MARKDOWN, description=f"a text (Markdown) of at most {limits.MARKDOWN:,} characters")
 ]
@@ -73,10 +74,8 @@ class Limits(_Part):
     """How much is asked, at most; None is no limit."""
 
     per_participant: int = Field(default=50, ge=1, le=10_000, description="a whole number from 1 to 10,000")
-    participants: int | None = Field(
-        default=None, ge=1, le=10_000_000, description="a whole number of at least 1, or null"
-    )
-    answers: int | None = Field(default=None, ge=1, le=100_000_000, description="a whole number of at least 1, or null")
+    participants: int | None = Field(default=None, ge=1, le=10_000_000, description=_AT_LEAST_ONE)
+    answers: int | None = Field(default=None, ge=1, le=100_000_000, description=_AT_LEAST_ONE)
     lifetime_s: float = Field(
         default=3600.0,
         ge=10.0,
@@ -158,8 +157,10 @@ class StudySettings(_Part):
     target_error: float = Field(default=0.1, gt=0.0, lt=1.0, description="a share between 0 and 1")
 
 
-def checked(values: Any) -> StudySettings:
+def checked(values: Any, objects: Sequence[Object] | None = None) -> StudySettings:
     """Settings from what JSON or YAML gave, or `Complaints` about everything that is wrong with them.
+
+    Given the objects of the study, they are checked as `check_objects` does.
 
     >>> checked({"holdout": 1.5})
     Traceback (most recent call last):
@@ -169,9 +170,12 @@ def checked(values: Any) -> StudySettings:
     erkle.service.studies.complaints.Complaints: limits.per_participants is no setting; did you mean per_participant?
     """
     try:
-        return StudySettings.model_validate(values)
+        settings = StudySettings.model_validate(values)
     except ValidationError as error:
         raise Complaints(complaints(error, StudySettings)) from None
+    if objects is not None:
+        check_objects(settings, [each.name for each in objects])
+    return settings
 
 
 def check_objects(settings: StudySettings, names: Sequence[str]) -> None:

@@ -13,12 +13,13 @@ from functools import partial
 from pathlib import Path
 from typing import IO, BinaryIO, NamedTuple
 
-from erkle.files import FileError
+from erkle.files import FileError, open_binary
 
 __all__ = ["CAPS", "LARGEST", "Caps", "Files", "clean_name"]
 
 _CHUNK = 1 << 16
 _ZIP = b"PK\x03\x04"
+_EMPTY_ZIP = b"PK\x05\x06"
 _ENTRY = b"PK\x01\x02"
 _FREE_RATIO = 1 << 20
 _IGNORED = frozenset({"__macosx", "thumbs.db", "desktop.ini"})
@@ -66,9 +67,11 @@ class Files:
         """Files that came with a request, each a name and an open file; of a ZIP, those inside."""
         found = cls(caps)
         for name, file in files:
-            if _begins_as_zip(file):
-                found._add_zip(clean_name(name), file)
-            elif not _ignored(name := clean_name(name)):
+            file.seek(0)
+            name = clean_name(name)
+            if file.read(4) in (_ZIP, _EMPTY_ZIP):
+                found._add_zip(name, file)
+            elif not _ignored(name):
                 found._add(name, _Part(partial(_left_open, file)))
         return found
 
@@ -79,7 +82,7 @@ class Files:
         for path in folder.rglob("*"):
             name = path.relative_to(folder).as_posix()
             if path.is_file() and not _ignored(name):
-                found._add(clean_name(name), _Part(partial(_opened, path)))
+                found._add(clean_name(name), _Part(partial(open_binary, path)))
         return found
 
     @property
@@ -139,7 +142,7 @@ class Files:
         if _occurrences(file, _ENTRY) > self.caps.entries:
             raise FileError(f"{name}: has more than {self.caps.entries:,} entries; split it.")
         try:
-            archive = zipfile.ZipFile(_rewound(file))
+            archive = zipfile.ZipFile(file)
         except Exception:
             raise FileError(f"{name}: is a ZIP file that is cut short or damaged; make it anew.") from None
         for entry in archive.infolist():
@@ -182,27 +185,16 @@ def _ignored(name: str) -> bool:
     return any(part.startswith(".") or part.lower() in _IGNORED for part in name.split("/"))
 
 
-def _begins_as_zip(file: BinaryIO) -> bool:
-    return _rewound(file).read(4) in (_ZIP, b"PK\x05\x06")
-
-
-def _rewound(file: BinaryIO) -> BinaryIO:
-    file.seek(0)
-    return file
-
-
-def _opened(path: Path) -> BinaryIO:
-    return path.open("rb")
-
-
 def _left_open(file: BinaryIO) -> AbstractContextManager[BinaryIO]:
-    return nullcontext(_rewound(file))
+    # It may have been read before.
+    file.seek(0)
+    return nullcontext(file)
 
 
 def _occurrences(file: BinaryIO, what: bytes) -> int:
     """How often some bytes are in a file; of the list of a ZIP's entries each has four of its own."""
     found, rest = 0, b""
-    _rewound(file)
+    file.seek(0)
     while chunk := file.read(1 << 20):
         found += (rest + chunk).count(what)
         rest = (rest + chunk)[1 - len(what) :]

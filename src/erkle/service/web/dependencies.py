@@ -3,41 +3,54 @@
 Dependencies are coroutines where they only pass something on, because a plain function would wait for a thread.
 """
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import Depends, Request, Security
 from fastapi.security import APIKeyCookie
+from pydantic import BaseModel, ConfigDict
 
 from erkle.service.accounts.sessions import COOKIE, found
 from erkle.service.configuration import Configuration
+from erkle.service.participation.participation import Participation
 from erkle.service.runtime import Runtimes
 from erkle.service.web import csrf
 from erkle.service.web.errors import Problem
 from erkle.store import Account, Session, Store, Study, Unknown
 
-__all__ = ["AccountDep", "AdminDep", "ConfigurationDep", "RuntimesDep", "SessionDep", "StoreDep", "StudyDep"]
+__all__ = [
+    "AccountDep",
+    "AdminDep",
+    "Body",
+    "ConfigurationDep",
+    "ParticipationDep",
+    "RuntimesDep",
+    "SessionDep",
+    "StoreDep",
+    "StudyDep",
+]
 
 _cookie = APIKeyCookie(name=COOKIE, scheme_name="session", auto_error=False, description="Given by /api/login.")
 
 
-async def _configuration(request: Request) -> Configuration:
-    configuration: Configuration = request.app.state.configuration
-    return configuration
+class Body(BaseModel):
+    """What a request sends as JSON: no key is unknown, and no value is converted to another type."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
 
 
-async def _store(request: Request) -> Store:
-    store: Store = request.app.state.store
-    return store
+def _kept(name: str) -> Any:
+    """A dependency on what the application keeps under this name while it runs."""
+
+    async def found(request: Request) -> Any:
+        return getattr(request.app.state, name)
+
+    return Depends(found)
 
 
-async def _runtimes(request: Request) -> Runtimes:
-    runtimes: Runtimes = request.app.state.runtimes
-    return runtimes
-
-
-ConfigurationDep = Annotated[Configuration, Depends(_configuration)]
-StoreDep = Annotated[Store, Depends(_store)]
-RuntimesDep = Annotated[Runtimes, Depends(_runtimes)]
+ConfigurationDep = Annotated[Configuration, _kept("configuration")]
+StoreDep = Annotated[Store, _kept("store")]
+RuntimesDep = Annotated[Runtimes, _kept("runtimes")]
+ParticipationDep = Annotated[Participation, _kept("participation")]
 
 
 def _session(

@@ -31,6 +31,16 @@ _HTTP = {
     405: ("method", "This address does not take this method."),
 }
 
+# Errors whose own sentence is told; the first type that fits decides.
+_TOLD: dict[type[Exception], tuple[int, str]] = {
+    WeakPassword: (422, "password"),
+    Unknown: (404, "unknown"),
+    NotAllowed: (409, "not-allowed"),
+    StoreError: (400, "refused"),
+    FileError: (422, "invalid"),
+    Complaints: (422, "invalid"),
+}
+
 
 class Problem(HTTPException):
     """What the service does not do, with an HTTP status, a reason for programs and a sentence for people.
@@ -89,7 +99,7 @@ def problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
 
 def install(app: FastAPI) -> None:
     """Answer every error in the one form."""
-    for kind in (HTTPException, RequestValidationError, StoreError, FileError, Complaints, WeakPassword):
+    for kind in (HTTPException, RequestValidationError, *_TOLD):
         app.add_exception_handler(kind, _answer)
 
 
@@ -117,19 +127,12 @@ def _problem(error: Exception) -> Problem:
             return Problem(error.status_code, reason, sentence, headers=error.headers)
         case RequestValidationError():
             return Problem(422, "invalid", validation_sentence(error.errors()))
-        case WeakPassword():
-            return Problem(422, "password", str(error))
-        case Unknown():
-            return Problem(404, "unknown", str(error))
-        case NotAllowed():
-            return Problem(409, "not-allowed", str(error))
         case Unavailable():
             # The disk is full, or the server away: whoever asked may ask again.
             return Problem(503, "database", "The database cannot be used just now; try again in a while.")
-        case StoreError():
-            return Problem(400, "refused", str(error))
         case _:
-            return Problem(422, "invalid", str(error))
+            status, reason = next(told for kind, told in _TOLD.items() if isinstance(error, kind))
+            return Problem(status, reason, str(error))
 
 
 def validation_sentence(errors: Sequence[Any]) -> str:

@@ -98,12 +98,8 @@ class Limits:
     def _take(self, rate: str, key: Hashable) -> None:
         if (seconds := self._buckets[rate].wait(key)) > 0:
             whole = int(seconds) + 1
-            raise Problem(
-                429,
-                "too-often",
-                f"This was tried too often; try again in {whole} second{'s' * (whole > 1)}.",
-                headers={"Retry-After": str(whole)},
-            )
+            sentence = f"This was tried too often; try again in {whole} second{'s' * (whole > 1)}."
+            raise Problem(429, "too-often", sentence, headers={"Retry-After": str(whole)})
 
 
 def buckets_of(configuration: Configuration) -> dict[str, Buckets]:

@@ -14,7 +14,6 @@ from typing import Any
 __all__ = ["JsonLines", "frames", "log_as_json"]
 
 _FIELDS = ("method", "route", "status", "ms", "reason", "error", "at", "trouble")
-_LOUD = {"uvicorn": logging.INFO, "uvicorn.error": logging.INFO, "erkle": logging.INFO}
 
 
 class JsonLines(logging.Formatter):
@@ -52,12 +51,11 @@ def frames(error: BaseException) -> dict[str, Any]:
 
 def log_as_json() -> None:
     """Let this process log so, to standard error: our own loggers, and those of the server."""
-    handler = logging.StreamHandler()
+    handler: logging.Handler = logging.StreamHandler()
     handler.setFormatter(JsonLines())
     # A formatter keeps the text of the first traceback for all; ours has none.
-    for name, level in _LOUD.items():
+    for name, handlers in (("uvicorn", [handler]), ("uvicorn.error", []), ("erkle", [handler])):
         logger = logging.getLogger(name)
-        logger.handlers, logger.propagate = [], name == "uvicorn.error"
-        logger.setLevel(level)
-    for name in ("uvicorn", "erkle"):
-        logging.getLogger(name).handlers = [handler]
+        # What has no handler of its own is logged by the logger above it.
+        logger.handlers, logger.propagate = handlers, not handlers
+        logger.setLevel(logging.INFO)

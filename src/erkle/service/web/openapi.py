@@ -37,10 +37,13 @@ _OF_ALL = {
     "422": "A value is not as it must be.",
     "503": "The database cannot be used just now.",
 }
-_OF_CHANGES = {"413": "The body is too large.", "429": "Too often; the header Retry-After says when."}
+_OF_CHANGES = {
+    "409": "The state does not allow it.",
+    "413": "The body is too large.",
+    "429": "Too often; the header Retry-After says when.",
+}
 _OF_RESEARCHERS = {"401": "Not signed in.", "403": "Not allowed, or without the right X-CSRF-Token."}
 _OF_ONE = {"404": "There is no such thing, or it is somebody else's."}
-_OF_CHANGED_ONE = {"409": "The state does not allow it."}
 
 
 def install(app: FastAPI) -> None:
@@ -70,12 +73,9 @@ def _completed(document: dict[str, Any]) -> dict[str, Any]:
 
 def _complete(path: str, method: str, operation: dict[str, Any]) -> None:
     changes, signed_in = method in _CHANGES, "security" in operation
-    may = dict(_OF_ALL)
-    may |= _OF_CHANGES if changes else {}
-    may |= _OF_RESEARCHERS if signed_in else {}
-    may |= _OF_ONE if "{" in path else {}
-    may |= _OF_CHANGED_ONE if changes else {}
     responses = operation["responses"]
+    may = _OF_ALL | (_OF_CHANGES if changes else {})
+    may |= (_OF_RESEARCHERS if signed_in else {}) | (_OF_ONE if "{" in path else {})
     for status, description in may.items():
         responses.setdefault(status, {"description": description})
     for status, response in responses.items():

@@ -9,6 +9,7 @@ import re
 from collections.abc import Sequence
 from urllib.parse import urlsplit
 
+from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from erkle.service.configuration import Configuration, Network
@@ -41,7 +42,7 @@ class Addressing:
         await self._app(scope, receive, send)
 
     def _problem(self, scope: Scope) -> Problem | None:
-        hosts = _headers(scope, b"host")
+        hosts = Headers(scope=scope).getlist("host")
         found = _HOST.fullmatch(hosts[0]) if len(hosts) == 1 else None
         if found is None:
             return Problem(400, "host", "The request's Host header is missing or cannot be read.")
@@ -60,7 +61,7 @@ def address_of(scope: Scope) -> str:
 
 def is_local(scope: Scope) -> bool:
     """Whether the request comes from this machine, and not through a proxy on it, of which we may not know."""
-    if _headers(scope, b"x-forwarded-for"):
+    if "x-forwarded-for" in Headers(scope=scope):
         return False
     address = _parsed((scope.get("client") or ("127.0.0.1",))[0])
     return address is not None and address.is_loopback
@@ -73,17 +74,17 @@ def is_https(scope: Scope, configuration: Configuration) -> bool:
 
 def base_url(scope: Scope, configuration: Configuration) -> str:
     """Where links begin: the public URL, or what the request asked for."""
-    return configuration.public_url or f"{scope.get('scheme', 'http')}://{_headers(scope, b'host')[0]}"
+    return configuration.public_url or f"{scope.get('scheme', 'http')}://{Headers(scope=scope)['host']}"
 
 
 def _believe(scope: Scope, trusted: Sequence[Network]) -> None:
     if not _is_trusted((scope.get("client") or ("127.0.0.1",))[0], trusted):
         return
-    told = [_PORT.sub(r"\1\2", part) for part in _parts(scope, b"x-forwarded-for")]
+    told = [_PORT.sub(r"\1\2", part) for part in _parts(scope, "x-forwarded-for")]
     clients = [address for address in reversed(told) if not _is_trusted(address, trusted)]
     if clients and _parsed(clients[0]) is not None:
         scope["client"] = (clients[0], 0)
-    schemes = _parts(scope, b"x-forwarded-proto")
+    schemes = _parts(scope, "x-forwarded-proto")
     if schemes and schemes[-1] in ("http", "https"):
         scope["scheme"] = schemes[-1]
 
@@ -101,9 +102,5 @@ def _parsed(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
     return getattr(address, "ipv4_mapped", None) or address
 
 
-def _parts(scope: Scope, name: bytes) -> list[str]:
-    return [part.strip() for header in _headers(scope, name) for part in header.split(",")]
-
-
-def _headers(scope: Scope, name: bytes) -> list[str]:
-    return [value.decode("latin-1") for key, value in scope["headers"] if key == name]
+def _parts(scope: Scope, name: str) -> list[str]:
+    return [part.strip() for header in Headers(scope=scope).getlist(name) for part in header.split(",")]

@@ -1,0 +1,69 @@
+"""Laws of the states of a learner: each look leads on, and none leads in a circle."""
+
+import pytest
+
+from erkle.service.learning import Fold
+from erkle.service.learning.snapshots import Kept
+from erkle.service.learning.states import Lease, Owning, Restoring
+
+N = 4
+
+
+class Life:
+    """What states ask of a learner: a roster that may be known late, a snapshot of the present one, an empty log."""
+
+    n_objects = N
+    ready = False
+
+    def __init__(self, known, present, has_snapshot):
+        self.known, self.present, self.has_snapshot = known, present, has_snapshot
+        self.n_restored = 0
+        self.snapshots = self
+
+    def roster(self):
+        return self.known
+
+    def restored(self):
+        self.n_restored += 1
+        return Kept(Fold(N), None, self.present) if self.has_snapshot else None
+
+    def page(self, after):
+        return []
+
+    def note(self, page, last): ...
+
+    def publish(self, fold, roster): ...
+
+    def save(self, kept, fence, at_once): ...
+
+    map = None
+
+
+@pytest.fixture
+def lease():
+    return Lease(None, "study", "owner", 1)
+
+
+@pytest.mark.parametrize("has_snapshot", [True, False])
+@pytest.mark.parametrize(("known", "present"), [(3, 3), (2, 3)])
+def test_a_fold_is_restored_once_while_the_roster_stays(lease, known, present, has_snapshot):
+    life, state = Life(known, present, has_snapshot), Restoring(lease)
+    for _ in range(5):
+        state = state.look(life).state
+    assert isinstance(state, Owning)
+    assert life.n_restored == 1
+
+
+@pytest.mark.parametrize("has_snapshot", [True, False])
+def test_each_new_roster_is_restored_once_however_late_it_is_known(lease, has_snapshot):
+    life, state = Life(0, 0, has_snapshot), Restoring(lease)
+    for roster in range(1, 4):
+        for _ in range(5):
+            state = state.look(life).state
+        life.present = roster
+        for _ in range(5):
+            state = state.look(life).state
+        life.known = roster
+        for _ in range(5):
+            state = state.look(life).state
+        assert life.n_restored == 1 + roster
