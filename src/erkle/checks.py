@@ -12,18 +12,6 @@ from typing import Any, TypeVar, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = [
-    "check_kernel",
-    "check_map",
-    "check_part",
-    "number",
-    "one_of",
-    "random_generator",
-    "shaped",
-    "share",
-    "whole",
-]
-
 Part = TypeVar("Part")
 
 # What single precision leaves of a symmetric matrix, as a share of the largest entry.

@@ -12,8 +12,6 @@ from sklearn.exceptions import NotFittedError
 
 from erkle import triplets
 
-__all__ = ["TripletLearner", "answers"]
-
 Floats = NDArray[np.float64]
 
 

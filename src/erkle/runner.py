@@ -21,8 +21,6 @@ import joblib
 from erkle import __version__
 from erkle.files import write_text
 
-__all__ = ["Runner", "Unit", "sources_stamp"]
-
 # Parts of erkle that no result depends on.
 _AROUND = {"cli", "client", "pictures", "service", "store"}
 

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from erkle.files import FileError
 from erkle.triplets import Labels, Reader, ReadError, read
-from erkle.triplets.formats import Delimited
-from erkle.triplets.lines import BadLine
+from erkle.triplets.decoding import BadLine
+from erkle.triplets.parsing import Delimited
 
 seeded = settings(deadline=None, derandomize=True)
 

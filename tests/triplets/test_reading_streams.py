@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from erkle.files import FileError
 from erkle.triplets import Reader, ReadError, read, sample
-from erkle.triplets.lines import BLOCK
+from erkle.triplets.decoding import BLOCK
 
 seeded = settings(deadline=None, derandomize=True)
 

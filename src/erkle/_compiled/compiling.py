@@ -24,8 +24,6 @@ import numba
 import platformdirs
 from numba.core import event
 
-__all__ = ["compiled", "compiled_in_memory", "compiled_with_long_sums", "when_compiling"]
-
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 _OPTIONS: dict[str, Any] = {"error_model": "numpy", "nogil": True}

@@ -16,8 +16,6 @@ from erkle._compiled.lanczos import Krylov, extreme_pair
 from erkle._compiled.moves import DONE, NEEDS_BOUND, NEEDS_EIGENPAIR, NEEDS_INVERSE, Move
 from erkle._compiled.symmetric import add_columns, add_outer, add_three_outer, axpy, dot, row_times_row
 
-__all__ = ["DenseState", "distances", "memory_dtype", "move"]
-
 Array = Any
 
 # Updates between two looks at how well P still inverts K, and the error that calls for a rebuild.

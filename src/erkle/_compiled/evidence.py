@@ -9,8 +9,6 @@ from typing import Any
 
 from erkle._compiled.compiling import compiled
 
-__all__ = ["ERROR", "WEIGHT", "add_answers", "excess_of_map"]
-
 Array = Any
 
 # Behind the losses of all temperatures stand the weighted number of errors and the sum of all weights.

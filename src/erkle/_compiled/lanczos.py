@@ -14,8 +14,6 @@ from typing import Any, NamedTuple
 from erkle._compiled.compiling import compiled
 from erkle._compiled.symmetric import axpy, dot, multiply
 
-__all__ = ["Krylov", "extreme_pair", "largest_eigenvalue"]
-
 Array = Any
 
 

@@ -14,8 +14,6 @@ from erkle._compiled.overloads import magnitude, slopes
 from erkle.losses import Loss
 from erkle.steps import Step
 
-__all__ = ["learn", "learn_with_own_parts", "move_along"]
-
 Array = Any
 
 # The canonical direction is G = 3 (w2 w2' - w1 w1') with these two unit eigenvectors.

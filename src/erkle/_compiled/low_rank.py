@@ -21,8 +21,6 @@ from erkle._compiled.compiling import compiled
 from erkle._compiled.moves import DONE, Move
 from erkle._compiled.small_eigen import eigenpairs
 
-__all__ = ["LowRankState", "coordinates", "distances", "memory_dtype", "move"]
-
 Array = Any
 
 # What is left of a unit vector outside the span of Q, squared, that is no rounding.

@@ -2,8 +2,6 @@
 
 from typing import NamedTuple
 
-__all__ = ["DONE", "NEEDS_BOUND", "NEEDS_EIGENPAIR", "NEEDS_INVERSE", "NOT_FINITE", "Move"]
-
 # The kernel has moved, and nothing is left to do.
 DONE = 0
 # The smallest eigenpair must come from LAPACK.

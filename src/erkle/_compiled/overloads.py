@@ -5,8 +5,6 @@ from numba.extending import overload, register_jitable
 from erkle.losses import Loss
 from erkle.steps import Step
 
-__all__ = ["cannot_compile", "is_stamped", "magnitude", "slopes", "value"]
-
 
 def is_stamped(*parts: Loss | Step) -> bool:
     """Whether the cache's name follows the sources of these parts: it does for ours, and for no others."""

@@ -11,8 +11,6 @@ import numpy as np
 
 from erkle._compiled.compiling import compiled
 
-__all__ = ["eigenpairs"]
-
 Array = Any
 
 _EPSILON = 2.3e-16

@@ -11,14 +11,6 @@ from erkle._compiled.compiling import compiled, compiled_in_memory
 from erkle._compiled.overloads import slopes, value
 from erkle.losses import Loss
 
-__all__ = [
-    "sum_by_kernel",
-    "sum_by_kernel_with_own_loss",
-    "sum_by_map",
-    "sum_by_map_with_own_loss",
-    "sum_by_shifted_map",
-]
-
 Array = Any
 
 

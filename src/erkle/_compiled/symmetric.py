@@ -7,8 +7,6 @@ from typing import Any
 
 from erkle._compiled.compiling import compiled_with_long_sums
 
-__all__ = ["add_columns", "add_outer", "add_three_outer", "axpy", "dot", "multiply", "row_times_row"]
-
 Array = Any
 
 

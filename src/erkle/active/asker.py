@@ -14,8 +14,6 @@ from erkle.checks import one_of, random_generator, share, whole
 from erkle.online import ERKLE
 from erkle.online.record import Curve
 
-__all__ = ["Asked", "Asker"]
-
 _MOST_AT_ONCE = 1_000_000
 
 

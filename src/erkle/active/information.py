@@ -15,8 +15,6 @@ import scipy.spatial
 import scipy.special
 from numpy.typing import NDArray
 
-__all__ = ["head_information", "information", "variances"]
-
 Floats = NDArray[np.float64]
 Ids = NDArray[np.int64]
 

@@ -12,8 +12,6 @@ from erkle import triplets
 from erkle.active.questions import Questions
 from erkle.online import ERKLE
 
-__all__ = ["Knowledge", "NothingKnown", "Tally", "known_by"]
-
 Counts = NDArray[np.int64]
 Floats = NDArray[np.float64]
 

@@ -13,8 +13,6 @@ from erkle.active.knowledge import Knowledge, NothingKnown, known_by
 from erkle.active.questions import Query, Questions
 from erkle.active.strategies import Random, Strategy
 
-__all__ = ["Choice", "Ledger", "next_questions"]
-
 
 class Ledger(NamedTuple):
     """What has been asked so far, as far as it matters for the next question to one participant.

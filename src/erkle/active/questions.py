@@ -12,8 +12,6 @@ from numpy.typing import ArrayLike, NDArray
 from erkle import triplets
 from erkle.checks import whole
 
-__all__ = ["MOST_OBJECTS", "Query", "Questions", "check_questions"]
-
 Ids = NDArray[np.int64]
 Query = tuple[int, int, int]
 

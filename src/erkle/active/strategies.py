@@ -18,17 +18,6 @@ from erkle.active.knowledge import Knowledge, Tally, known_by
 from erkle.active.questions import Questions, check_questions
 from erkle.checks import random_generator, share, whole
 
-__all__ = [
-    "STRATEGIES",
-    "Adaptive",
-    "Balanced",
-    "ExpectedChange",
-    "InformationGain",
-    "Random",
-    "Strategy",
-    "Uncertainty",
-]
-
 Floats = NDArray[np.float64]
 Ids = NDArray[np.int64]
 

@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 
 from erkle.kernels.lapack import projected
 
-__all__ = ["Function", "Minimise", "Note", "projected_gradient", "quasi_newton"]
-
 Floats = NDArray[np.float64]
 Function = Callable[[Floats], tuple[float, Floats]]
 Note = Callable[[Floats, float], None]

@@ -17,8 +17,6 @@ from erkle._compiled import sums
 from erkle._compiled.overloads import cannot_compile, is_stamped
 from erkle.losses import Loss
 
-__all__ = ["ByKernel", "ByMap", "ByShiftedMap", "Objective", "Terms", "terms_of"]
-
 Floats = NDArray[np.float64]
 
 

@@ -14,8 +14,6 @@ from erkle import triplets
 from erkle.checks import whole
 from erkle.estimators import TripletLearner, answers
 
-__all__ = ["Popularity"]
-
 
 class Popularity(TripletLearner, BaseEstimator):  # type: ignore[misc]
     """(times near - times far) / (times near + times far + 2): of two objects, the one with the higher score is nearer.

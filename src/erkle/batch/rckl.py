@@ -17,8 +17,6 @@ from erkle.kernels.dense import check_initial_kernel
 from erkle.kernels.lapack import one_thread
 from erkle.losses import STE, Loss
 
-__all__ = ["RCKL"]
-
 Floats = NDArray[np.float64]
 
 

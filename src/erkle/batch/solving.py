@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from erkle.batch.rckl import RCKL
     from erkle.batch.triplet_embedding import TripletEmbedding
 
-__all__ = ["Callback", "Progress", "Settings", "check_settings", "solve"]
-
 Floats = NDArray[np.float64]
 Callback = Callable[[int, float], None]
 

@@ -16,8 +16,6 @@ from erkle.estimators import TripletLearner, answers
 from erkle.kernels.lapack import one_thread
 from erkle.losses import STE, Loss
 
-__all__ = ["TripletEmbedding"]
-
 Floats = NDArray[np.float64]
 
 # Standard deviation of a random start. Small: the answers, and not the start, then decide what lies where.

@@ -8,8 +8,6 @@ import typer
 from erkle.cli.screen import console, print_table
 from erkle.cli.server_data import HERE, Data, Database, account_named, opened
 
-__all__ = ["app"]
-
 app = typer.Typer(help="Accounts of the collection service, by links that work once.", no_args_is_help=True)
 
 Name = Annotated[str, typer.Argument(help="Name of the account.")]

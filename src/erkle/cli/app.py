@@ -14,8 +14,6 @@ from erkle.cli.reproduce import reproduce
 from erkle.cli.serve import serve
 from erkle.cli.simulate import simulate
 
-__all__ = ["app"]
-
 app = typer.Typer(
     help="Learn the similarity of things from answers to one question: is A more like B or like C?",
     no_args_is_help=True,

@@ -8,8 +8,6 @@ import typer
 from erkle.cli.screen import console
 from erkle.cli.server_data import HERE, Data, Database, opened
 
-__all__ = ["backup"]
-
 
 def backup(
     file: Annotated[Path, typer.Argument(help="File to write the copy to.")],

@@ -4,8 +4,6 @@ import typer
 
 from erkle.cli.server_data import HERE, Data, Database, place
 
-__all__ = ["check"]
-
 
 def check(data: Data = HERE, database: Database = None) -> None:
     """Read the data of the service and report what is wrong with them; nothing is changed."""

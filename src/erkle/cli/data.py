@@ -9,8 +9,6 @@ import typer
 
 from erkle.cli.screen import console, numbers, print_table, show_facts, some, warnings_as_sentences
 
-__all__ = ["app"]
-
 app = typer.Typer(help="Data sets of people's answers: list, fetch and describe them.", no_args_is_help=True)
 
 Name = Annotated[str, typer.Argument(help="A name that [b]erkle data list[/b] shows.")]

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from erkle.datasets import Cities
     from erkle.online import ERKLE
 
-__all__ = ["demo"]
-
 _PIECE = 100
 _N_TRUE = 20_000
 

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from erkle.online.models.base import Model
     from erkle.online.selection.candidates import Candidate
 
-__all__ = ["info"]
-
 # Repeats are found by sorting all answers; beyond this many we only count them, and say so.
 _MOST_SORTED = 5_000_000
 _MOST_DISPUTED = 5

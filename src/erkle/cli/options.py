@@ -12,8 +12,6 @@ try:
 except ImportError:  # Windows has no such locks; there two runs must mind each other themselves.
     fcntl = None  # type: ignore[assignment]
 
-__all__ = ["Jobs", "Out", "check_jobs", "given_options", "results_folder"]
-
 Out = Annotated[Path, typer.Option(help="Folder for the results.")]
 Jobs = Annotated[int, typer.Option(help="Processes at once; -1 for one a core.")]
 

@@ -15,8 +15,6 @@ from erkle.cli.screen import console, units_bar
 if TYPE_CHECKING:
     from erkle.experiments.protocol import Protocol
 
-__all__ = ["reproduce", "reproduce_figures"]
-
 
 def reproduce(
     figures: Annotated[list[str] | None, typer.Argument(help="1a 1b 1c 2a 2b 3a 3b 3c 4a 4b, or all.")] = None,

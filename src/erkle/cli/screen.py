@@ -28,22 +28,6 @@ if TYPE_CHECKING:
     from erkle.cli.learn.curve import ErrorCurve, ShowCurve
     from erkle.online import ERKLE
 
-__all__ = [
-    "checking_bar",
-    "compile_first",
-    "console",
-    "counted",
-    "learning_bar",
-    "numbers",
-    "per_cent",
-    "print_table",
-    "show_facts",
-    "some",
-    "units_bar",
-    "waiting",
-    "warnings_as_sentences",
-]
-
 _SOME = 12 * [(0, 1, 2)]
 # A unit of work may take minutes: the time left is judged by those of the last hour.
 _LOOKS_BACK = 3600.0

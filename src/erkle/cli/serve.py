@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from erkle.service import Configuration
     from erkle.store import Store
 
-__all__ = ["serve"]
-
 _ANYWHERE = {"0.0.0.0": "127.0.0.1", "::": "[::1]", "": "127.0.0.1"}
 
 

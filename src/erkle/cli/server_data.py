@@ -12,8 +12,6 @@ import typer
 if TYPE_CHECKING:
     from erkle.store import Account, Store
 
-__all__ = ["HERE", "Data", "Database", "account_named", "opened", "place"]
-
 Data = Annotated[Path, typer.Option("--data", help="Folder of the service's data.", envvar="ERKLE_SERVER_DATA")]
 Database = Annotated[
     str | None,

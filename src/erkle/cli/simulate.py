@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from erkle.simulation.report import Comparison
     from erkle.simulation.worlds import World
 
-__all__ = ["run_simulation", "simulate"]
-
 _FOR_POINTS = ("objects", "dimensions", "slope", "flipped")
 # What nobody lives to see the end of is refused before it begins.
 _MOST_AN_OBJECT, _MOST_PEOPLE, _MOST_SEEDS, _SLOWEST = 100_000, 100_000, 10_000, 1e-6

@@ -15,8 +15,6 @@ from erkle.cli.server_data import HERE, Data, Database, account_named, opened
 if TYPE_CHECKING:
     from erkle.store import Store, Study
 
-__all__ = ["app"]
-
 app = typer.Typer(
     help="Studies of the collection service: create, list, export, import and delete.", no_args_is_help=True
 )

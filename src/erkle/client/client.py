@@ -9,8 +9,6 @@ from typing import Any, Self
 from erkle.client.replies import Json, Reply, ShownObject, object_of, reply_of
 from erkle.client.sending import Server, part
 
-__all__ = ["Client"]
-
 Pathlike = str | os.PathLike[str]
 
 

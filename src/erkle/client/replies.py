@@ -2,8 +2,6 @@
 
 from typing import Any, NamedTuple
 
-__all__ = ["Acknowledged", "Finished", "Question", "Reply", "ShownObject", "object_of", "reply_of"]
-
 Json = dict[str, Any]
 
 

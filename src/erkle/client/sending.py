@@ -14,8 +14,6 @@ import httpx2
 
 from erkle.client.replies import Json, Reply, reply_of
 
-__all__ = ["Refused", "Server", "Unreachable", "part"]
-
 _BUSY = (429, 500, 502, 503, 504)
 # They mean "not now", said before anything was done.
 _NOT_YET = (429, 503)

@@ -13,8 +13,6 @@ from erkle import triplets
 from erkle.checks import whole
 from erkle.conflicts.participants import Workers, agreement_with_others, counted
 
-__all__ = ["Conflicts", "contradicted", "find", "floor"]
-
 Integers = npt.NDArray[np.int64]
 
 

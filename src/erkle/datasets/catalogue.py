@@ -12,8 +12,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["CATALOGUE", "Entry", "Part", "Source", "digest", "entry_of"]
-
 
 class Source(NamedTuple):
     """A public address and the SHA-256 of the file there."""

@@ -12,8 +12,6 @@ import numpy.typing as npt
 from erkle import triplets
 from erkle.checks import random_generator, share, whole
 
-__all__ = ["Cities", "city_answers", "load_cities"]
-
 Floats = npt.NDArray[np.float64]
 
 EARTH_RADIUS_KM = 6371.0088

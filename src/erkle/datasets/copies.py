@@ -24,8 +24,6 @@ from erkle.datasets.catalogue import Entry
 from erkle.files import FileError, Pathlike, open_binary, read_bytes
 from erkle.triplets.tables import Table, read_table
 
-__all__ = ["VARIABLE", "Copy", "cache_folder", "find", "find_in", "read_member"]
-
 VARIABLE = "ERKLE_DATA"
 MOST_BYTES = 1 << 28
 

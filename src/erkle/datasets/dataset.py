@@ -8,8 +8,6 @@ from numpy.typing import NDArray
 
 from erkle import triplets
 
-__all__ = ["Dataset", "by_alphabet", "checked", "column"]
-
 
 class Dataset(NamedTuple):
     """Answers of people: ids, the names of the ids, and what else is known of each answer.

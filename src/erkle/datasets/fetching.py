@@ -19,8 +19,6 @@ from erkle.datasets.catalogue import Entry, Part, Source
 from erkle.datasets.copies import VARIABLE, Copy, find_in
 from erkle.files import FileError
 
-__all__ = ["fetch"]
-
 RETRIES = 2
 TIMEOUT_SECONDS = 30
 

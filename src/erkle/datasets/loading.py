@@ -21,8 +21,6 @@ from erkle.triplets import ReadError, read_objects
 from erkle.triplets.labels import PARTS
 from erkle.triplets.tables import read_table
 
-__all__ = ["load"]
-
 
 def load(name: str, data_home: Pathlike | None = None, all_rows: bool = False) -> Dataset:
     """A data set of the catalogue, by name: read from this machine, or fetched first.

@@ -21,8 +21,6 @@ from erkle.datasets.dataset import Dataset, by_alphabet, checked, column
 from erkle.files import FileError, read_bytes
 from erkle.triplets.tables import decoded, triples_of
 
-__all__ = ["READERS"]
-
 Ids = NDArray[np.int64]
 
 

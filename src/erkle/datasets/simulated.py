@@ -17,8 +17,6 @@ from scipy.spatial.distance import cdist
 from erkle import triplets
 from erkle.checks import random_generator, share, whole
 
-__all__ = ["Gaussian", "all_questions", "answered", "flip", "make_gaussian"]
-
 Floats = NDArray[np.float64]
 Ids = NDArray[np.int64]
 Seed = int | np.random.Generator | None

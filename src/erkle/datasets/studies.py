@@ -18,8 +18,6 @@ from erkle.files import Pathlike, read_bytes
 from erkle.triplets import Labels, ReadError
 from erkle.triplets.tables import Table, first_row, has_triples, read_table, triples_of
 
-__all__ = ["load_study"]
-
 Ids = NDArray[np.int64]
 
 _SALMON = ("head", "winner", "loser")

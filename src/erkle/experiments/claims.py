@@ -6,8 +6,6 @@ from typing import NamedTuple
 from erkle.experiments.curves import Curves
 from erkle.experiments.figures import BATCH, FIGURES, PLAIN
 
-__all__ = ["CLAIMS", "Claim"]
-
 # Whether a claim holds against batch fits run to the optimum, and against plain steps.
 _REMARKS = {
     (True, True): "",

@@ -11,8 +11,6 @@ from erkle.experiments.protocol import Protocol
 from erkle.experiments.units import Unit, read_rows, units_of
 from erkle.runner import Runner
 
-__all__ = ["Curves", "MeanCurve"]
-
 Floats = NDArray[np.float64]
 
 

@@ -6,8 +6,6 @@ from typing import NamedTuple
 from erkle.experiments.protocol import Protocol
 from erkle.experiments.units import Unit, units_of
 
-__all__ = ["BATCH", "FIGURES", "PLAIN", "Figure", "chosen_figures", "units_for"]
-
 _STAND_IN = "zappos85"
 _NOTE = (
     f"A stand-in: the paper's outdoor scenes are not public, so this is {_STAND_IN} under the same protocol, "

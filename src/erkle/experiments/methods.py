@@ -28,8 +28,6 @@ from erkle.losses import CKL, GNMDS, STE, Loss
 from erkle.online import ERKLE
 from erkle.steps import Constant, Inverse, InverseSqrt, PassiveAggressive, Step
 
-__all__ = ["METHODS", "Method", "Row", "plain_descent"]
-
 Marks = Sequence[int]
 Setting = dict[str, float]
 

@@ -2,8 +2,6 @@
 
 from typing import NamedTuple
 
-__all__ = ["PAPER", "QUICK", "Protocol"]
-
 
 class Protocol(NamedTuple):
     """Sizes, how often errors are measured, and what batch methods may spend."""

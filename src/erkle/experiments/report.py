@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     import matplotlib.axes
     import matplotlib.figure
 
-__all__ = ["Verdict", "write_figure", "write_page"]
-
 _NAMES = {
     "answers": "answers learned",
     "passes": "passes over the answers",

@@ -13,8 +13,6 @@ from sklearn.exceptions import ConvergenceWarning
 from erkle.batch import TripletEmbedding
 from erkle.losses import CKL
 
-__all__ = ["adaptively_chosen"]
-
 Triplets = NDArray[np.int64]
 Floats = NDArray[np.float64]
 

@@ -11,8 +11,6 @@ from erkle.datasets import load, make_gaussian
 from erkle.experiments.protocol import Protocol
 from erkle.experiments.tamuz import adaptively_chosen
 
-__all__ = ["WORLDS", "Trial", "check_data"]
-
 Triplets = NDArray[np.int64]
 
 # The published answers that some of them are made of.

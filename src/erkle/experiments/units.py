@@ -10,8 +10,6 @@ from erkle.experiments.protocol import Protocol
 from erkle.experiments.trials import WORLDS, Trial
 from erkle.runner import Runner
 
-__all__ = ["Unit", "open_units", "read_rows", "units_of"]
-
 
 class Unit(NamedTuple):
     """A method with one setting on one trial of one data set."""

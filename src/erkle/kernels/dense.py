@@ -19,8 +19,6 @@ from erkle.checks import shaped
 from erkle.kernels import lapack
 from erkle.kernels.looping import Rule, Stretch, go_on
 
-__all__ = ["Dense", "DenseKernel", "Projection", "check_initial_kernel"]
-
 Projection = Literal["inverse", "eigh"]
 
 # Room for a Krylov basis; four vectors are enough in the mean, and LAPACK takes over where this is not.

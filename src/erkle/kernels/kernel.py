@@ -8,8 +8,6 @@ from numpy.typing import ArrayLike, NDArray
 from erkle import embedding
 from erkle.kernels import lapack
 
-__all__ = ["ByCoordinates", "Kernel"]
-
 Floats = NDArray[np.float64]
 
 # Objects up to which the matrix of all pairs is given: that of 20,000 takes 3 GB.

@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 from scipy.linalg import lapack
 from threadpoolctl import OpenBLASController, ThreadpoolController
 
-__all__ = ["inverse", "one_thread", "projected", "smallest_eigenpair", "symmetric"]
-
 Matrix = NDArray[np.float64]
 
 

@@ -14,8 +14,6 @@ from erkle._compiled.overloads import cannot_compile, is_stamped
 from erkle.losses import Loss
 from erkle.steps import Step
 
-__all__ = ["Rule", "Stretch", "go_on"]
-
 
 class Rule(NamedTuple):
     """How an answer moves a kernel: which way by a loss, how far by a step, along G or along the gradient."""

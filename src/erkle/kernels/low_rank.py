@@ -13,8 +13,6 @@ from erkle.kernels import lapack
 from erkle.kernels.kernel import ByCoordinates
 from erkle.kernels.looping import Rule, Stretch, go_on
 
-__all__ = ["LowRank", "LowRankKernel", "Mixture", "excess"]
-
 Floats = NDArray[np.float64]
 
 

@@ -9,8 +9,6 @@ from numpy.typing import NDArray
 from erkle.kernels.looping import Stretch
 from erkle.online.models.refitting import Refitting
 
-__all__ = ["Background"]
-
 
 class Background:
     """A fit of the answers so far by a copy of the model."""
@@ -18,7 +16,7 @@ class Background:
     def __init__(self, model: Refitting, history: NDArray[np.int32]) -> None:
         self._copy = copy.deepcopy(model)
         self._review, self._fitted = model.next_review, len(history)
-        pool = ThreadPoolExecutor(1, thread_name_prefix="erkle-consolidation")
+        pool = ThreadPoolExecutor(1, thread_name_prefix="erkle-refit")
         self.future: Future[None] = pool.submit(self._copy.finish, history.copy())
         pool.shutdown(wait=False)
 

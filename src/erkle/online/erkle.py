@@ -34,8 +34,6 @@ from erkle.online.selection.evidence import Reliability
 from erkle.online.settings import Settings, check_settings
 from erkle.steps import PassiveAggressive, Step
 
-__all__ = ["ERKLE"]
-
 # Rows handed to the compiled loop at once: bounds memory under replay, and how long Ctrl-C has to wait.
 _BLOCK = 8192
 

@@ -14,8 +14,6 @@ from numpy.typing import NDArray
 
 from erkle.online.record import Curve
 
-__all__ = ["Forecast", "forecast"]
-
 Numbers = NDArray[np.float64]
 
 # Excess errors of a model with a fixed number of parameters fall as 1 / m: b is near 1, by a factor of 1.5 or so.

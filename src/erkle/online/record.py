@@ -7,8 +7,6 @@ from numpy.typing import NDArray
 
 from erkle.checks import shaped
 
-__all__ = ["Curve", "Record"]
-
 Counts = NDArray[np.int64]
 
 # Ends of the bins: some twenty-five for ten times as many answers, so that a curve of any length is a small one.

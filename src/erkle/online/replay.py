@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 
 from erkle.kernels.looping import Stretch
 
-__all__ = ["Replay", "generator"]
-
 
 def generator(random_state: int | np.random.Generator | np.random.RandomState | None) -> np.random.Generator:
     """A generator of the learner's own, always of the same kind, so that its state can be saved.

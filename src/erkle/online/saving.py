@@ -24,8 +24,6 @@ from erkle.steps import STEPS, Step, check_step
 if TYPE_CHECKING:
     from erkle.online.erkle import ERKLE
 
-__all__ = ["file_contents", "pack", "unpack"]
-
 Learner = TypeVar("Learner", bound="ERKLE")
 
 _PLAIN = ("n_objects", "direction", "passes", "tol", "projection")

@@ -14,8 +14,6 @@ from erkle.steps import PassiveAggressive, check_step
 if TYPE_CHECKING:
     from erkle.online.erkle import ERKLE
 
-__all__ = ["DEFAULT_RULE", "Settings", "check_settings"]
-
 DIRECTIONS = ("canonical", "gradient")
 # What moves a kernel by default.
 DEFAULT_RULE = Rule(GNMDS(), PassiveAggressive(), True)

@@ -30,8 +30,6 @@ from erkle.service.web.pages import STATIC, Files
 from erkle.service.web.shutdown import Shutdown
 from erkle.store import Store
 
-__all__ = ["ROUTERS", "SERVER", "create_app", "from_environment"]
-
 SERVER: dict[str, Any] = {
     # Whom to believe about addresses, and what to log, is decided here and not by the server.
     "proxy_headers": False,

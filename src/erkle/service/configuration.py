@@ -23,8 +23,6 @@ from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from erkle.store import limits
 
-__all__ = ["Configuration", "Network", "Rate"]
-
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 _MB = 1_000_000
 

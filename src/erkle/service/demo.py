@@ -15,8 +15,6 @@ from erkle.service.accounts.passwords import hashed
 from erkle.service.studies.spec import StudySettings
 from erkle.store import Purpose, State, Store
 
-__all__ = ["Crowd", "Prepared", "prepare"]
-
 TITLE = "Cities of Europe: which is nearer?"
 _ACCOUNT = "demo"
 _SETTINGS = {

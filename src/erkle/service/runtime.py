@@ -14,9 +14,7 @@ import time
 from erkle.service.dashboard.dashboard import Dashboard
 from erkle.service.learning import Learning
 from erkle.service.participation.prepared_study import PreparedStudy
-from erkle.store import State, Store, Study, Transaction, Unavailable
-
-__all__ = ["Runtime", "Runtimes"]
+from erkle.store import Store, Study, Transaction, Unavailable
 
 # Seconds between two renewals of all leases; a lease lasts three times as long, so that a busy machine keeps it.
 _RENEWAL = 2.0
@@ -45,9 +43,7 @@ class Runtime:
         found = self._prepared
         if found is None or found.raw != study.settings:
             found = PreparedStudy.of(study, source.studies.objects(study.id))
-            if study.state != State.DRAFT:
-                # A draft may still get other objects.
-                self._prepared = found
+            self._prepared = found
         return found
 
 
@@ -116,5 +112,6 @@ class Runtimes:
                     # Whatever it is: the other leases must be renewed all the same.
                     log.exception("a lease could not be renewed")
             # Keep nothing of studies whose learner has ended: nobody wanted it, or the study was deleted elsewhere.
+            # One that is still saving its last snapshot stays, so that `close` waits for it.
             with self._lock:
-                self._by_study = {study: each for study, each in self._by_study.items() if each.learning.alive}
+                self._by_study = {study: each for study, each in self._by_study.items() if not each.learning.ended}

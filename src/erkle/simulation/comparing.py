@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 
 from erkle.simulation.running import Course
 
-__all__ = ["Curve", "Ratio", "answers_to", "compare", "interval"]
-
 Floats = NDArray[np.float64]
 
 _N_REPLICATES = 2000

@@ -15,8 +15,6 @@ from erkle.runner import Runner
 from erkle.simulation.running import Course, run
 from erkle.simulation.worlds import Points, World
 
-__all__ = ["Plan", "Task", "marks", "open_courses", "read_course"]
-
 
 class Plan(NamedTuple):
     """What all courses share.

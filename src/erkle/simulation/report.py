@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["BASELINE", "SHOWN", "Comparison", "curves_figure", "write_comparison"]
-
 # Answers per object at which errors are told.
 SHOWN = (5, 10, 20, 40)
 # The strategy that the others are compared with.

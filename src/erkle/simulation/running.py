@@ -14,8 +14,6 @@ from erkle.kernels.low_rank import LowRank
 from erkle.online import ERKLE
 from erkle.simulation.worlds import Scene, World
 
-__all__ = ["Course", "run"]
-
 # Questions that a participant answers before another takes the place.
 _SESSION = 50
 

@@ -16,8 +16,6 @@ from erkle.checks import number, share, whole
 from erkle.datasets import answered, load
 from erkle.datasets.catalogue import digest
 
-__all__ = ["People", "Points", "Scene", "World"]
-
 Ids = NDArray[np.int64]
 
 _N_TEST = 20_000

@@ -8,14 +8,14 @@ The same two candidates put to the same anchor are one *question*, whichever way
 by questions, so that a repeated or contradicted answer never sits on both sides.
 """
 
-from .checking import check, orient
-from .labels import Labels
-from .lines import ReadError
-from .objects import Objects, read_objects
-from .reading import Answers, Chunk, Reader, read
-from .repeats import duplicates, ids_of_keys, question_keys, questions
-from .sampling import sample
-from .splitting import held_out, split
+from erkle.triplets.checking import check, orient
+from erkle.triplets.decoding import ReadError
+from erkle.triplets.labels import Labels
+from erkle.triplets.objects import Objects, read_objects
+from erkle.triplets.reading import Answers, Chunk, Reader, read
+from erkle.triplets.repeats import duplicates, ids_of_keys, question_keys, questions
+from erkle.triplets.sampling import sample
+from erkle.triplets.splitting import held_out, split
 
 __all__ = [
     "Answers",

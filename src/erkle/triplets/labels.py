@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .checking import repeated
+from erkle.triplets.checking import repeated
 
 PARTS = ("anchor", "near", "far")
 

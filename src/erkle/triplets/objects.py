@@ -10,10 +10,9 @@ from pathlib import PurePath
 from typing import NamedTuple
 
 from erkle.files import file_name, read_bytes
-
-from .labels import declared_flaw, shown
-from .lines import BOM, BadLine, ReadError, complaint, text_of
-from .tables import ANY_SEPARATOR, possible_tables, split_cells
+from erkle.triplets.decoding import BOM, BadLine, ReadError, complaint, text_of
+from erkle.triplets.labels import declared_flaw, shown
+from erkle.triplets.tables import ANY_SEPARATOR, possible_tables, split_cells
 
 _COLUMNS = ("name", "label", "object")
 

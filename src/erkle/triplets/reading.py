@@ -15,10 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from erkle.files import file_name, open_binary
-
-from .formats import Format, detect
-from .labels import Labels
-from .lines import BOM, LONGEST_LINE, BadLine, ReadError, Source, blocks, complaint, size_of, text_of
+from erkle.triplets.decoding import BOM, LONGEST_LINE, BadLine, ReadError, Source, blocks, complaint, size_of, text_of
+from erkle.triplets.labels import Labels
+from erkle.triplets.parsing import Format, detect
 
 
 class Answers(NamedTuple):

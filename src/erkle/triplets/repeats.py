@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .checking import check
+from erkle.triplets.checking import check
 
 # Three ids of 21 bits fill one 64-bit key.
 _BITS = 21

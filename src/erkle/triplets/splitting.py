@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from erkle import checks
-
-from .checking import check
+from erkle.triplets.checking import check
 
 # Constants of splitmix64 (Steele, Lea, Flood 2014).
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)

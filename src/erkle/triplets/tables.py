@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .lines import BadLine, ReadError, complaint
+from erkle.triplets.decoding import BadLine, ReadError, complaint
 
 SEPARATORS = {".csv": ",;\t", ".tsv": "\t;,", ".tab": "\t;,"}
 # The order in which separators are least likely to be part of a name.

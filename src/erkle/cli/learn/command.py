@@ -7,8 +7,6 @@ import typer
 
 from erkle.cli.options import Out, given_options, results_folder
 
-__all__ = ["learn"]
-
 
 def learn(
     context: typer.Context,

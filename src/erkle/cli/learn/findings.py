@@ -21,20 +21,6 @@ from erkle.online.selection.candidates import Candidate
 from erkle.online.selection.evidence import Reliability
 from erkle.triplets import Labels
 
-__all__ = [
-    "FileWarnings",
-    "calibration",
-    "choice",
-    "disputed",
-    "findings",
-    "in_conflict",
-    "is_choice",
-    "outlook",
-    "repeats",
-    "selection_table",
-    "setting",
-]
-
 _COLUMNS = ("anchor", "near", "far")
 _COUNTS = ("n_questions", "n_repeated", "n_contradicted", "n_unsatisfiable", "floor")
 # With fewer answers the curve tells nothing, and a tenth less error is what a person would notice.

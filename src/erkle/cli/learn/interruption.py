@@ -5,8 +5,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-__all__ = ["Interruption", "watching"]
-
 
 class Interruption:
     """Whether somebody wants us to stop, and whether we are in the middle of something."""

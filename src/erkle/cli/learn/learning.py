@@ -20,8 +20,6 @@ from erkle.cli.learn.settings import Settings
 from erkle.cli.screen import checking_bar, compile_first, console, counted, learning_bar
 from erkle.triplets import Chunk, Labels, Reader
 
-__all__ = ["learn_file", "learn_stream"]
-
 _SHUFFLED_CHUNK = 1 << 15
 # Bytes at the beginning of a file, and before a position in it, that a checkpoint knows it by.
 _PIECE = 1 << 16

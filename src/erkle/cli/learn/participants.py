@@ -10,8 +10,6 @@ from erkle.conflicts import Workers, agreement_with, find
 from erkle.online import ERKLE
 from erkle.triplets import Labels, Reader
 
-__all__ = ["Judgement", "judge_participants"]
-
 
 class Judgement(NamedTuple):
     """The same participants by both standards."""

@@ -17,8 +17,6 @@ from erkle.files import csv_text, write_text
 from erkle.online import ERKLE
 from erkle.pictures import errors_figure, map_figure, reliability_figure, save
 
-__all__ = ["Report", "write_report"]
-
 # The last two are not written by every run.
 _FILES = (
     "kernel.npz",

@@ -17,8 +17,6 @@ from erkle.online import ERKLE
 from erkle.online.saving import pack, unpack
 from erkle.triplets import Labels
 
-__all__ = ["Run", "known_names"]
-
 _FORMAT = "erkle checkpoint"
 # Answers learned between two looks at the bar and at Ctrl-C.
 _PIECE = 1000

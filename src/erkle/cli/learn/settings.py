@@ -18,8 +18,6 @@ from erkle.online import ERKLE
 from erkle.steps import STEPS, Step, check_step, margin_of_probability
 from erkle.triplets import Objects, read_objects
 
-__all__ = ["Settings", "kernel_from_options", "loss_from_text", "step_from_text"]
-
 _MOVES = ("loss", "step", "direction", "passes")
 _LOW_RANK = ("rank", "trace", "consolidate")
 

@@ -16,8 +16,6 @@ from erkle.kernels.looping import Stretch
 from erkle.online.selection.candidates import Candidate
 from erkle.online.selection.evidence import Evidence
 
-__all__ = ["Model"]
-
 
 class Model(ABC):
     """What a learner has learned, and how it goes on.

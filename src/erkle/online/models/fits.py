@@ -8,8 +8,6 @@ from numpy.typing import NDArray
 
 from erkle.online.selection.candidates import Candidates, beside
 
-__all__ = ["TUNING", "Fit", "FitProposals", "RefittingTuning", "largest_rank"]
-
 Floats = NDArray[np.float64]
 
 

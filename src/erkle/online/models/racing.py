@@ -15,8 +15,6 @@ from erkle.online.selection.candidates import Candidate, Candidates, Entry, besi
 from erkle.online.selection.evidence import Evidence
 from erkle.steps import InverseSqrt
 
-__all__ = ["TUNING", "Pace", "PaceProposals", "Racing", "RacingTuning"]
-
 
 class Pace(NamedTuple):
     """The setting of a candidate: the largest rank, the weight of the trace per answer, and the rate of the steps."""
@@ -156,13 +154,13 @@ class Racing(Model):
         """All of the state, as arrays and as what JSON can hold."""
         arrays, meta = self.candidates.pack(LowRankKernel.arrays)
         arrays |= prefixed("evidence", self.evidence.arrays())
-        return arrays, {"model": "racing", "field": meta, "shares": self.shares, "next_review": self.next_review}
+        return arrays, {"model": "racing", "candidates": meta, "shares": self.shares, "next_review": self.next_review}
 
     @classmethod
     def unpack(cls, arrays: Arrays, meta: dict[str, Any]) -> Self:
         """The model that was packed."""
         model = cls(len(arrays["candidate0.model.shifts"]))
-        model.candidates.restore(arrays, meta["field"], Pace, lambda own, _: LowRankKernel.from_arrays(own))
+        model.candidates.restore(arrays, meta["candidates"], Pace, lambda own, _: LowRankKernel.from_arrays(own))
         model.evidence = Evidence.from_arrays(under("evidence", arrays))
         model._mix(meta["shares"])
         model.next_review = meta["next_review"]

@@ -32,8 +32,6 @@ from erkle.online.selection.candidates import Candidate, Candidates, Entry, next
 from erkle.online.selection.evidence import Evidence
 from erkle.steps import Constant
 
-__all__ = ["Refitting", "automatic_share"]
-
 Floats = NDArray[np.float64]
 
 # Between two fits: gentle steps along the gradient.
@@ -193,7 +191,7 @@ class Refitting(Model):
         arrays, meta = self.candidates.pack(lambda X: {"X": X})
         arrays |= prefixed("evidence", self.evidence.arrays()) | prefixed("kernel", self.kernel.arrays())
         names = ("share", "seed", "rank", "trace", "next_review", "next_restart")
-        return arrays, {"model": "refitting", "field": meta, **{name: getattr(self, name) for name in names}}
+        return arrays, {"model": "refitting", "candidates": meta, **{name: getattr(self, name) for name in names}}
 
     @classmethod
     def unpack(cls, arrays: Arrays, meta: dict[str, Any]) -> Self:
@@ -201,7 +199,7 @@ class Refitting(Model):
         n_objects = len(arrays["kernel.shifts"])
         model = cls(n_objects, *(meta[name] for name in ("share", "seed", "rank", "trace")))
         model.candidates.restore(
-            arrays, meta["field"], Fit, lambda own, fit: shaped(own, "X", (n_objects, fit.rank + 1))
+            arrays, meta["candidates"], Fit, lambda own, fit: shaped(own, "X", (n_objects, fit.rank + 1))
         )
         model.evidence = Evidence.from_arrays(under("evidence", arrays))
         model.kernel = LowRankKernel.from_arrays(under("kernel", arrays))

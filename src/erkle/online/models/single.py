@@ -9,8 +9,6 @@ from erkle.kernels.low_rank import LowRankKernel
 from erkle.online.models.base import Model
 from erkle.online.selection.evidence import Evidence
 
-__all__ = ["Single"]
-
 _KINDS: dict[str, type[DenseKernel] | type[LowRankKernel]] = {"dense": DenseKernel, "low rank": LowRankKernel}
 
 

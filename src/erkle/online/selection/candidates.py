@@ -14,8 +14,6 @@ from numpy.typing import NDArray
 from erkle.files import Arrays, Packed, prefixed, under
 from erkle.online.selection.evidence import Evidence
 
-__all__ = ["Candidate", "Candidates", "Entry", "Proposals", "SelectionTuning", "beside", "next_review"]
-
 Setting = TypeVar("Setting", bound=tuple[Any, ...])
 Model = TypeVar("Model")
 Number = TypeVar("Number", int, float)

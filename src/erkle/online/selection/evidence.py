@@ -8,8 +8,6 @@ from numpy.typing import NDArray
 from erkle._compiled import evidence as compiled
 from erkle.checks import shaped
 
-__all__ = ["TEMPERATURES", "Evidence", "Reliability"]
-
 Floats = NDArray[np.float64]
 
 # Decision values are divided by one of these before they become probabilities.

@@ -5,8 +5,6 @@ import unicodedata
 from argon2 import PasswordHasher
 from argon2.exceptions import InvalidHashError, VerificationError
 
-__all__ = ["LEAST", "MOST", "WeakPassword", "check_new", "hashed", "is_right", "is_stale"]
-
 LEAST, MOST = 10, 1000
 
 # More than twice the memory that OWASP wants at least, in one thread: the other cores answer participants.

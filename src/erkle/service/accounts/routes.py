@@ -17,8 +17,6 @@ from erkle.service.web.middleware.addressing import base_url
 from erkle.store import Account, Purpose, Store
 from erkle.store import limits as sizes
 
-__all__ = ["router"]
-
 router = APIRouter(prefix="/api", tags=["accounts"])
 
 T = TypeVar("T")

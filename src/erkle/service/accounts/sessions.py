@@ -12,8 +12,6 @@ from erkle.service.web.middleware.addressing import is_https
 from erkle.store import Account, Purpose, Session, Store
 from erkle.store.sanitising import is_id
 
-__all__ = ["COOKIE", "AccountOut", "Me", "begin", "end", "found", "setup_link"]
-
 COOKIE = "erkle_session"
 
 

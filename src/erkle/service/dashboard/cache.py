@@ -5,8 +5,6 @@ import time
 from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 
-__all__ = ["Cache"]
-
 T = TypeVar("T")
 
 # A value is also kept for at least this many times as long as it took to compute.

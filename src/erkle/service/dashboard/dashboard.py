@@ -12,8 +12,6 @@ from erkle.service.learning import Learning, Published
 from erkle.store import Store
 from erkle.store.clock import now
 
-__all__ = ["Dashboard", "Live"]
-
 _MINUTE = 60_000_000
 _N_MINUTES = 30
 # Minutes after an answer during which a participant counts as active.

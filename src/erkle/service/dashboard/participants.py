@@ -11,8 +11,6 @@ from erkle.service.learning.fold import LEARNED
 from erkle.service.participation.prepared_study import PreparedStudy
 from erkle.store import Kind, Participant, Skip, Store
 
-__all__ = ["DisputedQuestion", "ParticipantRow", "disputed_questions", "participant_rows"]
-
 _LEARNED = np.array([kind in LEARNED for kind in KINDS])
 _CATCH, _REPEATED = map(KINDS.index, (Kind.CATCH, Kind.REPEATED))
 # Answers below which nothing is said about how somebody agrees with the map.

@@ -17,8 +17,6 @@ from erkle.service.web.dependencies import Body, RuntimesDep, StoreDep, StudyDep
 from erkle.service.web.errors import problems
 from erkle.store import Store, StoreError, Study
 
-__all__ = ["router"]
-
 router = APIRouter(prefix="/api/studies/{study}", tags=["dashboard"], responses=problems(401, 404))
 
 # Seconds between two looks, and between two signs of life where nothing happens.

@@ -18,8 +18,6 @@ from erkle.service.studies.media import is_sound
 from erkle.store import Answer, Medium, Object, Participant, Skip, Store, Study
 from erkle.store.media import PARTS
 
-__all__ = ["ANSWERS", "FORMAT", "MEDIA", "OBJECTS", "PARTICIPANTS", "SKIPS", "STUDY", "VERSION", "write_bundle"]
-
 FORMAT, VERSION = "erkle study", 1
 STUDY, OBJECTS, PARTICIPANTS = "study.json", "objects.json", "participants.json"
 ANSWERS, SKIPS, MEDIA = "answers.jsonl", "skips.jsonl", "media/"

@@ -21,8 +21,6 @@ from numpy.typing import NDArray
 from erkle.files import csv_text
 from erkle.store import Answer, Store, Study
 
-__all__ = ["PARAMETER", "PARAMETERS", "answers_csv", "answers_jsonl", "embedding_csv", "plain", "roster", "safe"]
-
 _PARTS = ("head", "left", "right", "winner", "loser")
 _SALMON = (
     *_PARTS, "puid", "sampler", "response_time", "time_received", "time_received_since_start", "datetime_received",

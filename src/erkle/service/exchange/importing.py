@@ -18,8 +18,6 @@ from erkle.store import Imported, Kind, Store, Study, Transaction, limits
 from erkle.triplets import ReadError
 from erkle.triplets.tables import Table, decoded, first_row, has_triples, read_table, triples_of
 
-__all__ = ["Given", "add_answers", "read_answers", "study_of"]
-
 _WHO = ("participant", "puid", "participant.id", "worker", "worker_id", "workerid", "prolific_pid")
 _HOW = ("strategy", "sampler", "alg_ident")
 _PARTS = ("head", "winner", "loser")

@@ -20,8 +20,6 @@ from erkle.service.web.dependencies import AccountDep, RuntimesDep, StoreDep, St
 from erkle.service.web.errors import Problem, problems
 from erkle.store import StoreError, Study, limits
 
-__all__ = ["router"]
-
 router = APIRouter(prefix="/api", tags=["exchange"], responses=problems(401, 404))
 
 _CHUNK = 1 << 18

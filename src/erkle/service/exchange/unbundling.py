@@ -22,8 +22,6 @@ from erkle.store import Imported, Kind, Medium, Object, Participant, Skip, Stand
 from erkle.store.errors import Unavailable, Unknown
 from erkle.store.sanitising import cleaned
 
-__all__ = ["import_bundle"]
-
 T = TypeVar("T")
 
 _CAPS = Caps(entries=50_000, file=512 << 20, total=1 << 30)

@@ -8,8 +8,6 @@ from numpy.typing import NDArray
 from erkle.embedding import align, principal
 from erkle.service.learning.view import View
 
-__all__ = ["aligned_map"]
-
 Floats = NDArray[np.float64]
 
 # A new axis replaces one of the map before only if its variance is larger by this share of the largest variance.

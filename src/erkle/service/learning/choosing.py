@@ -16,8 +16,6 @@ from erkle.active.questions import Query, Questions
 from erkle.active.strategies import STRATEGIES, Random, Strategy
 from erkle.service.learning.learning import Learning
 
-__all__ = ["Chooser", "Chosen"]
-
 log = logging.getLogger("erkle.service")
 
 

@@ -9,8 +9,6 @@ from numpy.typing import NDArray
 
 from erkle.store import Answer, Kind
 
-__all__ = ["KINDS", "Columns"]
-
 KINDS = tuple(Kind)
 _CODES = {kind: code for code, kind in enumerate(KINDS)}
 _FIELDS = ("number", "participant", "head", "near", "far", "kind", "response_ms", "answered_at")

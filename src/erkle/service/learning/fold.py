@@ -16,8 +16,6 @@ from erkle.online import ERKLE, saving
 from erkle.online.record import Curve, Record
 from erkle.store import Answer, Kind
 
-__all__ = ["LEARNED", "Fold"]
-
 # Practice and catch questions tell something of the participant, and nothing of the objects that is not known.
 LEARNED = frozenset({Kind.CHOSEN, Kind.HELD_OUT, Kind.REPEATED})
 _SEED = 0

@@ -22,8 +22,6 @@ from erkle.service.learning.states import LEASE, PAGE, Ended, Lease, State, Watc
 from erkle.service.learning.view import View
 from erkle.store import Answer, Store, StoreError, Study, Unknown
 
-__all__ = ["Learning", "Published"]
-
 Query = tuple[int, int, int]
 
 # Seconds to wait after news: answers that come in the meantime are learned together.
@@ -69,6 +67,8 @@ class Learning:
     ----------
     published : Published or None
         What has been learned.
+    map : (n, 2) array or None
+        The map that people saw last, also before this process was started.
     ready : bool
         Whether the view has ever been up to date.
     wanted_at : float
@@ -83,7 +83,7 @@ class Learning:
         self.snapshots = Snapshots(store, study.id, study.n_objects)
         self._store, self._owner = store, owner
         self._state: State = Watching()
-        self._restored_map: NDArray[np.float64] | None = None
+        self.map: NDArray[np.float64] | None = None
         self._roster, self._roster_due = study.roster, 0.0
         self._heard, self._stopping = threading.Event(), threading.Event()
         self._news_at = self.wanted_at = time.monotonic()
@@ -96,14 +96,14 @@ class Learning:
         return None if self.published is None else self.published.view
 
     @property
-    def map(self) -> NDArray[np.float64] | None:
-        """The map that people see, or saw before this process was started."""
-        return self._restored_map if self.published is None else self.published.map
-
-    @property
     def alive(self) -> bool:
         """Whether it still learns."""
         return not self._stopping.is_set()
+
+    @property
+    def ended(self) -> bool:
+        """Whether its thread is over, with its last snapshot saved."""
+        return not self._thread.is_alive()
 
     @property
     def owns(self) -> bool:
@@ -161,8 +161,8 @@ class Learning:
     def restored(self) -> Kept | None:
         """The newest snapshot; its map is the one to go on from."""
         kept = self.snapshots.newest()
-        if kept is not None and self._restored_map is None:
-            self._restored_map = kept.map
+        if kept is not None and self.map is None:
+            self.map = kept.map
         return kept
 
     def page(self, after: int) -> list[Answer]:
@@ -196,7 +196,9 @@ class Learning:
                 return
         view = View.of(fold.learner, fold.sequence, fold.held_out)
         # Here and not where the map is read, so that nobody who looks at it changes what is saved.
-        self.published = Published(view, aligned_map(view, self.map) if view.n_learned else None, roster)
+        aligned = aligned_map(view, self.map) if view.n_learned else None
+        self.map = self.map if aligned is None else aligned
+        self.published = Published(view, aligned, roster)
 
     def _run(self) -> None:
         try:

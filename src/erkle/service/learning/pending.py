@@ -6,8 +6,6 @@ from collections.abc import Iterable
 from erkle.store import Issued
 from erkle.store.clock import Clock, now
 
-__all__ = ["Pending"]
-
 Query = tuple[int, int, int]
 
 

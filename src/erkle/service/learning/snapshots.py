@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 from erkle.service.learning.fold import Fold
 from erkle.store import Snapshot, Store
 
-__all__ = ["SHARE", "Kept", "Snapshots"]
-
 # Seconds between two snapshots, at least.
 _PAUSE = 5.0
 # The pause is also at least this many times as long as saving or loading a snapshot takes.

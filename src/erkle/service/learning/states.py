@@ -20,8 +20,6 @@ from erkle.store import Store, StoreError
 if TYPE_CHECKING:
     from erkle.service.learning.learning import Learning
 
-__all__ = ["LEASE", "PAGE", "Ended", "Lease", "Owning", "Restoring", "State", "Step", "Watching"]
-
 # Answers that are read at once.
 PAGE = 500
 # Seconds for which a lease lasts.

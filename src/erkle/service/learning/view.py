@@ -11,8 +11,6 @@ from erkle.kernels.low_rank import excess
 from erkle.online import ERKLE
 from erkle.online.record import Curve
 
-__all__ = ["View"]
-
 Floats = NDArray[np.float64]
 
 

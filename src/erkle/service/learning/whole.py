@@ -17,8 +17,6 @@ from erkle.service.learning.snapshots import Snapshots
 from erkle.service.learning.states import PAGE
 from erkle.store import NotAllowed, Store, Study
 
-__all__ = ["embedding", "kernel_npz"]
-
 # One at a time: after a change of the roster there is no snapshot, and the whole log is learned.
 _folding = threading.Lock()
 

@@ -11,8 +11,6 @@ from erkle.service.learning import Chosen, Learning
 from erkle.service.participation.prepared_study import CatchAnswers, PreparedStudy
 from erkle.store import Entry, Kind, Query
 
-__all__ = ["AHEAD", "Course", "next_queries"]
-
 # Questions that somebody has before them: the one they look at, and the next, so that nobody waits for it.
 AHEAD = 2
 # What somebody answered only now is not asked again.

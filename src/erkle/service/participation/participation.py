@@ -8,15 +8,14 @@ from contextlib import suppress
 from typing import Any
 
 from erkle.service.participation.asking import Course, next_queries
+from erkle.service.participation.endings import OUTCOMES, ending
 from erkle.service.participation.prepared_study import PreparedStudy
-from erkle.service.participation.replies import OUTCOMES, Advance, Outcome, Question, Reply
+from erkle.service.participation.replies import Advance, Outcome, Question, Reply
 from erkle.service.runtime import Runtime, Runtimes
 from erkle.service.web.errors import Problem
 from erkle.store import Acknowledged, Issued, Kind, Participant, Refused, Standing, State, Store, Study, Transaction
 from erkle.store.clock import now
 from erkle.store.errors import Full, Unknown
-
-__all__ = ["Participation"]
 
 Send = Callable[[Transaction], Outcome]
 
@@ -141,7 +140,7 @@ def _advance(transaction: Transaction, runtime: Runtime, participant: str, outco
         raise _stopped(person, study)
     issued = _issue(transaction, runtime, prepared, participant, course)
     done = done._replace(open=[entry.issued for entry in course.open] + issued, issued=issued)
-    return done if done.open else _finished(transaction, study, done, _ending(prepared, course))
+    return done if done.open else _finished(transaction, study, done, ending(prepared, course))
 
 
 def _issue(
@@ -172,13 +171,6 @@ def _finished(transaction: Transaction, study: Study, done: Advance, standing: S
     assert done.participant is not None
     person = transaction.participants.finish(study.id, done.participant, standing)
     return done._replace(standing=person.standing)
-
-
-def _ending(prepared: PreparedStudy, course: Course) -> Standing:
-    """How it ends for somebody of whom no more is asked: who has answered nothing has completed nothing."""
-    if course.done == 0:
-        return Standing.SCREENED
-    return Standing.FAILED if course.skipped > prepared.settings.skipping.most * course.done else Standing.COMPLETED
 
 
 def _stopped(person: Participant, study: Study) -> Problem:

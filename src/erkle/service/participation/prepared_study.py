@@ -9,8 +9,6 @@ from erkle.service.studies.objects import ShownObject
 from erkle.service.studies.spec import StudySettings
 from erkle.store import Object, Study
 
-__all__ = ["CatchAnswers", "PreparedStudy"]
-
 
 class CatchAnswers:
     """The right answers to the catch questions of a study.

@@ -1,20 +1,14 @@
 """Replies to participants: what became of their answer, and what is asked next."""
 
-import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple
-from urllib.parse import quote
 
 from pydantic import BaseModel
 
+from erkle.service.participation.endings import Finished
 from erkle.service.participation.prepared_study import PreparedStudy
 from erkle.service.studies.objects import ShownObject
 from erkle.store import Acknowledged, Issued, Kind, Refused, Skipped, Standing
-
-__all__ = ["OUTCOMES", "Advance", "Outcome", "Question", "Reply", "filled"]
-
-_FIELD = re.compile(r"\{([^{}]*)\}")
-OUTCOMES = frozenset({Standing.COMPLETED, Standing.FAILED, Standing.SCREENED})
 
 Outcome = Acknowledged | Skipped | Refused | None
 
@@ -55,15 +49,6 @@ class Progress(BaseModel):
 
     done: int
     total: int
-
-
-class Finished(BaseModel):
-    """How it ended, the code to take along, and where to go."""
-
-    outcome: str
-    code: str
-    url: str
-    thanks_html: str
 
 
 class Reply(BaseModel):
@@ -107,21 +92,5 @@ class Advance(NamedTuple):
             too_fast=response_ms is not None and response_ms < too_fast_ms,
             questions=[Question.of(self.prepared, each) for each in self.open],
             progress=Progress(done=min(self.done, self.total), total=self.total),
-            finished=self._finished(),
+            finished=Finished.of(self.prepared, self.standing, self.parameters),
         )
-
-    def _finished(self) -> Finished | None:
-        if self.standing not in OUTCOMES:
-            return None
-        ending = getattr(self.prepared.settings.endings, self.standing)
-        url = filled(ending.url, self.parameters)
-        return Finished(outcome=self.standing, code=ending.code, url=url, thanks_html=self.prepared.thanks_html)
-
-
-def filled(url: str, parameters: Mapping[str, Any]) -> str:
-    """The address with each ``{name}`` replaced by that parameter, and by nothing where there is none.
-
-    >>> filled("https://example.org/credit?survey_code={survey_code}&x={y}", {"survey_code": "a b&c"})
-    'https://example.org/credit?survey_code=a%20b%26c&x='
-    """
-    return _FIELD.sub(lambda field: quote(str(parameters.get(field[1], ""))[:500], safe=""), url)

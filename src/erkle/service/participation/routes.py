@@ -12,8 +12,6 @@ from erkle.service.web.errors import problems
 from erkle.service.web.limits import LimitsDep
 from erkle.store import limits as sizes
 
-__all__ = ["router"]
-
 router = APIRouter(prefix="/api/take/{study}", tags=["participation"])
 
 Id = Annotated[str, Field(max_length=sizes.ID)]

@@ -11,19 +11,6 @@ from typing import Any, NamedTuple
 
 from pydantic import BaseModel, ValidationError
 
-__all__ = [
-    "Complaint",
-    "Complaints",
-    "Fault",
-    "Place",
-    "complaints",
-    "nearest",
-    "printable",
-    "remedy",
-    "shown",
-    "spelled",
-]
-
 Place = tuple[str | int, ...]
 Schema = dict[str, Any]
 

@@ -9,8 +9,6 @@ from erkle.service.studies import spec
 from erkle.service.studies.spec import StudySettings
 from erkle.store import NotAllowed, Object, State, Store, Study, Transaction
 
-__all__ = ["LATER", "change_state", "changed"]
-
 LATER = frozenset({"texts", "endings", "limits", "skipping", "target_error"})
 
 

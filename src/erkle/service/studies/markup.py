@@ -8,8 +8,6 @@ from functools import lru_cache
 import nh3
 from markdown_it import MarkdownIt
 
-__all__ = ["html"]
-
 _TEXT = {"p", "br", "hr", "strong", "em", "s", "code", "pre", "blockquote", "a"}
 _BLOCKS = {"ul", "ol", "li", "h1", "h2", "h3", "h4", "h5", "h6", "table", "thead", "tbody", "tr", "th", "td"}
 # A deep nest of quotations or lists would take long, and nobody reads it.

@@ -15,8 +15,6 @@ from PIL import Image, ImageCms, ImageOps
 from erkle.files import FileError
 from erkle.store import Medium
 
-__all__ = ["TYPES", "Prepared", "is_sound", "kind_of", "prepared"]
-
 TYPES: Mapping[str, str] = {
     "webp": "image/webp",
     "mp3": "audio/mpeg",

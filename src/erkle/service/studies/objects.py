@@ -21,8 +21,6 @@ from erkle.store import Medium, Object, limits
 from erkle.store.media import PARTS
 from erkle.triplets.tables import Strict, decoded, first_row
 
-__all__ = ["COLUMNS", "Entry", "ObjectReader", "ShownObject"]
-
 MEDIA = ("image", "audio", "video")
 COLUMNS = ("name", "text", *MEDIA)
 _TABLES = (".csv", ".tsv", ".txt")

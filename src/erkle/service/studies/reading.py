@@ -20,8 +20,6 @@ from erkle.service.studies.yaml_lines import Lined, parse
 from erkle.store import Medium, Object, limits
 from erkle.triplets.tables import decoded
 
-__all__ = ["Draft", "read_study", "read_upload", "read_values"]
-
 
 class Draft(NamedTuple):
     """A study that can be created."""

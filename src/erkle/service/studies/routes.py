@@ -18,8 +18,6 @@ from erkle.service.web.errors import Problem, problems
 from erkle.service.web.ranges import Unsatisfiable, span
 from erkle.store import Object, State, Store, Study, limits
 
-__all__ = ["StudyOut", "media_router", "router"]
-
 router = APIRouter(prefix="/api/studies", tags=["studies"])
 # Names of media are hashes: nobody guesses one, and what a name stands for never changes.
 media_router = APIRouter(tags=["participation"])

@@ -13,19 +13,6 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 from erkle.service.studies.complaints import Complaint, Complaints, Place, complaints, nearest, shown, spelled
 from erkle.store import Object, limits
 
-__all__ = [
-    "Catch",
-    "Checks",
-    "Ending",
-    "Endings",
-    "Limits",
-    "Skipping",
-    "StudySettings",
-    "Texts",
-    "check_objects",
-    "checked",
-]
-
 
 def _web_address(url: str) -> str:
     if not url:

@@ -15,8 +15,6 @@ from typing import IO, BinaryIO, NamedTuple
 
 from erkle.files import FileError, open_binary
 
-__all__ = ["CAPS", "LARGEST", "Caps", "Files", "clean_name"]
-
 _CHUNK = 1 << 16
 _ZIP = b"PK\x03\x04"
 _EMPTY_ZIP = b"PK\x05\x06"

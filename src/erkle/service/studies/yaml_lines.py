@@ -12,8 +12,6 @@ from yaml.constructor import ConstructorError, SafeConstructor
 from erkle.files import FileError
 from erkle.service.studies.complaints import Place
 
-__all__ = ["Lined", "parse"]
-
 _LONGEST, _DEEPEST = 1_000_000, 20
 _PLAIN = "tag:yaml.org,2002:"
 _NUMBERS = frozenset({"int", "float"})

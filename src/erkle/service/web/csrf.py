@@ -13,8 +13,6 @@ from fastapi.security import APIKeyHeader
 from erkle.service.web.errors import Problem
 from erkle.store import Session
 
-__all__ = ["HEADER", "OwnPage", "check_token"]
-
 _SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 HEADER = APIKeyHeader(
     name="X-CSRF-Token", scheme_name="csrf", auto_error=False, description="With changes: the `csrf` of /api/me."

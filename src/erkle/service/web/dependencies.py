@@ -17,18 +17,6 @@ from erkle.service.web import csrf
 from erkle.service.web.errors import Problem
 from erkle.store import Account, Session, Store, Study, Unknown
 
-__all__ = [
-    "AccountDep",
-    "AdminDep",
-    "Body",
-    "ConfigurationDep",
-    "ParticipationDep",
-    "RuntimesDep",
-    "SessionDep",
-    "StoreDep",
-    "StudyDep",
-]
-
 _cookie = APIKeyCookie(name=COOKIE, scheme_name="session", auto_error=False, description="Given by /api/login.")
 
 

@@ -21,8 +21,6 @@ from erkle.service.accounts.passwords import WeakPassword
 from erkle.service.studies.complaints import Complaints
 from erkle.store import NotAllowed, StoreError, Unavailable, Unknown
 
-__all__ = ["ErrorBody", "ErrorOut", "Problem", "install", "problems", "validation_sentence"]
-
 _log = logging.getLogger("erkle.errors")
 _NOTHING = Path(__file__).parents[1] / "static" / "studio" / "nothing.html"
 _HTTP = {

@@ -16,8 +16,6 @@ from erkle.service.configuration import Configuration, Rate
 from erkle.service.web.errors import Problem
 from erkle.service.web.middleware.addressing import address_of
 
-__all__ = ["Buckets", "Limits", "LimitsDep", "buckets_of"]
-
 _MOST = 20_000
 
 

@@ -11,8 +11,6 @@ import time
 import traceback
 from typing import Any
 
-__all__ = ["JsonLines", "frames", "log_as_json"]
-
 _FIELDS = ("method", "route", "status", "ms", "reason", "error", "at", "trouble")
 
 

@@ -16,8 +16,6 @@ from erkle.service.dashboard.cache import Cache
 from erkle.service.runtime import Runtimes
 from erkle.store import State, Store
 
-__all__ = ["REFUSED", "REQUESTS", "Exposition"]
-
 # Seconds between two counts of what is in the database, at least.
 _SECONDS = 5.0
 _BUCKETS = (0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10)

@@ -7,8 +7,6 @@ from fastapi import FastAPI
 from erkle import __version__
 from erkle.service.web.errors import ErrorOut
 
-__all__ = ["ABOUT", "install"]
-
 ABOUT: dict[str, Any] = {
     "title": "erkle",
     "version": __version__,

@@ -10,8 +10,6 @@ from erkle.service.web.errors import Problem, problems
 from erkle.service.web.metrics import Exposition
 from erkle.service.web.middleware.addressing import is_local
 
-__all__ = ["router"]
-
 router = APIRouter(tags=["operations"])
 
 

@@ -8,8 +8,6 @@ from starlette.staticfiles import StaticFiles
 
 from erkle.service.accounts import sessions
 
-__all__ = ["STATIC", "Files", "router"]
-
 STATIC = Path(__file__).parents[1] / "static"
 
 PAGES = {

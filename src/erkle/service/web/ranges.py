@@ -2,8 +2,6 @@
 
 import re
 
-__all__ = ["Unsatisfiable", "span"]
-
 _ONE = re.compile(r"bytes=(\d{0,18})-(\d{0,18})", re.ASCII)
 
 

@@ -4,8 +4,6 @@ import signal
 import threading
 from types import FrameType
 
-__all__ = ["Shutdown"]
-
 _SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
 

@@ -15,8 +15,6 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from erkle.service.configuration import Configuration, Network
 from erkle.service.web.errors import Problem
 
-__all__ = ["Addressing", "address_of", "base_url", "is_https", "is_local"]
-
 _HOST = re.compile(r"([A-Za-z0-9_.-]{1,255}|\[[0-9A-Fa-f:.]{2,45}\])(:[0-9]{1,5})?", re.ASCII)
 # Some proxies tell the port of the client, too.
 _PORT = re.compile(r"^(?:\[(.*)\]|([0-9.]+))(?::[0-9]+)?$")

@@ -12,8 +12,6 @@ from erkle.service.configuration import Configuration
 from erkle.service.web.errors import Problem
 from erkle.store.sanitising import is_id
 
-__all__ = ["BodyLimit"]
-
 
 class BodyLimit:
     """ASGI middleware that refuses a body as soon as more bytes have arrived than may be."""

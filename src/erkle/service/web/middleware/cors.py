@@ -8,8 +8,6 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from erkle.service.configuration import Configuration
 
-__all__ = ["Cors"]
-
 _PATHS = ("/api/take/", "/media/")
 
 

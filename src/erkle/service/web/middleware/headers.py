@@ -5,8 +5,6 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from erkle.service.configuration import Configuration
 from erkle.service.web.middleware.addressing import is_https
 
-__all__ = ["PAGE_POLICY", "Headers"]
-
 PAGE_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob: data:; media-src 'self' blob:; "
     "connect-src 'self'; font-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"

@@ -10,8 +10,6 @@ from erkle.service.web.errors import Problem
 from erkle.service.web.logs import frames
 from erkle.service.web.metrics import REFUSED, REQUESTS
 
-__all__ = ["Observing"]
-
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 _log = logging.getLogger("erkle.requests")
 

@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from itertools import chain
 from typing import NamedTuple
 
-from .labels import PARTS, shown
-from .lines import BadLine
-from .tables import ANY_SEPARATOR, SEPARATORS, Strict, possible_tables, split_cells
+from erkle.triplets.decoding import BadLine
+from erkle.triplets.labels import PARTS, shown
+from erkle.triplets.tables import ANY_SEPARATOR, SEPARATORS, Strict, possible_tables, split_cells
 
 SCHEMES = (PARTS, ("head", "winner", "loser"), ("a", "b", "c"))
 

@@ -26,7 +26,7 @@ class ReadError(FileError):
     --------
     >>> raise ReadError("answers.csv, line 17: has 2 columns instead of 3; complete or drop that line.")
     Traceback (most recent call last):
-    erkle.triplets.lines.ReadError: answers.csv, line 17: has 2 columns instead of 3; ...
+    erkle.triplets.decoding.ReadError: answers.csv, line 17: has 2 columns instead of 3; ...
     """
 
 
