@@ -1,5 +1,10 @@
 """Every law of the store holds on SQLite and on a real PostgreSQL, which comes in a wheel."""
 
+import os
+import pwd
+import tempfile
+from contextlib import contextmanager
+from pathlib import Path
 from typing import NamedTuple
 
 import pytest
@@ -38,6 +43,38 @@ class Clock:
 def place(request, tmp_path):
     """Where an empty database may be."""
     return str(tmp_path / "answers.db") if request.param == "sqlite" else request.getfixturevalue("new_postgresql")
+
+
+@pytest.fixture
+def folder():
+    """An empty folder that everybody may enter, unlike those of pytest, which only their owner may enter."""
+    with tempfile.TemporaryDirectory() as name:
+        Path(name).chmod(0o755)
+        yield Path(name)
+
+
+@pytest.fixture
+def read_only(folder):
+    """A context in which we may read the folder and its files, and not write to them."""
+
+    @contextmanager
+    def read_only():
+        for file in folder.iterdir():
+            file.chmod(0o444)
+        folder.chmod(0o555)
+        me = os.geteuid()
+        if me == 0:
+            # Root may write everywhere.
+            nobody = pwd.getpwnam("nobody").pw_uid
+            os.setresuid(nobody, nobody, 0)
+        try:
+            yield
+        finally:
+            if me == 0:
+                os.setresuid(0, 0, 0)
+            folder.chmod(0o755)
+
+    return read_only
 
 
 @pytest.fixture

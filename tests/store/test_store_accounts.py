@@ -1,5 +1,6 @@
 """Accounts, and what lets people into them: sessions, and links that are good once."""
 
+import re
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -52,6 +53,15 @@ def test_a_session_is_its_account_until_it_ends(store, ann, clock):
     assert store.sessions.get(session.token) == session
     clock.advance(1)
     assert store.sessions.get(session.token) is None
+
+
+@pytest.mark.parametrize("lifetime", [0, -1, 1e12, float("nan")])
+def test_no_session_and_no_link_lasts_longer_than_thirty_years(store, ann, lifetime):
+    sentence = f"The lifetime is {lifetime} seconds; pass a number above 0, and at most 1,000,000,000."
+    with pytest.raises(StoreError, match=re.escape(sentence)):
+        store.sessions.open(ann.id, lifetime)
+    with pytest.raises(StoreError, match=re.escape(sentence)):
+        store.links.create(Purpose.INVITE, lifetime=lifetime)
 
 
 def test_a_closed_session_is_over_and_others_go_on(store, ann):

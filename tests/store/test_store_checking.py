@@ -4,6 +4,7 @@ import pytest
 from sqlalchemy import text
 
 from erkle.store import Medium, Object, Query, State, Store, StoreError, check_database
+from erkle.store.database import checking
 
 NPZ = b"PK\x03\x04"
 # What somebody could do to the database by hand, and what is said of it.
@@ -20,13 +21,21 @@ DEEDS = {
     "no lease": ("DELETE FROM leases", "has no lease"),
     "a snapshot too far": ("UPDATE snapshots SET sequence = 9", "a snapshot is of answer 9"),
     "another roster": ("UPDATE snapshots SET roster = 9", "and roster 9"),
+    "no name of a medium": ("UPDATE objects SET payload = '{\"image\": [1]}' WHERE number = 1", "shows the image [1]"),
+    "no text for a medium": (
+        "UPDATE objects SET payload = '{\"audio\": null}' WHERE number = 1",
+        "shows the audio None",
+    ),
+    "no index": ("DROP INDEX ix_participants_identity", "ix_participants_identity: this constraint, index or trigger"),
     "no medium": ("DELETE FROM media", "object 0 shows the image 'a.png', which the study does not have"),
 }
 ON_SQLITE = {
     "no question": ("DELETE FROM questions WHERE id = 1", "answers: row 1 refers to a row of questions that is gone"),
+    "no payload": ("UPDATE objects SET payload = 'null'", "CHECK constraint failed in objects"),
+    "a number as payload": ("UPDATE objects SET payload = '7'", "CHECK constraint failed in objects"),
     "a text for a number": ("UPDATE answers SET response_ms = 'soon'", "CHECK constraint failed in answers"),
     "no UTF-8": ("UPDATE studies SET title = CAST(x'ff' AS TEXT)", "studies: has a value that cannot be read"),
-    "no trigger": ("DROP TRIGGER IF EXISTS answers_update", "answers_update: this constraint or trigger was removed"),
+    "no trigger": ("DROP TRIGGER IF EXISTS answers_update", "answers_update: this constraint, index or trigger was"),
 }
 
 
@@ -92,7 +101,40 @@ def test_what_sqlite_lets_somebody_do_is_named(filled, deed):
 @pytest.mark.parametrize("place", ["postgresql"], indirect=True)
 def test_a_trigger_that_was_turned_off_is_named(filled):
     by_hand(filled, "ALTER TABLE answers DISABLE TRIGGER answers_keep")
-    assert check_database(filled).findings == ["answers_keep: this constraint or trigger was removed"]
+    assert check_database(filled).findings == ["answers_keep: this constraint, index or trigger was removed"]
+
+
+@pytest.mark.parametrize("place", ["postgresql"], indirect=True)
+def test_a_unique_constraint_that_was_removed_is_named(filled):
+    by_hand(filled, "ALTER TABLE answers DROP CONSTRAINT uq_answers_question_id")
+    assert check_database(filled).findings == ["uq_answers_question_id: this constraint, index or trigger was removed"]
+
+
+def test_a_check_that_fails_is_a_finding_and_the_others_still_run(filled, monkeypatch):
+    by_hand(filled, "DELETE FROM leases")
+    monkeypatch.setattr(checking, "_unreadable", lambda connection: connection.execute(text("SELECT no_column")))
+    report = check_database(filled)
+    assert [finding.split("(")[0] for finding in report.findings[:1]] == ["not everything could be checked "]
+    assert sum("has no lease" in finding for finding in report.findings) == 2
+    assert report.counts["answers"] == 3
+
+
+@pytest.mark.parametrize("kept", ["closed", "in use", "a backup"])
+def test_the_faults_of_a_file_that_may_not_be_written_are_found_too(folder, read_only, kept):
+    path = folder / "answers.db"
+    with Store(path) as store:
+        store.studies.create("Letters", list("ABC"))
+    by_hand(path, "UPDATE studies SET state = 'odd'")
+    with Store(path) as store:
+        if kept == "a backup":
+            store.back_up(path := folder / "backup.db")
+        if kept != "in use":
+            store.close()
+        before = sorted(folder.iterdir())
+        with read_only():
+            findings = check_database(path).findings
+        assert findings == ["the file: CHECK constraint failed in studies"]
+        assert sorted(folder.iterdir()) == before
 
 
 def test_of_many_findings_of_a_kind_the_first_are_listed(store, place):

@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from erkle.store import Acknowledged, Query, Store
+from erkle.store import Acknowledged, Query, Store, StoreError
 
 # Answers the questions that are named on standard input, and says at once what came of each.
 ANSWERING = """
@@ -135,6 +135,22 @@ def test_an_acknowledged_answer_survives_a_kill(lasting, place):
         assert store.answers.submit(lasting.study, lasting.ann, asked.token, 1) == Acknowledged(
             len(log) + 1, repeated=False
         )
+
+
+def test_a_lease_that_lasts_too_long_is_over(opened, clock):
+    leases, study = opened.store.leases, opened.study
+    fence = leases.acquire(study, "one", 60)
+    # The clock that gave the lease was wrong, and has been set back since.
+    clock.advance(-1)
+    assert leases.acquire(study, "two", 60) == fence + 1
+    assert leases.acquire(study, "one", 60) is None
+
+
+@pytest.mark.parametrize("seconds", [0, -1, 61])
+def test_no_lease_is_longer_than_a_minute(opened, seconds):
+    for take in (opened.store.leases.acquire, opened.store.leases.renew):
+        with pytest.raises(StoreError, match=f"The lease is {seconds} seconds"):
+            take(opened.study, "one", seconds)
 
 
 def test_of_many_who_want_a_lease_one_gets_it(opened):

@@ -1,12 +1,10 @@
 """A database is made, brought up to date, or left alone with a sentence; its log cannot be changed by accident."""
 
-import os
-import pwd
 import shutil
 import sqlite3
-import tempfile
+import sys
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
+from contextlib import closing
 
 import pytest
 from alembic.autogenerate import compare_metadata
@@ -14,7 +12,8 @@ from alembic.runtime.migration import MigrationContext
 from sqlalchemy import inspect, text
 from sqlalchemy.exc import DBAPIError
 
-from erkle.store import Store, StoreError, Unavailable
+from erkle.store import State, Store, StoreError, Unavailable, check_database
+from erkle.store.database import versioning
 from erkle.store.database.engine import Database
 from erkle.store.database.schema import metadata
 from erkle.store.database.versioning import VERSION_TABLE
@@ -48,6 +47,46 @@ def test_what_was_written_is_there_when_the_database_is_opened_again(opened, pla
     opened.store.close()
     with Store(place) as store:
         assert list(store.answers.log(opened.study)) == before
+
+
+def test_a_step_that_fails_leaves_the_database_as_it_was(place, monkeypatch):
+    statements = versioning.initial_statements
+    monkeypatch.setattr(versioning, "initial_statements", lambda dialect: [*statements(dialect), "no SQL"])
+    script = versioning._script()
+    monkeypatch.setattr(versioning, "_script", lambda: script)
+    monkeypatch.setattr(script.get_revision("1").module, "initial_statements", versioning.initial_statements)
+    with pytest.raises((DBAPIError, StoreError)):
+        Store(place)
+    monkeypatch.undo()
+    with pytest.raises(StoreError, match="is empty"):
+        check_database(place)
+    with Store(place) as store:
+        assert store.studies.all() == []
+
+
+def test_a_connection_that_was_left_in_the_middle_is_not_used_again(tmp_path):
+    path, kept = tmp_path / "answers.db", []
+
+    def read_one(connection):
+        kept.append(connection.execute(text("SELECT number FROM objects")))
+        raise RuntimeError(f"after {kept[0].fetchone()}")
+
+    with Store(path) as store:
+        study = store.studies.create("Letters", list("ABC")).id
+        with pytest.raises(RuntimeError, match="after"):
+            store._database.read(read_one)
+        with closing(sqlite3.connect(path, timeout=30)) as connection:
+            connection.execute("UPDATE studies SET title = 'Others'")
+            connection.commit()
+        assert store.studies.get(study).title == "Others"
+        assert store.studies.change_state(study, State.OPEN).state == State.OPEN
+
+
+@pytest.mark.parametrize("opened_by", [Store, check_database])
+def test_a_driver_that_is_not_installed_gets_a_sentence(opened_by, monkeypatch):
+    monkeypatch.setitem(sys.modules, "psycopg", None)
+    with pytest.raises(StoreError, match=r"host/name: psycopg is not installed; pip install 'erkle\[postgres\]'"):
+        opened_by("postgresql://me@host/name")
 
 
 @pytest.mark.parametrize("version", ["0002", "999"])
@@ -135,23 +174,10 @@ def test_a_url_that_cannot_be_used_gets_a_sentence_without_the_password(url, wan
     assert "secret" not in str(caught.value)
 
 
-def test_a_file_that_may_not_be_written_gets_a_sentence():
-    # Not below pytest's own folder, which only its owner may enter.
-    with tempfile.TemporaryDirectory() as name:
-        folder, place = Path(name), Path(name, "answers.db")
-        Store(place).close()
-        place.chmod(0o444)
-        folder.chmod(0o555)
-        me = os.geteuid()
-        if me == 0:
-            # Root may write everywhere.
-            os.seteuid(pwd.getpwnam("nobody").pw_uid)
-        try:
-            with pytest.raises(StoreError, match=r"answers\.db: may not be written to; change its permissions"):
-                Store(place).studies.create("A", list("ABC"))
-        finally:
-            os.seteuid(me)
-            folder.chmod(0o755)
+def test_a_file_that_may_not_be_written_gets_a_sentence(folder, read_only):
+    Store(folder / "answers.db").close()
+    with read_only(), pytest.raises(StoreError, match=r"answers\.db: may not be written to; change its permissions"):
+        Store(folder / "answers.db").studies.create("A", list("ABC"))
 
 
 def test_a_full_disk_gets_a_sentence_and_what_was_acknowledged_stays(tmp_path):
@@ -198,6 +224,15 @@ def test_a_damaged_file_gets_a_sentence(tmp_path):
         file.write(b"\xff" * 20_000)
     with pytest.raises(StoreError, match="is damaged; restore it from a backup"):
         Store(tmp_path / "answers.db").studies.all()
+
+
+def test_a_text_that_is_not_utf8_is_damage(tmp_path):
+    with Store(tmp_path / "answers.db") as store:
+        study = store.studies.create("A", list("ABC")).id
+        with store._database.writing() as connection:
+            connection.execute(text("UPDATE studies SET title = CAST(x'ff' AS TEXT)"))
+        with pytest.raises(StoreError, match=r"answers\.db: is damaged: a text is not UTF-8; run erkle check"):
+            store.studies.get(study)
 
 
 def test_a_backup_is_the_database_at_one_moment(tmp_path):

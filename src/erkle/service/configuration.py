@@ -21,6 +21,8 @@ from pydantic import (
 )
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
+from erkle.store import limits
+
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 _MB = 1_000_000
 
@@ -48,7 +50,7 @@ class Configuration(BaseSettings):
     trusted_proxies: Annotated[tuple[Network, ...], NoDecode] = ()
     allowed_origins: Annotated[tuple[str, ...], NoDecode] = ()
 
-    session_hours: PositiveFloat = 24 * 14
+    session_hours: float = Field(default=24 * 14, gt=0, le=limits.LIFETIME_SECONDS / 3600)
     body_bytes: PositiveInt = 1 * _MB
     upload_bytes: PositiveInt = 200 * _MB
 

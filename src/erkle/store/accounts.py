@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import Connection, RowMapping, Select, bindparam, delete, func, insert, select, text, update
 
 from erkle.store import limits
-from erkle.store.clock import microseconds
+from erkle.store.clock import duration
 from erkle.store.database import schema
 from erkle.store.database.enumerations import Purpose
 from erkle.store.database.topics import Topic, reading, writing
@@ -126,7 +126,7 @@ class Sessions(Topic):
     def open(self, account: str, lifetime: float) -> Session:
         """Open a session of so many seconds; its token is returned only here."""
         at, token = self.clock(), secrets.token_urlsafe(32)
-        until = at + microseconds(lifetime)
+        until = at + duration(lifetime, "The lifetime", limits.LIFETIME_SECONDS)
         found = keep_account(self.connection, account)
         self.connection.execute(delete(schema.sessions).where(_S.expires_at <= at))
         values = {"digest": _digest(token), "account_id": found.id, "expires_at": until}
@@ -163,7 +163,7 @@ class Links(Topic):
             )
         known = None if account is None else keep_account(self.connection, account).id
         self.connection.execute(delete(schema.links).where(_L.expires_at <= at))
-        until = at + microseconds(lifetime)
+        until = at + duration(lifetime, "The lifetime", limits.LIFETIME_SECONDS)
         values = {"digest": _digest(token), "purpose": wanted, "account_id": known, "expires_at": until}
         self.connection.execute(insert(schema.links), values)
         return token

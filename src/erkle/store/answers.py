@@ -119,13 +119,7 @@ class Answers(Topic):
 
     @writing
     def submit(
-        self,
-        study: str,
-        participant: str,
-        token: str,
-        choice: int,
-        response_ms: int | None = None,
-        client: Any = None,
+        self, study: str, participant: str, token: str, choice: int, response_ms: int | None = None, client: Any = None
     ) -> Acknowledged | Refused:
         """Count an answer: the head is more like the object ``choice``. Nothing that is passed here is trusted.
 

@@ -3,7 +3,9 @@
 import time
 from collections.abc import Callable
 
-__all__ = ["Clock", "microseconds", "now"]
+from erkle.store.errors import StoreError
+
+__all__ = ["Clock", "duration", "now"]
 
 Clock = Callable[[], int]
 
@@ -13,10 +15,12 @@ def now() -> int:
     return time.time_ns() // 1000
 
 
-def microseconds(seconds: float) -> int:
-    """So many seconds in microseconds.
+def duration(seconds: float, name: str, most: float) -> int:
+    """So many seconds in microseconds, or a sentence that says how many there may be.
 
-    >>> microseconds(1.5)
+    >>> duration(1.5, "The lease", 60)
     1500000
     """
+    if not 0 < seconds <= most:
+        raise StoreError(f"{name} is {seconds} seconds; pass a number above 0, and at most {most:,.0f}.")
     return round(seconds * 1_000_000)

@@ -77,17 +77,17 @@ class Imports(Topic):
     @writing
     def study(self, whole: Whole, owner: str | None = None) -> Study:
         """A study from elsewhere with all that belongs to it and a new id; it is paused if it was open."""
-        state, at, studies = (
-            strict_member(whole.state, "The state", State),
-            self.clock(),
-            Studies(self.connection, self.clock),
-        )
+        state, at = strict_member(whole.state, "The state", State), self.clock()
+        studies = Studies(self.connection, self.clock)
         study = studies.create(whole.title, whole.objects, whole.settings, owner, whole.media)
         number = rows.lock_study(self.connection, study.id)["id"]
         numbers = self._join([_participant(number, each) for each in whole.participants])
         people = {each.id: joined for each, joined in zip(whole.participants, numbers, strict=True)}
         given = _checked(whole.answers, study.n_objects, at)
-        _check_people({row.participant for row in given} | {skip.participant for skip in whole.skips}, people)
+        for label in {row.participant for row in given} | {skip.participant for skip in whole.skips}:
+            if label not in people:
+                known = f"pass one of the {len(people)} ids"
+                raise StoreError(f"There is no participant {bounded_text(label, 40)!r}; {known}.")
         self._append(number, given, people, last=0)
         self._skip(number, study.n_objects, whole.skips, people)
         # Nobody is asked anything before somebody here has opened the study.
@@ -171,12 +171,6 @@ def _time(value: object, number: int) -> int:
     if type(value) is not int or not 0 <= value <= limits.LATEST:
         raise StoreError(f"A time of row {number} is {bounded_text(value, 40)}; pass microseconds since 1970.")
     return value
-
-
-def _check_people(labels: Iterable[str], people: Mapping[str, int]) -> None:
-    for label in labels:
-        if label not in people:
-            raise StoreError(f"There is no participant {bounded_text(label, 40)!r}; pass one of the {len(people)} ids.")
 
 
 def _participant(study: int, person: Participant) -> dict[str, Any]:

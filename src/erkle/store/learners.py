@@ -9,12 +9,13 @@ A snapshot is how far a learner had read the log, under which roster, and its by
 time. One that was made under another roster than the study's is of no use, and is neither kept nor returned.
 """
 
+from functools import partial
 from typing import NamedTuple
 
 from sqlalchemy import ColumnElement, case, delete, insert, or_, select, update
 
 from erkle.store import limits
-from erkle.store.clock import microseconds
+from erkle.store.clock import duration
 from erkle.store.database import rows, schema
 from erkle.store.database.topics import Topic, reading, writing
 from erkle.store.errors import StoreError
@@ -24,6 +25,7 @@ __all__ = ["Leases", "Snapshot", "Snapshots"]
 
 _KEPT = 2
 _NPZ = b"PK\x03\x04"
+_duration = partial(duration, name="The lease", most=limits.LEASE_SECONDS)
 _L, _S = schema.leases.c, schema.snapshots.c
 
 
@@ -50,7 +52,7 @@ class Leases(Topic):
         """
         at = self.clock()
         # One that ends later than any lease can last was given by a clock that has been set back since.
-        ended = or_(_L.until <= at, _L.until > at + microseconds(limits.LEASE_SECONDS))
+        ended = or_(_L.until <= at, _L.until > at + _duration(limits.LEASE_SECONDS))
         free = or_(_L.owner == _owner(owner), ended)
         return self._set(study, free, owner, at + _duration(seconds))
 
@@ -109,14 +111,6 @@ class Snapshots(Topic):
         query = select(_S.sequence, _S.roster, _S.data, _S.saved_at).order_by(_S.id.desc())
         query = query.where(_S.study_id == row["id"], _S.roster == row["roster"])
         return [Snapshot(*found) for found in self.connection.execute(query)]
-
-
-def _duration(seconds: float) -> int:
-    if not 0 < seconds <= limits.LEASE_SECONDS:
-        raise StoreError(
-            f"The lease is of {seconds} seconds; pass a number above 0, and at most {limits.LEASE_SECONDS:.0f}."
-        )
-    return microseconds(seconds)
 
 
 def _owner(owner: str) -> str:

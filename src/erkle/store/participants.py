@@ -53,7 +53,9 @@ class Participants(Topic):
             return joined[0]
         if row["state"] != State.OPEN:
             raise NotAllowed(f"The study is {row['state']}; people can join when it is open.")
-        if most is not None and self._count(row["id"]) >= most:
+        # Somebody whose answers are not used makes room for somebody else.
+        taken = select(func.count()).where(_T.study_id == row["id"], _T.excluded.is_(False))
+        if most is not None and self.connection.execute(taken).scalar_one() >= most:
             raise Full(f"The study has {most} participants, which is all that it takes.")
         values = new_participant(row["id"], parameters or {}, Standing.ACTIVE, self.clock(), known)
         number = self.connection.execute(insert(schema.participants).returning(_T.id), values).scalar_one()
@@ -105,11 +107,6 @@ class Participants(Topic):
     def _where(self, *conditions: ColumnElement[bool]) -> list[Participant]:
         query = select(schema.participants).where(*conditions).order_by(_T.id)
         return [_participant(row) for row in self.connection.execute(query).mappings()]
-
-    def _count(self, study_number: int) -> int:
-        # Somebody whose answers are not used makes room for somebody else.
-        query = select(func.count()).where(_T.study_id == study_number, _T.excluded.is_(False))
-        return int(self.connection.execute(query).scalar_one())
 
 
 def standing_of(row: RowMapping) -> Standing:

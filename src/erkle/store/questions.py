@@ -8,7 +8,7 @@ from sqlalchemy import ColumnElement, bindparam, exists, func, insert, select
 
 from erkle import triplets
 from erkle.store import limits
-from erkle.store.clock import microseconds
+from erkle.store.clock import duration
 from erkle.store.database import rows, schema
 from erkle.store.database.enumerations import Kind, Standing, State
 from erkle.store.database.topics import Topic, reading, writing
@@ -83,10 +83,8 @@ class Questions(Topic):
             raise NotAllowed(f"The study is {row['study_state']}; questions are asked when it is open.")
         if (standing := standing_of(row)) != Standing.ACTIVE:
             raise NotAllowed(f"The participant is {standing}; only active ones are asked.")
-        if not 0 < lifetime < limits.LIFETIME_SECONDS:
-            raise StoreError(f"The lifetime is {lifetime}; pass a number of seconds above 0.")
         at = self.clock()
-        until = at + microseconds(lifetime)
+        until = at + duration(lifetime, "The lifetime", limits.LIFETIME_SECONDS)
         issued = [_issued(query, row["n_objects"], participant, at, until) for query in queries]
         if issued:
             self.connection.execute(_INSERT, [new_question(each, row["study_id"], row["id"]) for each in issued])

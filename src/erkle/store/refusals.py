@@ -17,7 +17,7 @@ from erkle.store.sanitising import Json, bounded_json, bounded_text, is_id
 __all__ = ["Refused", "record"]
 
 # Reasons that anybody can cause who was asked nothing.
-_OF_STRANGERS = frozenset({Reason.UNKNOWN_TOKEN, Reason.OTHER_STUDY, Reason.OTHER_PARTICIPANT})
+_WITHOUT_A_QUESTION = frozenset({Reason.UNKNOWN_TOKEN, Reason.OTHER_STUDY, Reason.OTHER_PARTICIPANT})
 _SENTENCES = {
     Reason.UNKNOWN_TOKEN: "This question was never asked.",
     Reason.OTHER_STUDY: "This question belongs to another study.",
@@ -51,9 +51,9 @@ def record(
     connection: Connection, reason: Reason, study: object, participant: object, token: object, payload: Json, at: int
 ) -> None:
     """Keep what was sent, made to fit, if there is room."""
-    number = _number(connection, study)
-    most = limits.REFUSALS // 2 if reason in _OF_STRANGERS else limits.REFUSALS
-    if _holds(connection, number, most):
+    number, t = _number(connection, study), schema.refusals.c
+    most = limits.REFUSALS // 2 if reason in _WITHOUT_A_QUESTION else limits.REFUSALS
+    if connection.execute(select(t.id).where(t.study_id == number).limit(1).offset(most - 1)).first():
         return
     values: dict[str, Any] = {
         "study_id": number,
@@ -72,9 +72,3 @@ def _number(connection: Connection, study: object) -> int | None:
     query = select(schema.studies.c.id).where(schema.studies.c.public_id == study)
     # Locked against its deletion only, so that it is still there when the refusal refers to it.
     return connection.execute(query.with_for_update(read=True, key_share=True)).scalar()
-
-
-def _holds(connection: Connection, number: int | None, many: int) -> bool:
-    """Whether so many are kept already."""
-    t = schema.refusals.c
-    return connection.execute(select(t.id).where(t.study_id == number).limit(1).offset(many - 1)).first() is not None

@@ -17,10 +17,10 @@ from erkle.store.accounts import keep_account
 from erkle.store.database import rows, schema
 from erkle.store.database.enumerations import State
 from erkle.store.database.topics import Topic, reading, writing
-from erkle.store.errors import NotAllowed, StoreError, Unknown
+from erkle.store.errors import NotAllowed, StoreError
 from erkle.store.media import Medium, add_media
 from erkle.store.questions import IS_ACTIVE, are_open
-from erkle.store.sanitising import Json, bounded_text, is_id, strict_json, strict_member, strict_text
+from erkle.store.sanitising import Json, strict_json, strict_member, strict_text
 
 __all__ = ["TRANSITIONS", "Counts", "Object", "Revision", "Studies", "Study", "Totals"]
 
@@ -136,10 +136,7 @@ class Studies(Topic):
     @reading
     def get(self, study: str) -> Study:
         """The study with this id."""
-        row = self.connection.execute(_WHOLE, {"study": study}).mappings().one_or_none() if is_id(study) else None
-        if row is None:
-            raise Unknown(f"There is no study {bounded_text(study, 40)!r}; check its id.")
-        return _study(row)
+        return _study(rows.found_study(self.connection, _WHOLE, study))
 
     @reading
     def objects(self, study: str) -> list[Object]:

@@ -10,7 +10,7 @@ from exchanged import filled, kernel, log
 from erkle.files import FileError
 from erkle.service.exchange.bundle import write_bundle
 from erkle.service.exchange.unbundling import import_bundle
-from erkle.store import Standing, State, Store
+from erkle.store import Medium, Object, Standing, State, Store
 
 
 @pytest.fixture
@@ -103,6 +103,18 @@ def test_a_copy_of_a_copy_is_the_same(here, there):
     again = imported(here, bundled(there, copy))
     assert log(here, again.id) == log(here, study.id)
     assert kernel(here, again.id) == kernel(here, study.id)
+
+
+def test_what_no_page_shows_is_left_out_and_the_rest_is_imported(here, there):
+    payloads = {"colour": "red", "text": "more"}, {"n": 1, "text": 7}, {"image": "x.webp"}, {"image": "nowhere.webp"}
+    objects = [Object(f"thing {number}", payload) for number, payload in enumerate(payloads)]
+    study = here.studies.create("Odd things", objects, media={"x.webp": Medium("image/webp", b"x")})
+    copy = imported(there, bundled(here, study))
+    assert there.studies.objects(copy.id) == [
+        Object("thing 0", {"text": "more"}),
+        *(Object(f"thing {number}") for number in (1, 2, 3)),
+    ]
+    assert there.media.names(copy.id) == []
 
 
 def test_the_same_study_gives_the_same_bytes(here):

@@ -157,7 +157,11 @@ def test_a_configuration_goes_through_the_environment_unchanged(tmp_path, monkey
 
 @pytest.mark.parametrize(
     ("wrong", "told"),
-    [({"public_url": "lab.example"}, "begin it with https"), ({"trusted_proxies": "everybody"}, "trusted_proxies")],
+    [
+        ({"public_url": "lab.example"}, "begin it with https"),
+        ({"trusted_proxies": "everybody"}, "trusted_proxies"),
+        ({"session_hours": 1e12}, r"session_hours\s+Input should be less than or equal to 27777"),
+    ],
 )
 def test_a_wrong_configuration_is_told_at_once(tmp_path, wrong, told):
     with pytest.raises(ValueError, match=told):

@@ -3,15 +3,19 @@
 What is learned is a fold of the log, so the bundle has the log and no kernel: the server that imports it folds the same
 answers in the same order to the same kernel. There are no accounts in it, no tokens and no secret ids of participants,
 who are numbered instead. The same study always gives the same bytes.
+
+A program may give a study any payloads and media. The bundle leaves out those that no page shows, because an import
+refuses them.
 """
 
 import json
 import zipfile
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Iterator
 from itertools import islice
 from typing import Any, BinaryIO
 
-from erkle.store import Answer, Medium, Participant, Skip, Store, Study
+from erkle.service.studies.media import is_sound
+from erkle.store import Answer, Medium, Object, Participant, Skip, Store, Study
 from erkle.store.media import PARTS
 
 FORMAT, VERSION = "erkle study", 1
@@ -32,15 +36,28 @@ def write_bundle(store: Store, study: Study, file: BinaryIO) -> None:
     log = store.answers.log(study.id, limit=last, include_excluded=True)
     skips = [skip for skip in store.answers.skips(study.id) if skip.participant in numbers]
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
-        # One at a time: together they may not fit into memory.
-        media = store.media.names(study.id)
-        types = {name: _write_medium(archive, name, store.media.get(study.id, name)) for name in media}
-        _write(archive, OBJECTS, [_json([each._asdict() for each in store.studies.objects(study.id)])])
+        types = {name: _write_medium(archive, name, medium) for name, medium in _media(store, study)}
+        _write(archive, OBJECTS, [_json([_object(each, types) for each in store.studies.objects(study.id)])])
         _write(archive, PARTICIPANTS, [_json([_participant(each) for each in people])])
         n_answers = _write(archive, ANSWERS, (_json(_answer(each, numbers)) for each in log))
         n_skips = _write(archive, SKIPS, (_json(_skip(each, numbers)) for each in skips))
         counts = {"answers": n_answers, "participants": len(people), "skips": n_skips}
         _write(archive, STUDY, [_json(_study(study, counts, types))])
+
+
+def _media(store: Store, study: Study) -> Iterator[tuple[str, Medium]]:
+    """Media one at a time, because together they may not fit into memory, without those that an import refuses."""
+    for name in store.media.names(study.id):
+        medium = store.media.get(study.id, name)
+        if is_sound(name, medium.data):
+            yield name, medium
+
+
+def _object(thing: Object, media: Collection[str]) -> Json:
+    """An object with what can be shown of it, and without what an import refuses."""
+    texts = {part: value for part, value in thing.payload.items() if part in PAYLOAD and isinstance(value, str)}
+    payload = {part: value for part, value in texts.items() if part == "text" or value in media}
+    return {"name": thing.name, "payload": payload}
 
 
 def _study(study: Study, counts: dict[str, int], media: dict[str, str]) -> Json:

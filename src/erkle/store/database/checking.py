@@ -4,10 +4,11 @@ The database is only read, and may be in use. First the engine checks itself: it
 references. Then each law of the log is a query for rows that break it (``laws.sql``). Nothing is repaired.
 """
 
+import os
 import re
 import sqlite3
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing, contextmanager
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -18,13 +19,14 @@ from sqlalchemy import JSON, Connection, Text, create_engine, func, select, text
 from sqlalchemy.exc import DBAPIError
 
 from erkle.store.database import schema
-from erkle.store.database.engine import Pathlike, database_url, in_sentences, shown_name
+from erkle.store.database.engine import Pathlike, database_url, in_sentences, new_engine, shown_name
 from erkle.store.database.versioning import initial_statements, is_current, statements
 from erkle.store.errors import StoreError
 from erkle.store.media import PARTS
 
 __all__ = ["Report", "check_database"]
 
+Check = Callable[[Connection], Iterable[str]]
 # Findings of one kind that are listed.
 _LISTED = 20
 
@@ -65,13 +67,14 @@ def check_database(place: Pathlike) -> Report:
             raise StoreError(f"{name}: is empty; give a database that a server has used.")
         counts: dict[str, int] = {}
         findings: list[str] = []
-        try:
-            for found in (_engine_faults, _changed_definitions, _unreadable, _broken_laws, _missing_media):
-                findings += found(connection)
-            for table in (schema.studies, schema.participants, schema.questions, schema.answers):
+        laws = (partial(_broken, law) for law in statements(Path(__file__).with_name("laws.sql")))
+        checks: list[Check] = [_engine_faults, _changed_definitions, _unreadable, *laws, _missing_media]
+        for check in checks:
+            with _noting_failure(connection, findings):
+                findings += check(connection)
+        for table in (schema.studies, schema.participants, schema.questions, schema.answers):
+            with _noting_failure(connection, findings):
                 counts[table.name] = connection.execute(select(func.count()).select_from(table)).scalar_one()
-        except (DBAPIError, ValueError) as error:
-            findings.append(f"not everything could be checked ({_first_line(error)})")
     return Report(name, counts, findings)
 
 
@@ -80,12 +83,10 @@ def _reading(place: Pathlike) -> Iterator[tuple[str, Connection]]:
     """A transaction that sees one state of a database and cannot change it."""
     url = database_url(place)
     if url.get_backend_name() == "sqlite":
-        # Not mode=ro, in which SQLite ignores CHECK constraints, and so the integrity check does, too.
-        file = f"file:{quote(str(url.database))}?mode=rw"
-        engine = create_engine("sqlite://", creator=partial(sqlite3.connect, file, uri=True, isolation_level=None))
+        engine = create_engine("sqlite://", creator=partial(_sqlite, str(url.database)))
     else:
         options = {"postgresql_readonly": True, "isolation_level": "REPEATABLE READ"}
-        engine = create_engine(url, execution_options=options)
+        engine = new_engine(url, execution_options=options)
     name = shown_name(url)
     try:
         with in_sentences(name), engine.connect() as connection:
@@ -94,6 +95,32 @@ def _reading(place: Pathlike) -> Iterator[tuple[str, Connection]]:
             yield name, connection
     finally:
         engine.dispose()
+
+
+def _sqlite(file: str) -> sqlite3.Connection:
+    """A connection to a file that can be written to, or to a copy: in a read-only file SQLite ignores constraints."""
+    uri = f"file:{quote(file)}?mode="
+    if os.access(file, os.W_OK):
+        return sqlite3.connect(f"{uri}rw", uri=True, isolation_level=None)
+    # Without a log nobody uses the file, and SQLite need not create one, which it could not do in a read-only folder.
+    uri += "ro" if Path(f"{file}-wal").exists() else "ro&immutable=1"
+    # SQLite deletes a database without a name when it is closed.
+    copy = sqlite3.connect("", isolation_level=None)
+    with closing(sqlite3.connect(uri, uri=True)) as original:
+        original.backup(copy)
+    return copy
+
+
+@contextmanager
+def _noting_failure(connection: Connection, findings: list[str]) -> Iterator[None]:
+    """A part of the check; if it fails, that is a finding, and the other parts still run."""
+    try:
+        # PostgreSQL refuses further statements after one that failed, unless there is a savepoint before it.
+        with connection.begin_nested():
+            yield
+    except Exception as error:
+        if (finding := f"not everything could be checked ({_first_line(error)})") not in findings:
+            findings.append(finding)
 
 
 def _engine_faults(connection: Connection) -> Iterator[str]:
@@ -110,19 +137,20 @@ def _engine_faults(connection: Connection) -> Iterator[str]:
 
 
 def _changed_definitions(connection: Connection) -> Iterator[str]:
-    """Triggers and CHECK constraints that somebody has removed."""
+    """Constraints, indexes and triggers that somebody has removed."""
     dialect = connection.dialect.name
-    wanted = re.findall(r"(?:CONSTRAINT|CREATE TRIGGER) ((?!pk_|fk_|uq_)\w+)", " ".join(initial_statements(dialect)))
+    wanted = re.findall(r"(?:CONSTRAINT|INDEX|CREATE TRIGGER) (\w+)", " ".join(initial_statements(dialect)))
     if dialect == "sqlite":
         query = "SELECT sql FROM sqlite_master WHERE sql IS NOT NULL"
     else:
         here = "namespace = current_schema()::regnamespace"
         query = f"""SELECT conname FROM pg_constraint WHERE convalidated AND con{here}
         UNION ALL SELECT tgname FROM pg_trigger JOIN pg_class c ON c.oid = tgrelid
-        WHERE tgenabled IN ('O', 'A') AND rel{here}"""
+        WHERE tgenabled IN ('O', 'A') AND rel{here}
+        UNION ALL SELECT relname FROM pg_index JOIN pg_class c ON c.oid = indexrelid WHERE indisvalid AND rel{here}"""
     found = {word for [sql] in connection.exec_driver_sql(query) for word in re.findall(r"\w+", sql)}
     for name in sorted({*wanted} - found):
-        yield f"{name}: this constraint or trigger was removed"
+        yield f"{name}: this constraint, index or trigger was removed"
 
 
 def _unreadable(connection: Connection) -> Iterator[str]:
@@ -136,22 +164,22 @@ def _unreadable(connection: Connection) -> Iterator[str]:
             yield f"{table.name}: has a value that cannot be read ({_first_line(error)})"
 
 
-def _broken_laws(connection: Connection) -> Iterator[str]:
-    """Rows that break a law; the laws are queries for them, each below the sentence to say of a row."""
-    for law in statements(Path(__file__).with_name("laws.sql")):
-        sentence, query = law.removeprefix("-- ").split("\n", 1)
-        yield from _listed(sentence.format(*row) for row in connection.execute(text(query)))
+def _broken(law: str, connection: Connection) -> list[str]:
+    """Rows that break a law, which is a query for them below the sentence to say of a row."""
+    sentence, query = law.removeprefix("-- ").split("\n", 1)
+    return _listed(sentence.format(*row) for row in connection.execute(text(query)))
 
 
 def _missing_media(connection: Connection) -> list[str]:
     o, m, s = schema.objects.c, schema.media.c, schema.studies.c
-    known = {tuple(row) for row in connection.execute(select(m.study_id, m.name))}
+    known = {(study, repr(name)) for study, name in connection.execute(select(m.study_id, m.name))}
     shown = connection.execute(select(o.study_id, s.public_id, o.number, o.payload).join(schema.studies))
     return _listed(
         f"study {study}: object {number} shows the {part} {payload[part]!r}, which the study does not have"
         for study_number, study, number, payload in shown
         for part in PARTS
-        if part in payload and (study_number, payload[part]) not in known
+        # What is no dictionary breaks a constraint, which is found above.
+        if isinstance(payload, dict) and part in payload and (study_number, repr(payload[part])) not in known
     )
 
 
@@ -162,4 +190,4 @@ def _listed(findings: Iterable[str]) -> list[str]:
 
 
 def _first_line(error: BaseException) -> str:
-    return str(getattr(error, "orig", error)).splitlines()[0]
+    return (str(getattr(error, "orig", error)).splitlines() or [type(error).__name__])[0]

@@ -1,7 +1,7 @@
 """A database that is safe to write to: what was committed survives the end of the process, and of the power.
 
 SQLite runs in WAL mode and flushes every commit to the disk; writers queue, and each has the whole database for its
-transaction from the first statement on. PostgreSQL must not put off its flushes either.
+transaction from the first statement on. PostgreSQL must not delay its flushes either.
 """
 
 import os
@@ -20,7 +20,7 @@ from erkle.store.database.group_commit import GroupCommit
 from erkle.store.database.versioning import is_current, migrate
 from erkle.store.errors import StoreError, Unavailable
 
-__all__ = ["Database", "Pathlike", "database_url", "in_sentences", "shown_name"]
+__all__ = ["Database", "Pathlike", "database_url", "in_sentences", "new_engine", "shown_name"]
 
 T = TypeVar("T")
 Pathlike = str | os.PathLike[str]
@@ -51,7 +51,7 @@ class Database:
         url = database_url(place)
         self.is_sqlite = url.get_backend_name() == "sqlite"
         self.name = shown_name(url)
-        self.engine = _engine(url, self.name)
+        self.engine = _engine(url)
         # On PostgreSQL transactions that lock several studies could wait for each other for ever.
         self._group_commit = GroupCommit(self.writing) if self.is_sqlite else None
         # Which file was opened, as the disk knows it.
@@ -187,17 +187,22 @@ def shown_name(url: URL) -> str:
     return str(url.database) if url.get_backend_name() == "sqlite" else url.render_as_string(hide_password=True)
 
 
-def _engine(url: URL, name: str) -> Engine:
+def new_engine(url: URL, **options: Any) -> Engine:
+    """SQLAlchemy's engine, if the driver is installed."""
+    try:
+        return create_engine(url, **options)
+    except ImportError:
+        raise StoreError(f"{shown_name(url)}: psycopg is not installed; pip install 'erkle[postgres]'.") from None
+
+
+def _engine(url: URL) -> Engine:
     if url.get_backend_name() == "sqlite":
         # Room for every thread of a web server: those that wait to write hold no connection.
         engine = create_engine(url, connect_args={"timeout": _WAIT}, pool_size=8, max_overflow=56)
         event.listen(engine, "connect", _prepare_sqlite)
         event.listen(engine, "begin", _begin_sqlite)
         return engine
-    try:
-        engine = create_engine(url, pool_pre_ping=True, pool_size=8, max_overflow=8)
-    except ImportError:
-        raise StoreError(f"{name}: psycopg is not installed; pip install 'erkle[postgres]'.") from None
+    engine = new_engine(url, pool_pre_ping=True, pool_size=8, max_overflow=8)
     event.listen(engine, "connect", _prepare_postgresql)
     return engine
 
@@ -247,6 +252,9 @@ def _sentence(error: BaseException) -> str | None:
         return "the disk is full; free some space"
     if state == "25006":
         return "may not be written to; use the primary server and a role that may write"
+    if isinstance(original, sqlite3.OperationalError):
+        # Python's own error, and not SQLite's, which has a code.
+        return "is damaged: a text is not UTF-8; run erkle check, or restore it from a backup"
     if type(original).__name__ == "OperationalError":
         return f"cannot be reached ({str(original).strip().splitlines()[0]}); check the URL and the server"
     return None

@@ -81,18 +81,16 @@ class GroupCommit:
             following.woken.set()
 
     def _commit(self, batch: list["_Write"]) -> None:
-        if len(batch) > 1:
-            try:
-                with self._transaction() as connection:
-                    for each in batch:
-                        each.attempt(connection)
-            except Exception:
-                self._one_by_one(batch)
-            else:
+        if len(batch) == 1:
+            return self._one_by_one(batch)
+        try:
+            with self._transaction() as connection:
                 for each in batch:
-                    each.committed = True
-        else:
-            self._one_by_one(batch)
+                    each.attempt(connection)
+        except Exception:
+            return self._one_by_one(batch)
+        for each in batch:
+            each.committed = True
 
     def _one_by_one(self, batch: list["_Write"]) -> None:
         for each in batch:

@@ -12,7 +12,7 @@ from erkle.store.database import schema
 from erkle.store.errors import Unknown
 from erkle.store.sanitising import bounded_text, is_id
 
-__all__ = ["lock_participant", "lock_study", "participant_and_study", "study"]
+__all__ = ["found_study", "lock_participant", "lock_study", "participant_and_study", "study"]
 
 _S, _P = schema.studies.c, schema.participants.c
 # Without the settings: to read them as JSON takes longer than to find the row.
@@ -29,12 +29,12 @@ _WITH_STUDY = (
 
 def study(connection: Connection, study: str) -> RowMapping:
     """The row of a study."""
-    return _study(connection, _STUDY, study)
+    return found_study(connection, _STUDY, study)
 
 
 def lock_study(connection: Connection, study: str, alone: bool = False) -> RowMapping:
     """The row of a study, which nobody else may change until this transaction ends, nor, if alone, refer to."""
-    return _study(connection, _ALONE if alone else _LOCKED, study)
+    return found_study(connection, _ALONE if alone else _LOCKED, study)
 
 
 def participant_and_study(connection: Connection, study: str, participant: str) -> RowMapping:
@@ -43,7 +43,7 @@ def participant_and_study(connection: Connection, study: str, participant: str) 
     row = connection.execute(_WITH_STUDY, values).mappings().one_or_none() if known else None
     if row is None:
         # If it is the study that does not exist, that is the error.
-        _study(connection, _STUDY, study)
+        found_study(connection, _STUDY, study)
         raise Unknown(f"There is no participant {bounded_text(participant, 40)!r} in this study; check the id.")
     return row
 
@@ -56,7 +56,8 @@ def lock_participant(connection: Connection, study: str, participant: str) -> Ro
     return participant_and_study(connection, study, participant)
 
 
-def _study(connection: Connection, query: Select[Any], study: str) -> RowMapping:
+def found_study(connection: Connection, query: Select[Any], study: str) -> RowMapping:
+    """The row of a study that a query finds by its public id."""
     row = connection.execute(query, {"study": study}).mappings().one_or_none() if is_id(study) else None
     if row is None:
         raise Unknown(f"There is no study {bounded_text(study, 40)!r}; check its id.")
