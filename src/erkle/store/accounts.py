@@ -20,8 +20,6 @@ from erkle.store.database.topics import Topic, reading, writing
 from erkle.store.errors import NotAllowed, StoreError, Unknown
 from erkle.store.sanitising import bounded_text, is_id, strict_member, strict_text
 
-__all__ = ["Account", "Accounts", "Link", "Links", "Session", "Sessions", "keep_account"]
-
 _DAY = 86_400.0
 
 _A, _S, _L = schema.accounts.c, schema.sessions.c, schema.links.c

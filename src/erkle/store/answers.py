@@ -23,8 +23,6 @@ from erkle.store.participants import standing_of
 from erkle.store.refusals import Refused, record
 from erkle.store.sanitising import Json, bounded_json, bounded_text, is_id
 
-__all__ = ["Acknowledged", "Answer", "Answers", "Skip", "Skipped", "response_time"]
-
 # Answers that are read in one transaction.
 _PAGE = 1000
 

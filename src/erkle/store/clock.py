@@ -5,8 +5,6 @@ from collections.abc import Callable
 
 from erkle.store.errors import StoreError
 
-__all__ = ["Clock", "duration", "now"]
-
 Clock = Callable[[], int]
 
 

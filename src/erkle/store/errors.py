@@ -1,7 +1,5 @@
 """What the store cannot do, in one sentence."""
 
-__all__ = ["Full", "NotAllowed", "StoreError", "Unavailable", "Unknown"]
-
 
 class StoreError(ValueError):
     """A database that cannot be used, or a value that it cannot hold; the text says what to do.

@@ -22,8 +22,6 @@ from erkle.store.questions import Issued, new_question, new_token
 from erkle.store.sanitising import Json, bounded_json, bounded_text, strict_member, strict_text
 from erkle.store.studies import Object, Studies, Study
 
-__all__ = ["Imported", "Imports", "Whole"]
-
 
 class Imported(NamedTuple):
     """An answer from elsewhere: the head is more like ``near`` than like ``far``. Times are in microseconds."""

@@ -21,8 +21,6 @@ from erkle.store.database.topics import Topic, reading, writing
 from erkle.store.errors import StoreError
 from erkle.store.sanitising import strict_text
 
-__all__ = ["Leases", "Snapshot", "Snapshots"]
-
 _KEPT = 2
 _NPZ = b"PK\x03\x04"
 _duration = partial(duration, name="The lease", most=limits.LEASE_SECONDS)

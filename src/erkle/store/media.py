@@ -11,8 +11,6 @@ from erkle.store.database.topics import Topic, reading
 from erkle.store.errors import StoreError, Unknown
 from erkle.store.sanitising import bounded_text, strict_text
 
-__all__ = ["PARTS", "Media", "Medium", "add_media"]
-
 # Parts of an object's payload that name a medium.
 PARTS = ("image", "thumb", "audio", "video")
 

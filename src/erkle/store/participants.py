@@ -17,8 +17,6 @@ from erkle.store.database.topics import Topic, reading, writing
 from erkle.store.errors import Full, NotAllowed, StoreError
 from erkle.store.sanitising import Json, bounded_json, bounded_text
 
-__all__ = ["Participant", "Participants", "bounded_identity", "new_participant", "standing_of"]
-
 _T = schema.participants.c
 _WHOLE = select(schema.participants).where(_T.id == bindparam("number"))
 _ENDINGS = (Standing.COMPLETED, Standing.FAILED, Standing.SCREENED)

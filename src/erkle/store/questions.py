@@ -16,8 +16,6 @@ from erkle.store.errors import NotAllowed, StoreError
 from erkle.store.participants import standing_of
 from erkle.store.sanitising import bounded_text, is_id, strict_member
 
-__all__ = ["IS_ACTIVE", "Entry", "Issued", "Query", "Questions", "are_open", "new_question", "new_token"]
-
 _HOUR = 3600.0
 _Q, _A, _P, _S = schema.questions.c, schema.answers.c, schema.participants.c, schema.studies.c
 _INSERT = insert(schema.questions)

@@ -14,8 +14,6 @@ from erkle.store.database import schema
 from erkle.store.database.enumerations import Reason
 from erkle.store.sanitising import Json, bounded_json, bounded_text, is_id
 
-__all__ = ["Refused", "record"]
-
 # Reasons that anybody can cause who was asked nothing.
 _WITHOUT_A_QUESTION = frozenset({Reason.UNKNOWN_TOKEN, Reason.OTHER_STUDY, Reason.OTHER_PARTICIPANT})
 _SENTENCES = {

@@ -13,8 +13,6 @@ from typing import Any, TypeVar
 from erkle.store import limits
 from erkle.store.errors import StoreError
 
-__all__ = ["Json", "bounded_json", "bounded_text", "cleaned", "is_id", "strict_json", "strict_member", "strict_text"]
-
 Json = dict[str, Any]
 Member = TypeVar("Member", bound=StrEnum)
 

@@ -16,8 +16,6 @@ from erkle.store.participants import Participants
 from erkle.store.questions import Questions
 from erkle.store.studies import Studies
 
-__all__ = ["Store", "Transaction"]
-
 R = TypeVar("R")
 
 

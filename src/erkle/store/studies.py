@@ -22,8 +22,6 @@ from erkle.store.media import Medium, add_media
 from erkle.store.questions import IS_ACTIVE, are_open
 from erkle.store.sanitising import Json, strict_json, strict_member, strict_text
 
-__all__ = ["TRANSITIONS", "Counts", "Object", "Revision", "Studies", "Study", "Totals"]
-
 TRANSITIONS: Mapping[State, frozenset[State]] = {
     State.DRAFT: frozenset({State.OPEN, State.CLOSED}),
     State.OPEN: frozenset({State.PAUSED, State.CLOSED}),

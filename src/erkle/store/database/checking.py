@@ -24,8 +24,6 @@ from erkle.store.database.versioning import initial_statements, is_current, stat
 from erkle.store.errors import StoreError
 from erkle.store.media import PARTS
 
-__all__ = ["Report", "check_database"]
-
 Check = Callable[[Connection], Iterable[str]]
 # Findings of one kind that are listed.
 _LISTED = 20

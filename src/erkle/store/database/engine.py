@@ -20,8 +20,6 @@ from erkle.store.database.group_commit import GroupCommit
 from erkle.store.database.versioning import is_current, migrate
 from erkle.store.errors import StoreError, Unavailable
 
-__all__ = ["Database", "Pathlike", "database_url", "in_sentences", "new_engine", "shown_name"]
-
 T = TypeVar("T")
 Pathlike = str | os.PathLike[str]
 

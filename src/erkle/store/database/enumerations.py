@@ -2,8 +2,6 @@
 
 from enum import StrEnum
 
-__all__ = ["Kind", "Purpose", "Reason", "Standing", "State"]
-
 
 class State(StrEnum):
     """What is done with a study now."""

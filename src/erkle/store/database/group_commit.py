@@ -16,8 +16,6 @@ from sqlalchemy.exc import DBAPIError
 
 from erkle.store.errors import Unavailable
 
-__all__ = ["GroupCommit"]
-
 T = TypeVar("T")
 
 

@@ -12,8 +12,6 @@ from erkle.store.database import schema
 from erkle.store.errors import Unknown
 from erkle.store.sanitising import bounded_text, is_id
 
-__all__ = ["found_study", "lock_participant", "lock_study", "participant_and_study", "study"]
-
 _S, _P = schema.studies.c, schema.participants.c
 # Without the settings: to read them as JSON takes longer than to find the row.
 _STUDY = select(_S.id, _S.public_id, _S.state, _S.n_objects, _S.roster).where(_S.public_id == bindparam("study"))

@@ -11,9 +11,6 @@ from typing import Any
 
 import sqlalchemy as sa
 
-__all__ = ["accounts", "answers", "deletions", "leases", "links", "media", "metadata", "objects", "participants"]
-__all__ += ["questions", "refusals", "sessions", "skips", "snapshots", "studies"]
-
 metadata = sa.MetaData(
     naming_convention={
         "pk": "pk_%(table_name)s",

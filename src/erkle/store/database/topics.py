@@ -13,8 +13,6 @@ from sqlalchemy import Connection
 from erkle.store.clock import Clock
 from erkle.store.database.engine import Database
 
-__all__ = ["Topic", "reading", "writing"]
-
 P = ParamSpec("P")
 R = TypeVar("R")
 T = TypeVar("T", bound="Topic")

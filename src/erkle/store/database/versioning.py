@@ -14,8 +14,6 @@ from sqlalchemy import Connection, inspect, text
 from erkle.store.database import migrations
 from erkle.store.errors import StoreError
 
-__all__ = ["VERSION_TABLE", "initial_statements", "is_current", "migrate", "statements"]
-
 VERSION_TABLE = "erkle_version"
 
 # Any number that other programs are unlikely to lock.
