@@ -25,3 +25,9 @@ def test_everything_listed_can_be_had():
 def test_importing_erkle_loads_nothing_heavy():
     heavy = "numba", "sklearn", "matplotlib", "fastapi", "scipy"
     assert in_a_new_process(f"import sys, erkle; print([n for n in {heavy} if n in sys.modules])") == "[]"
+
+
+def test_a_part_of_the_service_loads_no_learner():
+    code = "import sys, erkle.service.accounts.passwords, erkle.service.studies.editing; print('numba' in sys.modules)"
+    assert in_a_new_process(code) == "False"
+    assert in_a_new_process("from erkle.service import create_app; print(callable(create_app))") == "True"

@@ -29,10 +29,10 @@ class Body(BaseModel):
 def _kept(name: str) -> Any:
     """A dependency on what the application keeps under this name while it runs."""
 
-    async def found(request: Request) -> Any:
+    async def kept(request: Request) -> Any:
         return getattr(request.app.state, name)
 
-    return Depends(found)
+    return Depends(kept)
 
 
 ConfigurationDep = Annotated[Configuration, _kept("configuration")]
