@@ -19,7 +19,8 @@ from erkle.store.sanitising import Json, bounded_json, bounded_text
 
 _T = schema.participants.c
 _WHOLE = select(schema.participants).where(_T.id == bindparam("number"))
-_ENDINGS = (Standing.COMPLETED, Standing.FAILED, Standing.SCREENED)
+# How a participation can end.
+ENDINGS = (Standing.COMPLETED, Standing.FAILED, Standing.SCREENED)
 
 
 class Participant(NamedTuple):
@@ -73,8 +74,8 @@ class Participants(Topic):
     @writing
     def finish(self, study: str, participant: str, standing: Standing) -> Participant:
         """End an active participation: it was completed, its checks were failed, or it was screened out."""
-        if standing not in _ENDINGS:
-            raise StoreError(f"The ending is {bounded_text(standing, 40)!r}; pass one of {', '.join(_ENDINGS)}.")
+        if standing not in ENDINGS:
+            raise StoreError(f"The ending is {bounded_text(standing, 40)!r}; pass one of {', '.join(ENDINGS)}.")
         row = rows.lock_participant(self.connection, study, participant)
         if row["state"] not in (Standing.ACTIVE, standing):
             raise NotAllowed(f"The participant is {row['state']} already; that cannot become {standing}.")

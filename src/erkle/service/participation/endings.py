@@ -10,9 +10,9 @@ from pydantic import BaseModel
 from erkle.service.participation.asking import Course
 from erkle.service.participation.prepared_study import PreparedStudy
 from erkle.store import Standing
+from erkle.store.participants import ENDINGS
 
 _FIELD = re.compile(r"\{([^{}]*)\}")
-OUTCOMES = frozenset({Standing.COMPLETED, Standing.FAILED, Standing.SCREENED})
 
 
 class Finished(BaseModel):
@@ -26,7 +26,7 @@ class Finished(BaseModel):
     @classmethod
     def of(cls, prepared: PreparedStudy, standing: Standing, parameters: Mapping[str, Any]) -> "Finished | None":
         """What the study's settings say for this standing; None for somebody who still takes part."""
-        if standing not in OUTCOMES:
+        if standing not in ENDINGS:
             return None
         texts = getattr(prepared.settings.endings, standing)
         url = filled(texts.url, parameters)

@@ -8,7 +8,7 @@ from contextlib import suppress
 from typing import Any
 
 from erkle.service.participation.asking import Course, next_queries
-from erkle.service.participation.endings import OUTCOMES, ending
+from erkle.service.participation.endings import ending
 from erkle.service.participation.prepared_study import PreparedStudy
 from erkle.service.participation.replies import Advance, Outcome, Question, Reply
 from erkle.service.runtime import Runtime, Runtimes
@@ -16,6 +16,7 @@ from erkle.service.web.errors import Problem
 from erkle.store import Acknowledged, Issued, Kind, Participant, Refused, Standing, State, Store, Study, Transaction
 from erkle.store.clock import now
 from erkle.store.errors import Full, Unknown
+from erkle.store.participants import ENDINGS
 
 Send = Callable[[Transaction], Outcome]
 
@@ -127,7 +128,7 @@ def _advance(transaction: Transaction, runtime: Runtime, participant: str, outco
     prepared = runtime.prepared(study, transaction)
     total = prepared.settings.limits.per_participant
     done = Advance(prepared, participant, person.parameters, outcome, [], [], total, total, person.standing)
-    if person.standing in OUTCOMES:
+    if person.standing in ENDINGS:
         return done
     course = Course.of(transaction.questions.ledger(study.id, participant), prepared.right, now())
     done, takes_part = done._replace(done=course.done), person.standing == Standing.ACTIVE
