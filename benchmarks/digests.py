@@ -47,7 +47,7 @@ def digests() -> Iterator[tuple[str, str]]:
 
 
 def streams() -> Iterator[tuple[str, int, Ids]]:
-    """Answers of points, right and with a fifth turned round, and people's answers where they are at hand."""
+    """Simulated answers, all right and with a fifth wrong, and people's answers if ``ERKLE_DATA`` is set."""
     n, T = simulated()
     yield "points", n, T
     yield "points, a fifth wrong", n, flip(T, 0.2, 0)

@@ -106,7 +106,7 @@ class Tally:
             raise ValueError(f"pending is no list of questions about these objects: {error}") from None
 
     def add(self, queries: ArrayLike) -> None:
-        """They have been asked."""
+        """Count these questions as asked."""
         Q = triplets.check(queries, self._questions.n_objects)
         np.add.at(self.heads, Q[:, 0], 1)
         np.add.at(self.appearances, Q, 1)
@@ -115,7 +115,7 @@ class Tally:
             self._asked_with.setdefault(head, []).extend(pair)
 
     def rareness(self, head: int, pairs: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Higher for pairs that were asked about less often with this head, or, alike in that, less often at all."""
+        """Rarity of each pair: higher if it was asked about less often with this head; ties are broken by all heads."""
         rows = np.flatnonzero(self._history[:, 0] == head)
         with_head = np.append(self._history[rows, 1:], self._asked_with.get(head, [])).astype(np.int64)
         together = np.bincount(with_head, minlength=len(self.heads))

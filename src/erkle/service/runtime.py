@@ -69,14 +69,14 @@ class Runtimes:
         with self._lock:
             found = self._by_study.get(study)
         if found is None or not found.learning.alive:
-            # Not under the lock, which every request takes.
+            # Read the study before taking the lock, because every request takes the lock.
             known = self._store.studies.get(study)
             with self._lock:
                 if self._closing.is_set():
                     raise Unavailable("The server is shutting down; try again in a while.")
                 found = self._by_study.get(study)
                 if found is None or not found.learning.alive:
-                    # A name of its own: a learner that ends must not release the lease of its successor.
+                    # A unique owner, so that a learner that is ending cannot release the lease of its successor.
                     owner = f"{self._process}-{secrets.token_hex(4)}"
                     found = self._by_study[study] = Runtime(self._store, known, owner)
         found.learning.wanted_at = time.monotonic()

@@ -26,18 +26,18 @@ class SelectionTuning(NamedTuple):
     change does to errors and to CPU time; `make active`, what it does where the learner chooses its questions.
     """
 
-    # Nats of discounted loss by which a neighbour of the leader enters behind it.
+    # Handicap, in nats of discounted loss, that a new neighbour of the leader starts with.
     handicap: float = 1.0
-    # Nats before elimination at which the weight of a candidate in a mixture has fallen to 0.
+    # A candidate that is within this many nats of elimination has weight 0 in a mixture.
     fading: float = 1.0
-    # By how many times the middle of the fading range an exploratory candidate enters behind the leader. If it is as
-    # good as the leader until the next review, by which a quarter of the handicap is discounted, it stays.
+    # Handicap of an exploratory candidate, as a multiple of ``elimination_margin - fading / 2``. About a quarter of it
+    # is discounted by the next review, so a candidate that predicts as well as the leader until then stays.
     exploratory_handicap: float = 1.3
     # How much a nat counts for in a mixture. 1 would be Bayes, but predictions depend on each other.
     trust: float = 0.2
     # Weight, as a share of the largest, below which a candidate counts for nothing in a mixture.
     least_weight: float = 0.05
-    # An eliminated setting may come back when there are so many times as many answers.
+    # An eliminated setting may be tried again once the number of answers has grown by this factor.
     comeback: float = 1.5
 
 
@@ -153,7 +153,7 @@ class Candidates(Generic[Setting, Model]):
             self.entries.remove(entry)
 
     def table(self) -> list[Candidate]:
-        """All settings, the best first, and those that were eliminated last."""
+        """All settings: running candidates from best to worst, then the eliminated ones."""
         rows: list[Candidate] = []
         # By the evidence now: at the last review another candidate may have led.
         for entry, weight in sorted(zip(self.entries, self.weights(), strict=True), key=lambda pair: -pair[1]):

@@ -32,7 +32,7 @@ _SOON = 0.25
 _LATE = 2.0
 # Seconds without news after which looks become rare.
 _QUIET = 25.0
-# Answers that the view does not know yet, and that are not asked again, at most.
+# Most recent answers that are not in the view yet and whose questions `Learning.since` returns, at most.
 _RECENT = 2000
 # Seconds without news, and without anybody who asks, after which a learner ends.
 _IDLE = 900.0
@@ -126,7 +126,7 @@ class Learning:
             lease.renew()
 
     def since(self) -> list[Query]:
-        """Questions that were answered, and that the view does not know of yet: many, where another process learns."""
+        """Answered questions that are not in the view yet. There can be many if another process owns the learner."""
         with self.columns.lock:
             known = self.view.sequence if self.view is not None else 0
             first = int(np.searchsorted(self.columns.number, known, "right"))
@@ -170,25 +170,25 @@ class Learning:
         return list(self._store.answers.log(self.study, after, PAGE, include_excluded=True))
 
     def read_columns(self) -> bool:
-        """Read on in the log for the tables alone; whether there was anything."""
+        """Read the next page of the log into the columns without learning it; return whether there were new answers."""
         page = self.page(self.columns.sequence)
         self.note(page, page[-1].sequence if page else 0)
         return bool(page)
 
     def note(self, page: list[Answer], last: int) -> None:
-        """Add answers to the columns: each up to the last once, also where the fold comes from a snapshot."""
+        """Add every answer up to the number ``last`` to the columns once; what the page lacks is read from the log."""
         # Also those that another process has asked.
         self.pending.drop(*(answer.token for answer in page))
         if not page or page[0].sequence != self.columns.sequence + 1:
             page = self.page(self.columns.sequence) if self.columns.sequence < last else []
         while page:
-            # Never while the log is read: whoever waits for the columns may hold the connection that this would need.
+            # Do not hold this lock while the log is read: whoever waits for it may hold the connection that this needs.
             with self.columns.lock:
                 self.columns.add(answer for answer in page if answer.sequence <= last)
             page = self.page(self.columns.sequence) if self.columns.sequence < last else []
 
     def publish(self, fold: Fold, roster: int) -> None:
-        """Show what a fold knows, if that is new. A fold that begins anew is shown once it is as far as the view."""
+        """Show what a fold knows, if that is new. A restarted fold is shown once it has caught up with the view."""
         if self.published is not None:
             before = self.published.view.sequence
             is_known = fold.sequence == before and roster == self.published.roster

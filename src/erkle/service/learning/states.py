@@ -38,7 +38,7 @@ class Lease:
     Attributes
     ----------
     fence : int
-        The number of this ownership; the store refuses what an owner before sends late.
+        A number that grows with each new owner; the store refuses late writes of earlier owners.
     held : bool
         False once another process may own the learner.
     """
@@ -144,8 +144,8 @@ class Owning(State):
         if not self.lease.held:
             return Step(Watching())
         if learning.roster() > self._roster:
-            # Somebody was excluded or included again: learn anew, while the old view stands. The number only grows, and
-            # the one that is known here may be older than that of a snapshot.
+            # Somebody was excluded or included again: learn from the start, while the old view stays published.
+            # Not ``!=``: the number only grows, and the one read here may be older than that of the snapshot.
             return Step(Restoring(self.lease))
         page = learning.page(self._fold.sequence)
         self._fold.learn(page)

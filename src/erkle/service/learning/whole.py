@@ -1,7 +1,7 @@
-"""What all answers say that are in the log when somebody asks, whichever process learns them.
+"""The kernel and the map of all answers in the log at the time of a request, whichever process owns the learner.
 
-The newest snapshot is a few seconds old at most, so only the last answers are learned here, by a fold of its own. What
-the learner of the study makes of the same answers is the same to the last bit.
+The newest snapshot is usually a few seconds old, so only the most recent answers are learned here, in a separate fold.
+The result is the same, to the last bit, as what the study's own learner makes of the same answers.
 """
 
 import threading

@@ -100,7 +100,8 @@ def _sqlite(file: str) -> sqlite3.Connection:
     uri = f"file:{quote(file)}?mode="
     if os.access(file, os.W_OK):
         return sqlite3.connect(f"{uri}rw", uri=True, isolation_level=None)
-    # Without a log nobody uses the file, and SQLite need not create one, which it could not do in a read-only folder.
+    # Without a WAL file no process uses the database. Opened as immutable, SQLite does not try to create a WAL file,
+    # which would fail in a read-only folder.
     uri += "ro" if Path(f"{file}-wal").exists() else "ro&immutable=1"
     # SQLite deletes a database without a name when it is closed.
     copy = sqlite3.connect("", isolation_level=None)
@@ -163,7 +164,7 @@ def _unreadable(connection: Connection) -> Iterator[str]:
 
 
 def _broken(law: str, connection: Connection) -> list[str]:
-    """Rows that break a law, which is a query for them below the sentence to say of a row."""
+    """A message for each row that breaks a law of ``laws.sql``: its first line is the message, the rest the query."""
     sentence, query = law.removeprefix("-- ").split("\n", 1)
     return _listed(sentence.format(*row) for row in connection.execute(text(query)))
 

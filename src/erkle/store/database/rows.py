@@ -15,7 +15,7 @@ from erkle.store.sanitising import bounded_text, is_id
 _S, _P = schema.studies.c, schema.participants.c
 # Without the settings: to read them as JSON takes longer than to find the row.
 _STUDY = select(_S.id, _S.public_id, _S.state, _S.n_objects, _S.roster).where(_S.public_id == bindparam("study"))
-# Not the stronger lock: rows that refer to the study may still be added. SQLite has locked everything by now.
+# FOR NO KEY UPDATE: others can still add rows that refer to the study. SQLite has locked the whole database by now.
 _LOCKED = _STUDY.with_for_update(key_share=True)
 _ALONE = _STUDY.with_for_update()
 _WITH_STUDY = (
@@ -31,7 +31,7 @@ def study(connection: Connection, study: str) -> RowMapping:
 
 
 def lock_study(connection: Connection, study: str, alone: bool = False) -> RowMapping:
-    """The row of a study, which nobody else may change until this transaction ends, nor, if alone, refer to."""
+    """Lock the row of a study until this transaction ends; with ``alone``, no new row can refer to it either."""
     return found_study(connection, _ALONE if alone else _LOCKED, study)
 
 
@@ -49,7 +49,8 @@ def participant_and_study(connection: Connection, study: str, participant: str) 
 def lock_participant(connection: Connection, study: str, participant: str) -> RowMapping:
     """The same, after the study was locked."""
     if connection.dialect.name != "sqlite":
-        # In a statement of its own: a join that has waited for the lock shows the participant as before the wait.
+        # A separate statement: one that both waited for the lock and joined would return the participant as it was
+        # before the wait.
         lock_study(connection, study)
     return participant_and_study(connection, study, participant)
 
