@@ -78,7 +78,7 @@ def test_pages_name_only_options_that_exist(page):
 @pytest.mark.parametrize("name", [*LOSSES, *STEPS])
 def test_the_page_about_learning_has_every_loss_and_step_by_both_its_names(name):
     part = {**LOSSES, **STEPS}[name]
-    text = (DOCS / "learning.md").read_text(encoding="utf-8")
+    text = (DOCS / "understand/exact-kernel.md").read_text(encoding="utf-8")
     written = ", ".join(f"{field}={value:g}" for field, value in part._field_defaults.items())
     assert re.search(rf"^\| `{part.__name__}\({re.escape(written)}\)` \| `{name}[:`]", text, flags=re.MULTILINE)
 
@@ -96,7 +96,7 @@ def architecture(name):
     return re.findall(r"([\w/]+\.py)(?:::([\w.]+))?", text)
 
 
-@pytest.mark.parametrize("name", ["architecture.md", "images/life-of-an-answer.svg"])
+@pytest.mark.parametrize("name", ["understand/architecture.md", "images/life-of-an-answer.svg"])
 def test_the_architecture_names_only_what_exists(name):
     found = architecture(name)
     assert len(found) > 10
@@ -106,7 +106,7 @@ def test_the_architecture_names_only_what_exists(name):
 
 
 def test_the_page_about_the_architecture_has_every_step_of_its_drawing():
-    assert set(architecture("images/life-of-an-answer.svg")) <= {*architecture("architecture.md")}
+    assert set(architecture("images/life-of-an-answer.svg")) <= {*architecture("understand/architecture.md")}
 
 
 def test_the_changes_have_this_version():

@@ -34,7 +34,7 @@ def keys(value, prefix=""):
 
 
 def test_the_study_in_the_documentation_can_be_created_and_has_every_setting(tmp_path):
-    [text] = blocks("service.md", "yaml")
+    [text] = blocks("study/service.md", "yaml")
     (tmp_path / "STUDY.yaml").write_text(text, encoding="utf-8")
     draft = read_study(tmp_path / "STUDY.yaml")
     assert (draft.title, len(draft.objects)) == ("Fruit and vegetables", 6)
@@ -46,13 +46,13 @@ def test_the_documentation_has_every_column_of_the_answers(store, study):
     [asked] = store.questions.issue(study, person, [Query(0, 1, 2)])
     store.answers.submit(study, person, asked.token, 1)
     header = "".join(answers_csv(store, store.studies.get(study))).splitlines()[0].split(",")
-    table = page("service.md").partition("| Column |")[2].partition("\n\n")[0]
+    table = page("study/service.md").partition("| Column |")[2].partition("\n\n")[0]
     told = [name for row in re.findall(r"^\| (`.*?) \|", table, flags=re.MULTILINE) for name in row.split("`")[1::2]]
     assert told == [*header[:-1], "parameter.NAME"]
 
 
 def test_the_documentation_has_every_variable_and_its_default():
-    told = dict(re.findall(r"^\| `(ERKLE_\w+)` \| (.*?) ?\|", page("operating.md"), flags=re.MULTILINE))
+    told = dict(re.findall(r"^\| `(ERKLE_\w+)` \| (.*?) ?\|", page("operate/server.md"), flags=re.MULTILINE))
     prefix = Configuration.model_config["env_prefix"]
     fields = {f"{prefix}{name.upper()}": field.default for name, field in Configuration.model_fields.items()}
     assert told == {name: shown(default) for name, default in fields.items()}
@@ -69,8 +69,8 @@ def shown(default):
 def test_the_examples_in_python_run(server, tmp_path, monkeypatch, capsys):
     study = prepared(server)
     monkeypatch.chdir(tmp_path)
-    for example in blocks("own-front-end.md", "py"):
-        exec(compile(placed(example, server, study), "own-front-end.md", "exec"), {})
+    for example in blocks("study/own-front-end.md", "py"):
+        exec(compile(placed(example, server, study), "study/own-front-end.md", "exec"), {})
     assert "completed" in capsys.readouterr().out
     assert (tmp_path / "answers.csv").read_text().startswith("head,left,right,winner,loser")
 
@@ -78,7 +78,7 @@ def test_the_examples_in_python_run(server, tmp_path, monkeypatch, capsys):
 def test_the_page_in_javascript_takes_part_and_survives_a_reload(server, visiting):
     playwright = pytest.importorskip("playwright.sync_api")
     study = prepared(server)
-    [html] = blocks("own-front-end.md", "html")
+    [html] = blocks("study/own-front-end.md", "html")
     tab = visiting(server.url)
     tab.route("**/own", lambda route: route.fulfill(body=placed(html, server, study), content_type="text/html"))
     tab.goto("/own")
