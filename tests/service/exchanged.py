@@ -39,8 +39,8 @@ def filled(store, owner=None, people=3, each=12, seed=0, names=NAMES):
             for asked in transaction.questions.issue(
                 study, who, [_query(rng, len(names), Kind(kind)) for kind in kinds]
             ):
-                a, b, c = places[[asked.head, asked.o1, asked.o2]]
-                near = asked.o1 if np.linalg.norm(a - b) < np.linalg.norm(a - c) else asked.o2
+                a, b, c = places[[asked.anchor, asked.first, asked.second]]
+                near = asked.first if np.linalg.norm(a - b) < np.linalg.norm(a - c) else asked.second
                 transaction.answers.submit(study, who, asked.token, near, int(rng.integers(200, 9000)), {"width": 1280})
             [given_up] = transaction.questions.issue(study, who, [Query(0, 1, 2)])
             transaction.answers.skip(study, who, given_up.token, "=I cannot decide")

@@ -46,7 +46,7 @@ def things(sentence):
 
 
 def names(answer):
-    return THINGS[answer.near], THINGS[answer.far], THINGS[answer.head]
+    return THINGS[answer.near], THINGS[answer.far], THINGS[answer.anchor]
 
 
 def hold(page, pattern):

@@ -22,7 +22,7 @@ def test_an_answer_counts_once_and_its_repetition_gets_the_same_acknowledgement(
     assert opened.answer(first) == Acknowledged(1, repeated=False)
     assert opened.answer(second, choice=2) == Acknowledged(2, repeated=False)
     assert opened.answer(first) == Acknowledged(1, repeated=True)
-    assert [(a.sequence, a.head, a.near, a.far) for a in opened.store.answers.log(opened.study)] == [
+    assert [(a.sequence, a.anchor, a.near, a.far) for a in opened.store.answers.log(opened.study)] == [
         (1, 0, 1, 2),
         (2, 0, 2, 1),
     ]
@@ -163,7 +163,7 @@ def test_studies_do_not_share_their_numbers(opened):
     opened.answer(opened.ask()[0])
     [asked] = store.questions.issue(other, eve, [Query(2, 1, 0)])
     assert store.answers.submit(other, eve, asked.token, 0) == Acknowledged(1, repeated=False)
-    assert [(a.head, a.near, a.far) for a in store.answers.log(other)] == [(2, 0, 1)]
+    assert [(a.anchor, a.near, a.far) for a in store.answers.log(other)] == [(2, 0, 1)]
 
 
 def test_a_question_that_cannot_be_is_not_asked(opened):

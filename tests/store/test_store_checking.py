@@ -14,7 +14,7 @@ DEEDS = {
     "answered and skipped": ("INSERT INTO skips VALUES (1, '', 0)", "question 1 was answered (answer 1) and skipped"),
     "another study": ("UPDATE questions SET study_id = 2 WHERE id = 1", "answer 1 is to no question of the study"),
     "another's participant": ("UPDATE participants SET study_id = 2", "was put to nobody of the study"),
-    "no such object": ("UPDATE questions SET head = 7 WHERE id = 2", "question 2 is about objects 7, 1 and 2, of 3"),
+    "no such object": ("UPDATE questions SET anchor = 7 WHERE id = 2", "question 2 is about objects 7, 1 and 2, of 3"),
     "an object too few": ("DELETE FROM objects WHERE study_id = 2 AND number = 1", "has 2 objects, the last of which"),
     "another size": ("UPDATE studies SET n_objects = 4", "but should have 4"),
     "the same name": ("UPDATE objects SET name = 'A' WHERE study_id = 1", "3 objects have the name 'A'"),

@@ -23,7 +23,15 @@ GOOD = {
     "media": {"study_id": 1, "name": "a.png", "type": "image/png", "data": b"x"},
     "participants": {"public_id": "p", "study_id": 1, "parameters": "{}", "state": "active", "excluded": False}
     | {"joined_at": NOW, "identity": None, "flagged": False},
-    "questions": {"token": "t", "study_id": 1, "participant_id": 1, "head": 0, "o1": 1, "o2": 2, "left_object": 2}
+    "questions": {
+        "token": "t",
+        "study_id": 1,
+        "participant_id": 1,
+        "anchor": 0,
+        "first": 1,
+        "second": 2,
+        "left_object": 2,
+    }
     | {"kind": "chosen", "strategy": "", "issued_at": NOW, "expires_at": NOW},
     "answers": {"study_id": 1, "sequence": 2, "question_id": 2, "choice": 1, "response_ms": 7, "client": "{}"}
     | {"answered_at": NOW},
@@ -40,16 +48,16 @@ TOGETHER = [
     ("links", {"account_id": None}),
     ("links", {"purpose": "invite"}),
     ("links", {"purpose": "odd", "account_id": None}),
-    ("questions", {"o1": 0}),
-    ("questions", {"o2": 0, "left_object": 1}),
-    ("questions", {"o1": 2}),
-    ("questions", {"o2": -1, "left_object": 1}),
-    ("questions", {"o2": 7.5, "left_object": 1}),
+    ("questions", {"first": 0}),
+    ("questions", {"second": 0, "left_object": 1}),
+    ("questions", {"first": 2}),
+    ("questions", {"second": -1, "left_object": 1}),
+    ("questions", {"second": 7.5, "left_object": 1}),
     ("questions", {"left_object": 0}),
 ]
 # The same across tables.
 MISFITS = [
-    ("questions", {"o2": 3, "left_object": 1}, "objects and a participant of its study"),
+    ("questions", {"second": 3, "left_object": 1}, "objects and a participant of its study"),
     ("questions", {"participant_id": 2}, "objects and a participant of its study"),
     ("answers", {"choice": 0}, "an object of its question"),
     ("answers", {"sequence": 3}, "the next number"),

@@ -106,7 +106,7 @@ def test_no_row_of_the_log_is_changed_or_deleted(opened, table):
     opened.answer(first, choice=2)
     opened.store.answers.skip(opened.study, opened.ann, second.token)
     database = opened.store._database
-    column = {"answers": "choice", "questions": "head"}.get(table, "reason")
+    column = {"answers": "choice", "questions": "anchor"}.get(table, "reason")
     statements = [f"UPDATE {table} SET {column} = {column}", f"DELETE FROM {table}"]
     if not database.is_sqlite:
         statements.append(f"TRUNCATE {table} CASCADE")

@@ -68,7 +68,7 @@ def test_a_deletion_of_one_study_lets_no_row_of_another_go(store, table):
     filled(store)
     with store._database.reading() as connection:
         number = connection.execute(text("SELECT max(id) FROM studies")).scalar_one()
-    database, column = store._database, {"answers": "choice", "questions": "head"}.get(table, "reason")
+    database, column = store._database, {"answers": "choice", "questions": "anchor"}.get(table, "reason")
     for marked, statement in (
         (number + 1, f"DELETE FROM {table}"),
         (number, f"UPDATE {table} SET {column} = {column}"),
@@ -156,7 +156,7 @@ def test_imported_answers_continue_the_log(opened, clock):
     assert store.imports.answers(study, ROWS) == 4
     log = list(store.answers.log(study, after=1, include_excluded=True))
     assert [a.sequence for a in log] == [2, 3, 4, 5]
-    assert [(a.head, a.near, a.far) for a in log] == [row[1:4] for row in ROWS]
+    assert [(a.anchor, a.near, a.far) for a in log] == [row[1:4] for row in ROWS]
     assert [a.excluded for a in log] == [False, False, False, True]
     assert [a.left for a in log] == [1, 4, 0, 0]
     assert log[1][5:8] == (Kind.CATCH, 4, "random")
@@ -209,7 +209,7 @@ def test_a_large_import_keeps_its_order(opened):
     store, study, _ = opened
     rows = [Imported(f"p{n % 7}", n % 5, (n + 1) % 5, (n + 2 + n % 2) % 5) for n in range(2500)]
     assert store.imports.answers(study, rows) == 2500
-    assert [(a.head, a.near, a.far) for a in store.answers.log(study)] == [row[1:4] for row in rows]
+    assert [(a.anchor, a.near, a.far) for a in store.answers.log(study)] == [row[1:4] for row in rows]
 
 
 def test_skips_tell_what_was_given_up_and_why(opened, clock):
@@ -347,7 +347,7 @@ def test_a_whole_study_from_elsewhere_is_as_it_was_there(store):
     assert [each.standing for each in people] == [Standing.COMPLETED, Standing.EXCLUDED, Standing.ACTIVE]
     assert (people[0].identity, people[0].flagged, people[0].joined_at) == ("ann", True, 5)
     first, second = store.answers.log(study.id, include_excluded=True)
-    assert (first.participant, first.head, first.near, first.far, first.left) == (people[1].id, 0, 1, 2, 2)
+    assert (first.participant, first.anchor, first.near, first.far, first.left) == (people[1].id, 0, 1, 2, 2)
     assert (first.kind, first.answered_at, first.issued_at, first.excluded) == (Kind.CATCH, 30, 20, True)
     assert (second.sequence, second.participant) == (2, people[0].id)
     assert store.answers.skips(study.id) == [Skip(people[2].id, 0, 1, 2, "cannot decide", 40)]

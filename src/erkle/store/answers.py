@@ -9,7 +9,7 @@ excluded participants it is a function of the answers and of the study's ``roste
 roster and the same last number have read the same.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -63,7 +63,8 @@ _INSERT = (
     .returning(_A.sequence)
 )
 _LOG = (
-    select(_A.sequence, _P.public_id, _Q.head, _Q.o1, _Q.o2, _A.choice, _Q.kind, _Q.left_object, _Q.strategy, _Q.token)
+    select(_A.sequence, _P.public_id, _Q.anchor, _Q.first, _Q.second, _A.choice)
+    .add_columns(_Q.kind, _Q.left_object, _Q.strategy, _Q.token)
     .add_columns(_A.response_ms, _A.client, _Q.issued_at, _A.answered_at, _P.excluded)
     .select_from(schema.answers.join(schema.questions).join(schema.participants))
 )
@@ -83,11 +84,11 @@ class Skipped(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """An answer that counts: the head is more like ``near`` than like ``far``."""
+    """An answer that counts: the anchor is more like ``near`` than like ``far``."""
 
     sequence: int
     participant: str
-    head: int
+    anchor: int
     near: int
     far: int
     kind: Kind
@@ -105,9 +106,9 @@ class Skip(NamedTuple):
     """A question that somebody skipped, with a reason in their words."""
 
     participant: str
-    head: int
-    o1: int
-    o2: int
+    anchor: int
+    first: int
+    second: int
     reason: str
     skipped_at: int
 
@@ -119,7 +120,7 @@ class Answers(Topic):
     def submit(
         self, study: str, participant: str, token: str, choice: int, response_ms: int | None = None, client: Any = None
     ) -> Acknowledged | Refused:
-        """Count an answer: the head is more like the object ``choice``. Nothing that is passed here is trusted.
+        """Count an answer: the anchor is more like the object ``choice``. Nothing that is passed here is trusted.
 
         Parameters
         ----------
@@ -143,7 +144,7 @@ class Answers(Topic):
         question = self._question(study, participant, token)
         if isinstance(question, Reason):
             return refuse(question)
-        if type(choice) is not int or choice not in (question["o1"], question["o2"]):
+        if type(choice) is not int or choice not in (question["first"], question["second"]):
             return refuse(Reason.OUT_OF_RANGE)
         if question["choice"] == choice:
             return Acknowledged(question["sequence"], repeated=True)
@@ -204,7 +205,7 @@ class Answers(Topic):
         """All questions of a study that were skipped, oldest first."""
         s = schema.skips.c
         query = (
-            select(_P.public_id, _Q.head, _Q.o1, _Q.o2, s.reason, s.skipped_at)
+            select(_P.public_id, _Q.anchor, _Q.first, _Q.second, s.reason, s.skipped_at)
             .select_from(schema.skips.join(schema.questions).join(schema.participants))
             .where(_Q.study_id == rows.study(self.connection, study)["id"])
             .order_by(s.skipped_at, s.question_id)
@@ -216,7 +217,7 @@ class Answers(Topic):
         query = _LOG.where(_A.study_id == rows.study(self.connection, study)["id"], _A.sequence > after)
         if not include_excluded:
             query = query.where(_P.excluded.is_(False))
-        return [_answer(*row) for row in self.connection.execute(query.order_by(_A.sequence).limit(size))]
+        return [_answer(row) for row in self.connection.execute(query.order_by(_A.sequence).limit(size))]
 
     def _question(self, study: str, participant: str, token: str) -> RowMapping | Reason:
         """The question that was put to this participant, its study locked; or why it is not theirs to answer."""
@@ -263,5 +264,6 @@ def _closed(question: RowMapping, at: int) -> Reason | None:
     return None if question["expires_at"] > at else Reason.EXPIRED
 
 
-def _answer(sequence: int, who: str, head: int, o1: int, o2: int, choice: int, kind: str, *others: Any) -> Answer:
-    return Answer(sequence, who, head, choice, o1 + o2 - choice, Kind(kind), *others)
+def _answer(row: Sequence[Any]) -> Answer:
+    sequence, participant, anchor, first, second, choice, kind, *others = row
+    return Answer(sequence, participant, anchor, choice, first + second - choice, Kind(kind), *others)

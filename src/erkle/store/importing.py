@@ -24,10 +24,10 @@ from erkle.store.studies import Object, Studies, Study
 
 
 class Imported(NamedTuple):
-    """An answer from elsewhere: the head is more like ``near`` than like ``far``. Times are in microseconds."""
+    """An answer from elsewhere: the anchor is more like ``near`` than like ``far``. Times are in microseconds."""
 
     participant: str
-    head: int
+    anchor: int
     near: int
     far: int
     left: int | None = None
@@ -181,16 +181,16 @@ def _participant(study: int, person: Participant) -> dict[str, Any]:
 
 def _question(row: Imported, study: int, participant: int) -> dict[str, Any]:
     # Where nobody knows what was on the left, the smaller number says nothing about the answer.
-    o1, o2 = sorted((int(row.near), int(row.far)))
-    left, strategy = o1 if row.left is None else int(row.left), bounded_text(row.strategy, limits.STRATEGY)
+    first, second = sorted((int(row.near), int(row.far)))
+    left, strategy = first if row.left is None else int(row.left), bounded_text(row.strategy, limits.STRATEGY)
     at = row.issued_at or 0
-    issued = Issued(new_token(), "", int(row.head), o1, o2, left, row.kind, strategy, at, at)
+    issued = Issued(new_token(), "", int(row.anchor), first, second, left, row.kind, strategy, at, at)
     return new_question(issued, study, participant)
 
 
 def _skipped(skip: Skip, study: int, participant: int) -> dict[str, Any]:
     at = skip.skipped_at
-    issued = Issued(new_token(), "", *skip[1:4], skip.o1, Kind.CHOSEN, "imported", at, at)
+    issued = Issued(new_token(), "", *skip[1:4], skip.first, Kind.CHOSEN, "imported", at, at)
     return new_question(issued, study, participant)
 
 

@@ -21,7 +21,8 @@ _Q, _A, _P, _S = schema.questions.c, schema.answers.c, schema.participants.c, sc
 _INSERT = insert(schema.questions)
 IS_ACTIVE = (_P.state == Standing.ACTIVE) & _P.excluded.is_(False)
 _ISSUED = (
-    _Q.token, _P.public_id, _Q.head, _Q.o1, _Q.o2, _Q.left_object, _Q.kind, _Q.strategy, _Q.issued_at, _Q.expires_at
+    _Q.token, _P.public_id, _Q.anchor, _Q.first, _Q.second, _Q.left_object,
+    _Q.kind, _Q.strategy, _Q.issued_at, _Q.expires_at,
 )  # fmt: skip
 _LEDGER = (
     select(*_ISSUED, _A.choice, schema.skips.c.skipped_at, _A.response_ms)
@@ -36,11 +37,11 @@ _LEDGER = (
 
 
 class Query(NamedTuple):
-    """Is the head more like o1 or like o2? ``left`` is the one of them that is shown on the left, by default o1."""
+    """Is the anchor more like ``first`` or like ``second``? ``left`` is shown on the left, by default ``first``."""
 
-    head: int
-    o1: int
-    o2: int
+    anchor: int
+    first: int
+    second: int
     left: int | None = None
     kind: Kind = Kind.CHOSEN
     strategy: str = ""
@@ -51,9 +52,9 @@ class Issued(NamedTuple):
 
     token: str
     participant: str
-    head: int
-    o1: int
-    o2: int
+    anchor: int
+    first: int
+    second: int
     left: int
     kind: Kind
     strategy: str
@@ -146,15 +147,15 @@ def new_token() -> str:
 
 def _issued(query: Query, n_objects: int, participant: str, at: int, until: int) -> Issued:
     query = Query(*query)
-    [[head, o1, o2]] = triplets.check([query[:3]], n_objects).tolist()
-    left = o1 if query.left is None else query.left
-    if left not in (o1, o2):
+    [[anchor, first, second]] = triplets.check([query[:3]], n_objects).tolist()
+    left = first if query.left is None else query.left
+    if left not in (first, second):
         raise StoreError(
-            f"Object {bounded_text(left, 40)} is on the left, but the choice is {o1} or {o2}; pass one of them."
+            f"Object {bounded_text(left, 40)} is on the left, but the choice is {first} or {second}; pass one of them."
         )
     strategy = bounded_text(query.strategy, limits.STRATEGY)
     kind = strict_member(query.kind, "The kind", Kind)
-    return Issued(new_token(), participant, head, o1, o2, int(left), kind, strategy, at, until)
+    return Issued(new_token(), participant, anchor, first, second, int(left), kind, strategy, at, until)
 
 
 def _read(row: Sequence[Any]) -> Issued:

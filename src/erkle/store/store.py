@@ -86,7 +86,7 @@ class Store(_Topics):
     ...     store.answers.submit(study, ann, asked.token, choice=1)
     ...     store.answers.submit(study, ann, asked.token, choice=1)
     ...     store.answers.submit(study, ann, asked.token, choice=2).sentence
-    ...     [(answer.head, answer.near, answer.far) for answer in store.answers.log(study)]
+    ...     [(answer.anchor, answer.near, answer.far) for answer in store.answers.log(study)]
     Acknowledged(sequence=1, repeated=False)
     Acknowledged(sequence=1, repeated=True)
     'This question has been answered already, and the first answer stands.'

@@ -71,7 +71,7 @@ def test_the_dashboard_counts_draws_a_map_and_forecasts(researcher, watched):
 
 def test_the_map_says_what_people_said_and_does_not_jump(researcher, store, watched):
     before = np.array(live_when(researcher, watched, 400)["map"]["points"])
-    T = np.array([(a.head, a.near, a.far) for a in answers(1000, seed=9)])
+    T = np.array([(a.anchor, a.near, a.far) for a in answers(1000, seed=9)])
     head, near, far = (before[ids] for ids in T.T)
     assert np.mean(((head - near) ** 2).sum(axis=1) < ((head - far) ** 2).sum(axis=1)) > 0.9
     store.imports.answers(watched, answers(20, seed=5))

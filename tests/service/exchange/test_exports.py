@@ -34,12 +34,12 @@ def test_every_answer_is_a_row_with_salmons_columns_and_ours(store, researcher, 
     assert [int(row["sequence"]) for row in rows] == [answer.sequence for answer in answers]
     for row, answer in zip(rows, answers, strict=True):
         told = [int(row[name]) for name in ("head", "left", "winner", "loser", "response_ms")]
-        assert told == [answer.head, answer.left, answer.near, answer.far, answer.response_ms]
+        assert told == [answer.anchor, answer.left, answer.near, answer.far, answer.response_ms]
         assert {row["left"], row["right"]} == {row["winner"], row["loser"]}
         assert float(row["response_time"]) == answer.response_ms / 1000
         assert float(row["time_received"]) == pytest.approx(answer.answered_at / 1e6)
         assert (row["kind"], row["excluded"]) == (answer.kind, str(answer.excluded).lower())
-        assert plain(row["head_filename"]) == NAMES[answer.head]
+        assert plain(row["head_filename"]) == NAMES[answer.anchor]
         assert row["puid"] == row["parameter.PROLIFIC_PID"]
 
 

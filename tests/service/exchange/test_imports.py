@@ -52,8 +52,8 @@ def test_responses_of_salmon_keep_who_how_and_when(here):
     assert add_answers(here, study, given(SALMON)) == 2
     first, second = here.answers.log(study.id)
     # Objects are matched by the names of their pictures, whatever their numbers are elsewhere.
-    assert (first.head, first.near, first.far, first.left) == (1, 3, 0, 0)
-    assert (second.head, second.near, second.far, second.left) == (0, 1, 3, 1)
+    assert (first.anchor, first.near, first.far, first.left) == (1, 3, 0, 0)
+    assert (second.anchor, second.near, second.far, second.left) == (0, 1, 3, 1)
     assert (first.strategy, first.response_ms, first.answered_at) == ("random", 1250, 1_600_000_000_500_000)
     assert (second.strategy, second.response_ms, second.kind) == ("ARR", None, Kind.CHOSEN)
     assert [each.parameters for each in here.participants.all(study.id)] == [{"puid": "ann"}, {"puid": "bob"}]
@@ -77,7 +77,7 @@ SAME = {
 def test_all_forms_of_the_same_answers_give_the_same_log(here, form):
     study = here.studies.create("Three", ["cat", "dog", "bus"])
     add_answers(here, study, given(SAME[form]))
-    assert [(each.head, each.near, each.far) for each in here.answers.log(study.id)] == [(0, 1, 2), (2, 0, 1)]
+    assert [(each.anchor, each.near, each.far) for each in here.answers.log(study.id)] == [(0, 1, 2), (2, 0, 1)]
 
 
 def test_a_new_study_has_the_objects_of_the_file_in_their_order(here):
@@ -133,7 +133,7 @@ def test_strange_times_do_not_cost_an_answer(here, row):
     study = here.studies.create("Three", ["cat", "dog", "bus"])
     assert add_answers(here, study, given(STRANGE + row + "\n")) == 1
     [answer] = here.answers.log(study.id)
-    assert (answer.head, answer.near, answer.far, answer.response_ms, answer.client) == (0, 1, 2, None, {})
+    assert (answer.anchor, answer.near, answer.far, answer.response_ms, answer.client) == (0, 1, 2, None, {})
 
 
 def test_a_researcher_imports_over_http(store, researcher, study):

@@ -58,7 +58,7 @@ def fresh(store, study):
 
 def test_a_fold_is_the_learner_of_the_answers_that_are_learned(store, study):
     fold = fresh(store, study)
-    rows = [(a.head, a.near, a.far) for a in store.answers.log(study) if a.kind not in (Kind.CATCH, Kind.PRACTICE)]
+    rows = [(a.anchor, a.near, a.far) for a in store.answers.log(study) if a.kind not in (Kind.CATCH, Kind.PRACTICE)]
     learner = ERKLE(N, kernel=LowRank(), random_state=0).partial_fit(rows)
     assert fold.learner.n_triplets_seen_ == len(rows) == 200
     np.testing.assert_array_equal(fold.learner.kernel_, learner.kernel_)
@@ -85,7 +85,7 @@ def test_the_held_out_curve_counts_the_questions_drawn_at_random(store, study):
 def test_a_view_decides_as_its_learner_does(store, study):
     fold = fresh(store, study)
     view = View.of(fold.learner, fold.sequence, fold.held_out)
-    rows = [(a.head, a.near, a.far) for a in store.answers.log(study)]
+    rows = [(a.anchor, a.near, a.far) for a in store.answers.log(study)]
     np.testing.assert_allclose(view.decision_function(rows), fold.learner.decision_function(rows), atol=1e-9)
     np.testing.assert_allclose(view.predict_proba(rows), fold.learner.predict_proba(rows), atol=1e-9)
 
@@ -195,9 +195,9 @@ def test_one_bad_row_does_not_end_all_learning(store, study):
     log = list(store.answers.log(study))
     bad = [
         log[0]._replace(far=N),
-        log[1]._replace(head=-1),
+        log[1]._replace(anchor=-1),
         log[2]._replace(near=log[2].far),
-        log[3]._replace(head=10**9),
+        log[3]._replace(anchor=10**9),
     ]
     fold = Fold(N)
     fold.learn([*bad, *log[4:]])

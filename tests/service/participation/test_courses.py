@@ -88,9 +88,11 @@ def test_repeated_questions_are_asked_with_the_sides_changed(client, store, make
     repeated = [issued for issued in entries if issued.kind == Kind.REPEATED]
     assert repeated
     for again in repeated:
-        [before, *_] = [e for e in entries if (e.head, e.o1, e.o2) == (again.head, again.o1, again.o2)]
+        [before, *_] = [
+            e for e in entries if (e.anchor, e.first, e.second) == (again.anchor, again.first, again.second)
+        ]
         assert before.kind in (Kind.CHOSEN, Kind.HELD_OUT)
-        assert {before.left, again.left} == {again.o1, again.o2}
+        assert {before.left, again.left} == {again.first, again.second}
 
 
 def test_sides_are_drawn(client, store, make):
@@ -98,7 +100,8 @@ def test_sides_are_drawn(client, store, make):
     ann = Somebody(client, study)
     ann.answer_all()
     left = [
-        entry.issued.left == min(entry.issued.o1, entry.issued.o2) for entry in store.questions.ledger(study, ann.id)
+        entry.issued.left == min(entry.issued.first, entry.issued.second)
+        for entry in store.questions.ledger(study, ann.id)
     ]
     assert 5 < sum(left) < 35
 

@@ -44,7 +44,9 @@ def test_the_next_question_is_there_before_the_answer_and_nobody_is_asked_the_sa
         ann.answer()
         if following:
             assert ann.question["token"] == following
-    asked = [(e.issued.head, *sorted((e.issued.o1, e.issued.o2))) for e in store.questions.ledger(ann.study, ann.id)]
+    asked = [
+        (e.issued.anchor, *sorted((e.issued.first, e.issued.second))) for e in store.questions.ledger(ann.study, ann.id)
+    ]
     assert len(set(asked)) == len(asked) == 12
 
 

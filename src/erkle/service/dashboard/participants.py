@@ -138,7 +138,7 @@ def _catches(answers: NDArray[np.int64], skips: list[Skip], prepared: PreparedSt
     """
     is_failed = prepared.right.is_failed
     wrong = sum(is_failed((head, near, far), near) for head, near, far in answers.tolist())
-    skipped = sum(is_failed((skip.head, skip.o1, skip.o2), None) for skip in skips)
+    skipped = sum(is_failed((skip.anchor, skip.first, skip.second), None) for skip in skips)
     return len(answers) + skipped, wrong + skipped
 
 

@@ -114,7 +114,7 @@ def _parameters(member: Member, common: frozenset[str]) -> dict[str, Any]:
 
 def _row(answer: Answer, names: Sequence[str], member: Member, start: int) -> dict[str, Any]:
     right = answer.far if answer.left == answer.near else answer.near
-    parts = dict(zip(_PARTS, (answer.head, answer.left, right, answer.near, answer.far), strict=True))
+    parts = dict(zip(_PARTS, (answer.anchor, answer.left, right, answer.near, answer.far), strict=True))
     shown = {part: names[number] for part, number in parts.items()}
     return {
         **parts,

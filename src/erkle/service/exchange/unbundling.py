@@ -72,7 +72,7 @@ class _Participant(_Part):
 class _Answer(_Part):
     sequence: int = Field(ge=1, le=limits.SEQUENCE)
     participant: int = Id
-    head: int = Id
+    anchor: int = Id
     near: int = Id
     far: int = Id
     left: int = Id
@@ -86,9 +86,9 @@ class _Answer(_Part):
 
 class _Skip(_Part):
     participant: int = Id
-    head: int = Id
-    o1: int = Id
-    o2: int = Id
+    anchor: int = Id
+    first: int = Id
+    second: int = Id
     reason: str = Field(max_length=limits.SKIP_REASON)
     skipped_at: int = Moment
 

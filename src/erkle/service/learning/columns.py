@@ -11,7 +11,7 @@ from erkle.store import Answer, Kind
 
 KINDS = tuple(Kind)
 _CODES = {kind: code for code, kind in enumerate(KINDS)}
-_FIELDS = ("number", "participant", "head", "near", "far", "kind", "response_ms", "answered_at")
+_FIELDS = ("number", "participant", "anchor", "near", "far", "kind", "response_ms", "answered_at")
 
 
 class Columns:
@@ -39,7 +39,7 @@ class Columns:
             self._room[self._size] = (
                 answer.sequence,
                 self.participants.setdefault(answer.participant, len(self.participants)),
-                answer.head,
+                answer.anchor,
                 answer.near,
                 answer.far,
                 _CODES[answer.kind],
@@ -56,7 +56,7 @@ class Columns:
         return column
 
     def triplets(self, rows: NDArray[Any] | slice = slice(None)) -> NDArray[np.int64]:
-        """Rows (head, near, far)."""
-        first = _FIELDS.index("head")
+        """Rows (anchor, near, far)."""
+        first = _FIELDS.index("anchor")
         found: NDArray[np.int64] = self._room[: self._size, first : first + 3][rows]
         return found

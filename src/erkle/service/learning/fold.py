@@ -34,7 +34,7 @@ class Fold:
         learned = [answer for answer in answers if self._is_learned(answer)]
         before = self.learner.n_triplets_seen_
         if learned:
-            T = np.array([(answer.head, answer.near, answer.far) for answer in learned], np.int64)
+            T = np.array([(answer.anchor, answer.near, answer.far) for answer in learned], np.int64)
             decisions = self.learner.prequential(T)
             for place, answer in enumerate(learned):
                 if answer.kind == Kind.HELD_OUT:
@@ -43,7 +43,7 @@ class Fold:
             self.sequence = answers[-1].sequence
 
     def _is_learned(self, answer: Answer) -> bool:
-        ids = answer.head, answer.near, answer.far
+        ids = answer.anchor, answer.near, answer.far
         # The store takes no others; but one bad row, however it came there, must not end all learning.
         sound = len(set(ids)) == 3 and 0 <= min(ids) <= max(ids) < self.learner.n_objects_
         return answer.kind in LEARNED and not answer.excluded and sound

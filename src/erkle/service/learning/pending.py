@@ -21,7 +21,7 @@ class Pending:
         """They have been asked."""
         with self._lock:
             for each in issued:
-                self._out[each.token] = (each.head, each.o1, each.o2), each.expires_at
+                self._out[each.token] = (each.anchor, each.first, each.second), each.expires_at
 
     def drop(self, *tokens: str) -> None:
         """They have been answered, or never will be."""

@@ -86,7 +86,7 @@ def next_queries(prepared: PreparedStudy, learning: Learning, course: Course) ->
         if query is None:
             break
         found.append(query)
-        asked.append((query.head, query.o1, query.o2))
+        asked.append((query.anchor, query.first, query.second))
     return found
 
 
@@ -101,8 +101,8 @@ def _main_query(
         again = [e.issued for e in ledger[:-_LATELY] if e.choice is not None and e.issued.kind in _REPEATABLE]
         if again:
             old = again[prepared.chooser.one_of(len(again))]
-            other = old.o2 if old.left == old.o1 else old.o1
-            return Query(old.head, old.o1, old.o2, other, Kind.REPEATED, "repeated")
+            other = old.second if old.left == old.first else old.first
+            return Query(old.anchor, old.first, old.second, other, Kind.REPEATED, "repeated")
     chosen = prepared.chooser.choose(learning, asked, prepared.settings.holdout)
     return _query(chosen, Kind.HELD_OUT if chosen is not None and chosen.held_out else Kind.CHOSEN)
 
@@ -119,4 +119,4 @@ def _query(chosen: Chosen | None, kind: Kind) -> Query | None:
 
 
 def _asked(entry: Entry) -> tuple[int, int, int]:
-    return entry.issued.head, entry.issued.o1, entry.issued.o2
+    return entry.issued.anchor, entry.issued.first, entry.issued.second

@@ -26,11 +26,11 @@ class Question(BaseModel):
     @classmethod
     def of(cls, prepared: PreparedStudy, issued: Issued) -> "Question":
         """A question as a page shows it, without the reason why it is asked."""
-        right = issued.o2 if issued.left == issued.o1 else issued.o1
+        right = issued.second if issued.left == issued.first else issued.first
         return cls(
             token=issued.token,
             practice=issued.kind == Kind.PRACTICE,
-            head=prepared.objects[issued.head],
+            head=prepared.objects[issued.anchor],
             left=prepared.objects[issued.left],
             right=prepared.objects[right],
             expires_at=issued.expires_at // 1000,

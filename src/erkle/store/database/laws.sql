@@ -10,8 +10,8 @@ SELECT s.public_id, a.sequence FROM answers a JOIN studies s ON s.id = a.study_i
 LEFT JOIN questions q ON q.id = a.question_id AND q.study_id = a.study_id WHERE q.id IS NULL;
 
 -- study {}: answer {} chooses object {}, but its question is about {} and {}
-SELECT s.public_id, a.sequence, a.choice, q.o1, q.o2 FROM answers a JOIN studies s ON s.id = a.study_id
-JOIN questions q ON q.id = a.question_id WHERE a.choice NOT IN (q.o1, q.o2);
+SELECT s.public_id, a.sequence, a.choice, q.first, q.second FROM answers a JOIN studies s ON s.id = a.study_id
+JOIN questions q ON q.id = a.question_id WHERE a.choice NOT IN (q.first, q.second);
 
 -- study {}: question {} was answered (answer {}) and skipped
 SELECT s.public_id, a.question_id, a.sequence FROM answers a JOIN studies s ON s.id = a.study_id
@@ -22,10 +22,11 @@ SELECT s.public_id, q.id FROM questions q JOIN studies s ON s.id = q.study_id
 LEFT JOIN participants p ON p.id = q.participant_id AND p.study_id = q.study_id WHERE p.id IS NULL;
 
 -- study {}: question {} is about objects {}, {} and {}, of {} objects
-SELECT s.public_id, q.id, q.head, q.o1, q.o2, s.n_objects
+SELECT s.public_id, q.id, q.anchor, q.first, q.second, s.n_objects
 FROM questions q JOIN studies s ON s.id = q.study_id
-WHERE NOT (q.head >= 0 AND q.o1 >= 0 AND q.o2 >= 0 AND q.head <> q.o1 AND q.head <> q.o2 AND q.o1 <> q.o2
-AND q.head < s.n_objects AND q.o1 < s.n_objects AND q.o2 < s.n_objects);
+WHERE NOT (q.anchor >= 0 AND q.first >= 0 AND q.second >= 0
+AND q.anchor <> q.first AND q.anchor <> q.second AND q.first <> q.second
+AND q.anchor < s.n_objects AND q.first < s.n_objects AND q.second < s.n_objects);
 
 -- study {}: has {} objects, the last of which is number {}, but should have {}
 SELECT s.public_id, count(o.number), max(o.number), s.n_objects

@@ -124,7 +124,7 @@ questions = sa.Table(
     _text("token", unique=True),
     _study(),
     _column("participant_id", _Number, sa.ForeignKey("participants.id")),
-    *(_column(name, sa.Integer) for name in ("head", "o1", "o2", "left_object")),
+    *(_column(name, sa.Integer) for name in ("anchor", "first", "second", "left_object")),
     *map(_text, ("kind", "strategy")),
     *map(_whole, ("issued_at", "expires_at")),
     sa.Index("ix_questions_pending", "study_id", "expires_at"),

@@ -167,9 +167,9 @@ CREATE TABLE questions (
   token TEXT NOT NULL,
   study_id BIGINT NOT NULL,
   participant_id BIGINT NOT NULL,
-  head INTEGER NOT NULL,
-  o1 INTEGER NOT NULL,
-  o2 INTEGER NOT NULL,
+  anchor INTEGER NOT NULL,
+  first INTEGER NOT NULL,
+  second INTEGER NOT NULL,
   left_object INTEGER NOT NULL,
   kind TEXT NOT NULL,
   strategy TEXT NOT NULL,
@@ -177,12 +177,12 @@ CREATE TABLE questions (
   expires_at BIGINT NOT NULL,
   CONSTRAINT pk_questions PRIMARY KEY (id),
   CONSTRAINT ck_questions_kind CHECK (kind IN ('chosen', 'held out', 'catch', 'repeated', 'practice')),
-  CONSTRAINT ck_questions_objects CHECK (head <> o1 AND head <> o2 AND o1 <> o2),
-  CONSTRAINT ck_questions_left CHECK (left_object IN (o1, o2)),
+  CONSTRAINT ck_questions_objects CHECK (anchor <> first AND anchor <> second AND first <> second),
+  CONSTRAINT ck_questions_left CHECK (left_object IN (first, second)),
   CONSTRAINT ck_questions_token CHECK (token ~ '^[A-Za-z0-9_-]{1,64}$'),
-  CONSTRAINT ck_questions_head CHECK (head BETWEEN 0 AND 2147483647),
-  CONSTRAINT ck_questions_o1 CHECK (o1 BETWEEN 0 AND 2147483647),
-  CONSTRAINT ck_questions_o2 CHECK (o2 BETWEEN 0 AND 2147483647),
+  CONSTRAINT ck_questions_anchor CHECK (anchor BETWEEN 0 AND 2147483647),
+  CONSTRAINT ck_questions_first CHECK (first BETWEEN 0 AND 2147483647),
+  CONSTRAINT ck_questions_second CHECK (second BETWEEN 0 AND 2147483647),
   CONSTRAINT ck_questions_issued_at CHECK (issued_at BETWEEN 0 AND 253402300799999999),
   CONSTRAINT ck_questions_expires_at CHECK (expires_at BETWEEN 0 AND 253402300799999999),
   CONSTRAINT uq_questions_token UNIQUE (token),
@@ -277,7 +277,7 @@ CREATE FUNCTION erkle_fit_questions() RETURNS trigger LANGUAGE plpgsql AS $$ BEG
 IF NOT EXISTS (SELECT 1 FROM participants WHERE id = NEW.participant_id AND study_id = NEW.study_id)
   OR NOT EXISTS (
     SELECT 1 FROM studies WHERE id = NEW.study_id
-    AND NEW.head < n_objects AND NEW.o1 < n_objects AND NEW.o2 < n_objects) THEN
+    AND NEW.anchor < n_objects AND NEW.first < n_objects AND NEW.second < n_objects) THEN
   RAISE EXCEPTION 'a question is about objects and a participant of its study' USING ERRCODE = 'check_violation';
 END IF;
 RETURN NULL;
@@ -288,7 +288,7 @@ CREATE TRIGGER questions_insert AFTER INSERT ON questions FOR EACH ROW EXECUTE F
 CREATE FUNCTION erkle_fit_answers() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
 IF NOT EXISTS (
     SELECT 1 FROM questions WHERE id = NEW.question_id
-    AND study_id = NEW.study_id AND NEW.choice IN (o1, o2))
+    AND study_id = NEW.study_id AND NEW.choice IN (first, second))
   OR EXISTS (SELECT 1 FROM skips WHERE question_id = NEW.question_id)
   OR NEW.sequence > 1 AND NOT EXISTS (
     SELECT 1 FROM answers WHERE study_id = NEW.study_id AND sequence = NEW.sequence - 1) THEN
