@@ -59,7 +59,7 @@ PUBLISHED = {
         {"filtered-survey.txt": SURVEY, "musician_names.txt": MUSICIANS},
         [[0, 2, 1], [0, 2, 3], [2, 1, 0]],
         ["abe", "cid", "bea", "dee"],
-        {"judgement": [1, 1, 5], "worker": ["anna", "anna", "cleo"]},
+        {"judgement": [1, 1, 5], "participant": ["anna", "anna", "cleo"]},
     ),
     "aset400_vdm": (
         {"music_triplets.mat": matrix([[1, 2, 3], [4, 4, 1], [4, 1, 2]]), "musician_names.txt": MUSICIANS},
@@ -84,7 +84,7 @@ PUBLISHED = {
         {"responses.csv": EGGS},
         [[1, 0, 3], [3, 1, 2]],
         ["i0002", "i0004", "i0008", "i0010"],
-        {"worker": [11, 12], "algorithm": ["Random", "Test"], "set": ["Train", "Test"]},
+        {"participant": [11, 12], "algorithm": ["Random", "Test"], "set": ["Train", "Test"]},
     ),
     "nature": (
         {"nature_triplets.txt": SCENES},

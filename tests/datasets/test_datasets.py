@@ -124,7 +124,7 @@ def test_tables_may_hold_the_degenerate_rows_with_more_about_each_in_another_fil
     assert load("aset400", home, all_rows=True).triplets.tolist() == [[0, 2, 1], [2, 2, 1], [2, 1, 0]]
     dataset = load("aset400", home)
     assert dataset.triplets.tolist() == [[0, 2, 1], [2, 1, 0]]
-    assert dataset.columns["worker"].tolist() == ["anna", "cleo"]
+    assert dataset.columns["participant"].tolist() == ["anna", "cleo"]
     put(home, {"aset400/triplets_16385_judgement_user.csv": b"judgement,user\n1,anna\n"})
     with pytest.raises(ReadError, match="1 rows for 3 answers"):
         load("aset400", home)
@@ -162,7 +162,7 @@ def test_raw_screens_about_food_give_each_pick_against_each_rest_without_catch_t
     home = put(tmp_path, {"food100/raw-json/grid4_rep1.json": json.dumps(tasks).encode()})
     whole = load("food100", home, all_rows=True)
     assert whole.triplets.tolist() == [[1, 0, 2], [1, 0, 4], [1, 3, 2], [1, 3, 4], [4, 1, 0]]
-    assert whole.columns["worker"].tolist() == [308, 308, 308, 308, 309]
+    assert whole.columns["participant"].tolist() == [308, 308, 308, 308, 309]
     assert whole.columns["screen"].tolist()[3:] == ["grid4_rep1/0", "grid4_rep1/2"]
     assert load("food100", home).triplets.tolist() == sorted(whole.triplets.tolist())
     for damage in (b"[{}]", b"{", b"7", b"[]"):

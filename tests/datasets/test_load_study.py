@@ -29,9 +29,16 @@ def test_responses_of_salmon_keep_their_ids_file_names_and_columns(tmp_path):
     found = study(tmp_path, SALMON)
     assert found.triplets.tolist() == [[0, 1, 3], [3, 0, 1]]
     assert found.names == ["a.jpg", "b.jpg", "2", "d.jpg"]
-    assert found.columns["worker"].tolist() == ["ann", "ann"]
+    assert found.columns["participant"].tolist() == ["ann", "ann"]
     assert found.columns["response_time"].tolist() == [1.25, 2.0]
-    assert set(found.columns) == {"worker", "sampler", "score", "response_time", "network_latency", "time_received"}
+    assert set(found.columns) == {
+        "participant",
+        "sampler",
+        "score",
+        "response_time",
+        "network_latency",
+        "time_received",
+    }
 
 
 SAME = {

@@ -75,12 +75,12 @@ def write_food(dataset, folder):
 
 
 def write_eggs(dataset, folder):
-    columns = zip(*(dataset.columns[name].tolist() for name in ("worker", "set", "algorithm")), strict=True)
+    columns = zip(*(dataset.columns[name].tolist() for name in ("participant", "set", "algorithm")), strict=True)
     lines = ["Participant.ID,Timestamp,Center,Left,Right,Answer,Response.Time..s.,Alg.Label,origTime,origAlg.Label"]
-    for i, (row, (worker, label, algorithm)) in enumerate(zip(dataset.triplets.tolist(), columns, strict=True)):
+    for i, (row, (participant, label, algorithm)) in enumerate(zip(dataset.triplets.tolist(), columns, strict=True)):
         a, b, c = (dataset.names[j] for j in row)
         shown = f"{b},{c}" if i % 3 else f"{c},{b}"
-        lines.append(f"{worker},2001-01-01,{a},{shown},{b},900,{label},31:28.0,{algorithm}")
+        lines.append(f"{participant},2001-01-01,{a},{shown},{b},900,{label},31:28.0,{algorithm}")
     (folder / "responses.csv").write_text("\r\n".join(lines))
 
 
@@ -114,7 +114,7 @@ def test_the_recipe_of_the_paper_gives_16385_answers_about_412_artists_of_whom_4
         a, b, c = whole.triplets.T
         assert [(a == b).sum(), (a == c).sum(), (b == c).sum()] == [50, 4, 0]
         assert len(np.unique(whole.columns["judgement"])) == 7249
-        assert len(np.unique(whole.columns["worker"])) == 541
+        assert len(np.unique(whole.columns["participant"])) == 541
 
 
 @pytest.mark.skipif("aset400_vdm" not in NAMES, reason="aset400_vdm is not at hand")

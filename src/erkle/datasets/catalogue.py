@@ -163,11 +163,11 @@ CATALOGUE = {
             " ISMIR 2002; McFee, Lanckriet, ISMIR 2009 and JMLR 2011",
             notes="The survey's lines about the 412 listed artists, 16,385, less 54 that name one artist twice."
             " Many are repeated or contradicted, and a judgement gives several: split by question. The columns are"
-            " judgement and worker. 12 artists are in no answer.",
+            " judgement and participant. 12 artists are in no answer.",
             digest="ea1ce531506d3bbccd6d0af522d6584c2201c46cc8acfc4fe01670ceff69ce3d",
             rows_file="triplets_16385.csv",
             columns_file="triplets_16385_judgement_user.csv",
-            columns={"judgement": "judgement", "user": "worker"},
+            columns={"judgement": "judgement", "user": "participant"},
         ),
         Entry(
             name="aset400_vdm",
@@ -192,7 +192,7 @@ CATALOGUE = {
             licence="copyrighted pictures under the educational fair use exemption of United States law",
             citation="Wilber, Kwak, Belongie, Cost-Effective HITs for Relative Similarity Comparisons, HCOMP 2014",
             notes="The different ones of 250,320 answers; a screen gives up to 48, so they are not independent. All"
-            " rows of the raw screens (a folder raw-json) have the columns worker and screen.",
+            " rows of the raw screens (a folder raw-json) have the columns participant and screen.",
             digest="667a228106714e3e7dc4e1178a680746bd42f01bba3d830ce768b1320b6846d7",
             learns_repeats=False,
             rows_file="triplets_all.csv",
@@ -231,11 +231,11 @@ CATALOGUE = {
             parts=(Part("responses.csv", (_EGGS_ARCHIVE, _EGGS_TABLE)),),
             licence="BSD-3-Clause",
             citation="the examples of Salmon, github.com/stsievert/salmon",
-            notes="The true order is the number in the name; 86 % of the answers agree with it. The columns are worker"
-            " (231), algorithm (which chose the question) and set (Train or Test).",
+            notes="The true order is the number in the name; 86 % of the answers agree with it. The columns are"
+            " participant (231), algorithm (which chose the question) and set (Train or Test).",
             digest="2f9bb36cdea818c35a761796e0e8f350b93fa7b9c60f14258a1ebf011c4b0708",
             columns_file="algorithm.csv",
-            columns={"participant.id": "worker", "origalg.label": "algorithm", "alg.label": "set"},
+            columns={"participant.id": "participant", "origalg.label": "algorithm", "alg.label": "set"},
         ),
         _odd_one_out("nature", "scenes in nature", n_objects=120, n_answers=3_355),
         _odd_one_out("vogue", "magazine covers", n_objects=60, n_answers=1_107),

@@ -13,7 +13,7 @@ class Dataset(NamedTuple):
     """Answers of people: ids, the names of the ids, and what else is known of each answer.
 
     ``triplets`` has shape (m, 3) and type int64, ``names[i]`` is the name of object i, and each of the
-    ``columns``, for example ``"worker"``, is an array with one value a row of ``triplets``.
+    ``columns``, for example ``"participant"``, is an array with one value a row of ``triplets``.
     """
 
     triplets: NDArray[np.int64]

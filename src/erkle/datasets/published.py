@@ -35,12 +35,12 @@ def _artists(copy: Copy) -> dict[int, str]:
 def _survey(copy: Copy) -> Dataset:
     """The survey of musicseer.org; its lines about artists that are not listed are left out."""
     artists = _artists(copy)
-    header = ("judgement", "kind", "worker", "target", "chosen", "other")
+    header = ("judgement", "kind", "participant", "target", "chosen", "other")
     table = copy.table("filtered-survey.txt", header, separator=None)
     places = {key: place for place, key in enumerate(artists)}
     ids = table.integers("target", "chosen", "other")
     T = np.array([[places.get(key, -1) for key in row] for row in ids.tolist()], dtype=np.int64)
-    columns = {name: column(table.columns[name]) for name in ("judgement", "worker")}
+    columns = {name: column(table.columns[name]) for name in ("judgement", "participant")}
     return Dataset(T, list(artists.values()), columns, copy.entry.description).rows(T.min(axis=1) >= 0)
 
 
@@ -62,13 +62,13 @@ def _matrix(copy: Copy) -> Dataset:
 
 
 def _dishes(copy: Copy) -> Dataset:
-    """Workers pick from a grid of pictures those that taste most like another, and every pick beats every rest.
+    """Participants pick from a grid of pictures those that taste most like another, and every pick beats every rest.
 
     The published table of these comparisons and the raw screens give the same answers.
     """
     if copy.paths["all-triplets.csv"].is_dir():
-        *parts, screens, workers = _screens(copy.paths["all-triplets.csv"])
-        columns = {"worker": column(workers), "screen": column(screens)}
+        *parts, screens, participants = _screens(copy.paths["all-triplets.csv"])
+        columns = {"participant": column(participants), "screen": column(screens)}
     else:
         table = copy.table("all-triplets.csv", header=("probe", "near", "far"), separator=";")
         parts, columns = list(table.columns.values()), {}
@@ -77,15 +77,15 @@ def _dishes(copy: Copy) -> Dataset:
 
 
 def _screens(folder: Path) -> list[list[str]]:
-    """Columns of probe, near, far, screen and worker."""
+    """Columns of probe, near, far, screen and participant."""
     rows: list[tuple[str, ...]] = []
     for path in sorted(folder.glob("*.json")):
-        for number, (worker, screen) in enumerate(_screens_of(path)):
-            # Catch trials check the worker and were chosen by hand.
+        for number, (participant, screen) in enumerate(_screens_of(path)):
+            # Catch trials check the participant and were chosen by hand.
             if not screen["is_catchtrial"]:
                 near = screen["near_answer"]
                 rest = [image for image in screen["images"] if image not in near]
-                tags = f"{path.stem}/{number}", str(worker)
+                tags = f"{path.stem}/{number}", str(participant)
                 rows += ((screen["probe"], b, c, *tags) for b in near for c in rest)
     if not rows:
         raise FileError(f"{folder.name}: holds no answers; get the JSON files again.")

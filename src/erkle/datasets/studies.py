@@ -21,7 +21,10 @@ from erkle.triplets.tables import Table, first_row, has_triples, read_table, tri
 Ids = NDArray[np.int64]
 
 _SALMON = ("head", "winner", "loser")
-_RENAMED = {"puid": "worker", "participant.id": "worker", "worker_id": "worker", "response.time..s.": "response_time"}
+_RENAMED = {
+    **dict.fromkeys(("puid", "participant.id", "worker", "worker_id"), "participant"),
+    "response.time..s.": "response_time",
+}
 _MOST_OBJECTS = 10_000_000
 
 
@@ -44,7 +47,7 @@ def load_study(path: Pathlike) -> Dataset:
     Returns
     -------
     Dataset
-        With the file's other columns in lower case; that of participants is called ``worker``.
+        With the file's other columns in lower case; that of participants is called ``participant``.
 
     Examples
     --------
@@ -53,7 +56,7 @@ def load_study(path: Pathlike) -> Dataset:
     ...     path = Path(folder, "responses.csv")
     ...     _ = path.write_text("head,left,right,winner,puid\n0,2,1,1,Ann\n2,0,1,1,Bob\n")
     ...     study = load_study(path)
-    >>> study.triplets.tolist(), study.columns["worker"].tolist()
+    >>> study.triplets.tolist(), study.columns["participant"].tolist()
     ([[0, 1, 2], [2, 1, 0]], ['Ann', 'Bob'])
     """
     path = Path(path)
