@@ -339,12 +339,12 @@ def test_the_least_error_of_any_kernel_is_told_and_who_disputes_what(erkle, tmp_
     path = tmp_path / "answers.csv"
     path.write_text("a,b,x\n" * 3 + "a,x,b\nb,a,x\n")
     run = erkle("learn", path, "--rank", 2, "--out", tmp_path / "out")
-    sentence = "so at least 20 % of the answers are wrong under any kernel."
+    sentence = "so every kernel gets at least 20 % of the answers wrong."
     assert sentence in " ".join(run.stderr.split())
     assert json.loads((tmp_path / "out" / "summary.json").read_text())["conflicts"]["floor"] == 0.2
     info = " ".join(erkle("info", tmp_path / "out" / "kernel.npz").stdout.split())
     assert sentence in info
-    assert "is a more like b (3) or x (1)?" in info
+    assert "Is a more like b (3) or x (1)?" in info
 
 
 @pytest.mark.parametrize("kind", KINDS)

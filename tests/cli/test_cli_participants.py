@@ -48,7 +48,9 @@ def test_workers_are_compared_with_the_others_and_with_the_learner_and_none_is_d
     assert {name for name, row in rows.items() if row["flagged"] != "no"} == {"Eve"}
     assert float(rows["Ann"]["agreement_with_others"]) > 0.9 > 0.7 > float(rows["Eve"]["agreement_with_others"])
     assert float(rows["Ann"]["agreement_with_learner"]) > float(rows["Eve"]["agreement_with_learner"])
-    assert "1 of 4 workers agrees with the others less than chance explains: Eve" in " ".join(run.stderr.split())
+    assert "1 of 4 participants agrees with the others significantly less than expected: Eve" in " ".join(
+        run.stderr.split()
+    )
     assert json.loads((tmp_path / "out" / "summary.json").read_text())["n_learned"] == 750
 
 

@@ -1,15 +1,14 @@
-"""What answers say against each other, and who says it.
+"""Contradictions between answers, and participants who disagree with the rest.
 
-The same two candidates put to the same anchor are one question. A kernel answers it one way, so of the answers to a
-question it leaves at least the minority unsatisfied. Summed over all questions, that is a floor under the error of
-every kernel. Contradictions that run over several questions (a cycle of answers) are not counted, so the least error
-is *at least* the floor.
+A question is an anchor and two candidates. A kernel answers each question in one way, so it misses at least the
+minority of the answers to each question. The sum of these minorities is a floor under the error of every kernel. The
+true minimum can be higher, because contradictions across several questions (cycles) are not counted.
 
-A worker is measured by the answers to questions that others answered, too, or by the decision values of a learner.
-Nothing here depends on the order of the answers, and nothing is ever dropped.
+Participants are compared with the other participants who answered the same questions, or with the decision values of
+a learner. The order of the answers has no effect, and no answer is ever dropped.
 """
 
 from erkle.conflicts.finding import Conflicts, contradicted, find, floor
-from erkle.conflicts.participants import Workers, agreement_with
+from erkle.conflicts.participants import Participants, agreement_with
 
-__all__ = ["Conflicts", "Workers", "agreement_with", "contradicted", "find", "floor"]
+__all__ = ["Conflicts", "Participants", "agreement_with", "contradicted", "find", "floor"]

@@ -1,6 +1,6 @@
-"""Questions that were answered both ways, counted.
+"""Count the questions that were answered both ways.
 
-Of each question's answers no kernel satisfies more than the majority; whose answers they are is up to `workers`.
+No kernel satisfies more than the majority of the answers to a question.
 """
 
 from collections.abc import Sequence
@@ -11,32 +11,33 @@ import numpy.typing as npt
 
 from erkle import triplets
 from erkle.checks import whole
-from erkle.conflicts.participants import Workers, agreement_with_others, counted
+from erkle.conflicts.participants import Participants, agreement_with_others, counted
 
 Integers = npt.NDArray[np.int64]
 
 
 class Conflicts(NamedTuple):
-    """What `find` found; printed, it is a few plain sentences.
+    """The result of `find`. ``print`` shows its `summary`.
 
     Attributes
     ----------
     n_answers, n_questions : int
     n_repeated : int
-        Answers to a question that was asked before, ``n_answers - n_questions``.
+        Answers to a question that already had an answer: ``n_answers - n_questions``.
     n_contradicted : int
         Questions that were answered both ways.
     n_unsatisfiable : int
-        Answers in the minority of their question, half of them at a tie. No kernel satisfies more than the rest.
+        Answers in the minority of their question, or half of the answers at a tie. No kernel satisfies more than the
+        other answers.
     floor : float
-        ``n_unsatisfiable / n_answers``: every kernel has at least this error. 0.0 without answers.
+        ``n_unsatisfiable / n_answers``: every kernel has at least this error. 0.0 if there are no answers.
     questions : array of int, shape (k, 3)
-        The questions (anchor, b, c), b < c, with the largest minorities; of equal ones first those with more answers,
-        then by ids. Only questions that were answered both ways.
+        The most disputed questions (anchor, b, c), with b < c. All were answered both ways. They are sorted by the
+        size of the minority (largest first), then by the number of answers (most first), then by id.
     counts : array of int, shape (k, 2)
-        How many said b and how many said c.
-    workers : Workers or None
-        How far each worker agrees with the others, if workers were given.
+        The number of answers for b and for c.
+    participants : Participants or None
+        How often each participant agrees with the others. None if `find` got no participants.
     """
 
     n_answers: int
@@ -47,47 +48,47 @@ class Conflicts(NamedTuple):
     floor: float
     questions: Integers
     counts: Integers
-    workers: Workers | None = None
+    participants: Participants | None = None
 
     def summary(self, labels: triplets.Labels | Sequence[str] | None = None) -> str:
-        """The findings in plain sentences.
+        """Describe the result in a few sentences.
 
         Parameters
         ----------
         labels : Labels or sequence of str, optional
-            Names of the objects; without them the questions are told by ids.
+            Names of the objects. Without them, questions show ids.
 
         Examples
         --------
         >>> print(find([[0, 1, 2], [0, 1, 2], [0, 2, 1]]).summary(["Apple", "Pear", "Fig"]))
-        Of 3 answers 2 ask a question asked before; 1 question was answered both ways, so at least 33 % of the
-        answers are wrong under any kernel.
-        The most disputed:
-          is Apple more like Pear (2) or Fig (1)?
+        2 of 3 answers repeat a question; 1 question was answered both ways, so every kernel gets at least 33 % of the
+        answers wrong.
+        Most disputed questions:
+          Is Apple more like Pear (2) or Fig (1)?
         """
         lines = [_sentence(self)]
         if len(self.questions):
-            lines += ["The most disputed:", *_spoken(self.questions, self.counts, labels)]
-        if self.workers is not None:
-            lines.append(self.workers.summary())
+            lines += ["Most disputed questions:", *_question_lines(self.questions, self.counts, labels)]
+        if self.participants is not None:
+            lines.append(self.participants.summary())
         return "\n".join(lines)
 
     def __str__(self) -> str:
         return self.summary()
 
 
-def find(T: npt.ArrayLike, workers: npt.ArrayLike | None = None, n_worst: int = 10) -> Conflicts:
-    """Count the answers that contradict each other, and say whose they are.
+def find(T: npt.ArrayLike, participants: npt.ArrayLike | None = None, n_worst: int = 10) -> Conflicts:
+    """Count the answers that contradict each other, and compare the participants.
 
     Parameters
     ----------
     T : integer array of shape (n_answers, 3)
         Rows of anchor, near, far.
-    workers : array of shape (n_answers,), optional
-        Who gave each answer, as names or numbers. None, NaN, "" and words for nothing, such as "NA", are one worker
-        named "".
+    participants : array of shape (n_answers,), optional
+        The name or number of the participant who gave each answer. None, NaN, "" and words such as "NA" mean that
+        the participant is unknown; all unknown participants count as one, named "".
     n_worst : int
-        How many of the most disputed questions to list.
+        The number of most disputed questions to list.
 
     Returns
     -------
@@ -95,24 +96,26 @@ def find(T: npt.ArrayLike, workers: npt.ArrayLike | None = None, n_worst: int = 
 
     Notes
     -----
-    An answer agrees with the others if most answers of *other* workers to its question say the same. Where they
-    are evenly divided it is not counted. Time and memory are those of sorting the answers.
+    An answer agrees with the others if most answers of *other* participants to the same question say the same. It is
+    not counted if the others are evenly divided. Time and memory are those of sorting the answers.
 
     Examples
     --------
-    >>> found = find([[0, 1, 2], [0, 1, 2], [0, 2, 1], [1, 0, 2]], workers=["ann", "bob", "cid", "ann"])
+    >>> found = find([[0, 1, 2], [0, 1, 2], [0, 2, 1], [1, 0, 2]], participants=["ann", "bob", "cid", "ann"])
     >>> found.n_questions, found.n_contradicted, found.floor
     (2, 1, 0.25)
     >>> found.questions.tolist(), found.counts.tolist()
     ([[0, 1, 2]], [[2, 1]])
-    >>> found.workers.names.tolist(), found.workers.n_shared.tolist()  # the others of ann and of bob are divided
-    (['ann', 'bob', 'cid'], [0, 0, 1])
+    >>> found.participants.names.tolist()
+    ['ann', 'bob', 'cid']
+    >>> found.participants.n_shared.tolist()  # ann and bob each face one vote for and one against
+    [0, 0, 1]
     """
     T = triplets.check(T)
     whole(n_worst, "n_worst", 0, "0 lists no questions")
     asked, low, total = _counts(T)
     minority = np.minimum(low, total - low)
-    disputed = np.flatnonzero(minority)  # in the order of ids, which decides between equals
+    disputed = np.flatnonzero(minority)  # sorted by id; the stable sort below keeps that order between equals
     worst = disputed[np.lexsort((-total[disputed], -minority[disputed]))[:n_worst]]
     return Conflicts(
         n_answers=len(T),
@@ -123,12 +126,12 @@ def find(T: npt.ArrayLike, workers: npt.ArrayLike | None = None, n_worst: int = 
         floor=int(minority.sum()) / max(1, len(T)),
         questions=_rows(T, asked, worst),
         counts=np.column_stack((low[worst], total[worst] - low[worst])),
-        workers=None if workers is None else agreement_with_others(asked, T[:, 1] < T[:, 2], workers),
+        participants=None if participants is None else agreement_with_others(asked, T[:, 1] < T[:, 2], participants),
     )
 
 
 def contradicted(T: npt.ArrayLike) -> npt.NDArray[np.bool_]:
-    """Mask of the answers whose question was answered both ways somewhere in T.
+    """Mask of the answers whose question was answered both ways in T.
 
     Parameters
     ----------
@@ -148,7 +151,7 @@ def contradicted(T: npt.ArrayLike) -> npt.NDArray[np.bool_]:
 
 
 def floor(T: npt.ArrayLike) -> float:
-    """The ``floor`` that `find` counts: every kernel leaves at least this share of the answers unsatisfied.
+    """The smallest error that the contradictions in T leave to any kernel, as `find` counts it.
 
     Parameters
     ----------
@@ -157,7 +160,7 @@ def floor(T: npt.ArrayLike) -> float:
     Returns
     -------
     float
-        0.0 without answers.
+        0.0 if there are no answers.
 
     Examples
     --------
@@ -168,14 +171,14 @@ def floor(T: npt.ArrayLike) -> float:
 
 
 def _counts(T: Integers) -> tuple[Integers, Integers, Integers]:
-    """The number of each answer's question; and of each question, how many said the smaller id, and how many in all."""
+    """The question number of each answer. For each question, the answers for the smaller id, and all answers."""
     asked = triplets.questions(T)
     total = np.bincount(asked)
     return asked, np.bincount(asked[T[:, 1] < T[:, 2]], minlength=len(total)), total
 
 
 def _rows(T: Integers, asked: Integers, wanted: Integers) -> Integers:
-    """Anchor and sorted candidates of some questions."""
+    """Rows (anchor, smaller id, larger id) of the wanted questions."""
     row = np.empty(len(T), dtype=np.int64)
     row[asked] = np.arange(len(T))
     found = T[row[wanted]]
@@ -186,23 +189,25 @@ def _rows(T: Integers, asked: Integers, wanted: Integers) -> Integers:
 def _sentence(found: Conflicts) -> str:
     if not found.n_answers:
         return "There are no answers."
-    repeated = counted(found.n_repeated, "none asks", "1 asks", "ask")
     answers = counted(found.n_answers, "", "1 answer", "answers")
+    repeated = counted(
+        found.n_repeated, f"None of {answers} repeats", f"1 of {answers} repeats", f"of {answers} repeat"
+    )
     if not found.n_repeated:
-        return f"Of {answers} {repeated} a question asked before."
+        return f"{repeated} a question."
     both = counted(found.n_contradicted, "no question was", "1 question was", "questions were")
-    wrong = f", so at least {100 * found.floor:.2g} % of the answers are wrong under any kernel"
-    return f"Of {answers} {repeated} a question asked before; {both} answered both ways{wrong * (found.floor > 0)}."
+    wrong = f", so every kernel gets at least {100 * found.floor:.2g} % of the answers wrong"
+    return f"{repeated} a question; {both} answered both ways{wrong * (found.floor > 0)}."
 
 
-def _spoken(questions: Integers, counts: Integers, labels: triplets.Labels | Sequence[str] | None) -> list[str]:
+def _question_lines(questions: Integers, counts: Integers, labels: triplets.Labels | Sequence[str] | None) -> list[str]:
     names = labels.names if isinstance(labels, triplets.Labels) else labels
     if names is not None and questions.max() >= len(names):
         raise ValueError(
-            f"Got {len(names)} labels, but a question names object {questions.max()}; pass a label for each object."
+            f"Got {len(names)} labels, but a question names object {questions.max()}; pass one label per object."
         )
-    called = str if names is None else names.__getitem__
+    name_of = str if names is None else names.__getitem__
     return [
-        f"  is {called(a)} more like {called(b)} ({n_b:,}) or {called(c)} ({n_c:,})?"
+        f"  Is {name_of(a)} more like {name_of(b)} ({n_b:,}) or {name_of(c)} ({n_c:,})?"
         for (a, b, c), (n_b, n_c) in zip(questions.tolist(), counts.tolist(), strict=True)
     ]

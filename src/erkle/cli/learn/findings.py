@@ -154,10 +154,10 @@ def outlook(curve: Curve, n_learned: int) -> Forecast | None:
 
 def in_conflict(found: Conflicts) -> str:
     """The least error that contradictions leave to any kernel, in a sentence."""
-    return found._replace(questions=found.questions[:0], workers=None).summary()
+    return found._replace(questions=found.questions[:0], participants=None).summary()
 
 
 def disputed(found: Conflicts, names: Sequence[str] | None) -> str:
     """The questions that divide people most, one a line."""
-    lines = found._replace(workers=None).summary(names).splitlines()[2:]
+    lines = found._replace(participants=None).summary(names).splitlines()[2:]
     return "\n".join(line.strip() for line in lines) or "none"

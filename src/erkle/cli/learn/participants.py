@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from erkle.conflicts import Workers, agreement_with, find
+from erkle.conflicts import Participants, agreement_with, find
 from erkle.online import ERKLE
 from erkle.triplets import Labels, Reader
 
@@ -14,8 +14,8 @@ from erkle.triplets import Labels, Reader
 class Judgement(NamedTuple):
     """The same participants by both standards."""
 
-    by_others: Workers
-    by_learner: Workers
+    by_others: Participants
+    by_learner: Participants
 
     def table(self) -> tuple[list[str], list[list[object]]]:
         """Header and rows of workers.csv; agreement with nobody to compare with is an empty cell."""
@@ -38,7 +38,7 @@ def judge_participants(path: Path, labels: Labels, column: str, learner: ERKLE) 
             decisions.append(learner.decision_function(chunk.triplets))
     # As objects all answers of a participant share one name.
     participants = np.array([*ids, None], dtype=np.object_)[np.concatenate(who)]
-    by_others = find(np.concatenate(rows), participants, n_worst=0).workers
+    by_others = find(np.concatenate(rows), participants, n_worst=0).participants
     assert by_others is not None
     return Judgement(by_others, agreement_with(np.concatenate(decisions), participants))
 
