@@ -27,8 +27,8 @@ from erkle.active import Adaptive, InformationGain, Strategy
 from erkle.datasets import answered
 from erkle.runner import sources_stamp
 from erkle.simulation.comparing import Curve, answers_to, compare, interval
-from erkle.simulation.courses import Plan, Task, open_courses, read_course
-from erkle.simulation.running import run
+from erkle.simulation.runs import Plan, Task, open_runs, read_run
+from erkle.simulation.study import simulate
 from erkle.simulation.worlds import People, Points, World
 
 WORLDS: dict[str, World] = {
@@ -81,17 +81,17 @@ def _about(n_seeds: int) -> str:
 def curves(name: str, n_seeds: int, jobs: int, in_flight: int) -> dict[str, Curve]:
     """Mean curves of adaptive and of random questions; a crowd makes no difference to random ones."""
     world = WORLDS[name]
-    record = {**world.record(), "n_objects": world.scene(0).n_objects}
+    record = {**world.record(), "n_objects": world.instance(0).n_objects}
     plan = Plan(world, record, 40, in_flight, rate=100.0 if in_flight > 1 else 10.0)
     folder = f"{name.replace(' ', '')}-{in_flight}-{sources_stamp()}"
-    runner = open_courses(_ROOT / ".cache" / "active" / folder, plan)
+    runner = open_runs(_ROOT / ".cache" / "active" / folder, plan)
     names = ["adaptive", "random"] if in_flight == 1 else ["adaptive"]
     seeds = range(_FIRST_SEED, _FIRST_SEED + n_seeds)
     tasks = [Task(strategy, seed) for seed in seeds for strategy in names]
     for task in runner.run(tasks, jobs):
         print(name, in_flight, *task, file=sys.stderr, flush=True)
     return {
-        strategy: Curve.of([read_course(Task(strategy, seed), runner) for seed in seeds], plan.n_objects)
+        strategy: Curve.of([read_run(Task(strategy, seed), runner) for seed in seeds], plan.n_objects)
         for strategy in names
     }
 

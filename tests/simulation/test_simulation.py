@@ -16,11 +16,11 @@ from erkle.active import STRATEGIES, Adaptive, Random
 from erkle.active.asker import Asker
 from erkle.cli.simulate import run_simulation
 from erkle.files import FileError
-from erkle.simulation import courses
+from erkle.simulation import runs
 from erkle.simulation.comparing import Curve, Ratio, answers_to, compare
-from erkle.simulation.courses import Plan, Task, marks, open_courses, read_course
+from erkle.simulation.runs import Plan, Task, marks, open_runs, read_run
 from erkle.simulation.report import curves_figure
-from erkle.simulation.running import Course, run
+from erkle.simulation.study import Run, simulate
 from erkle.simulation.worlds import People, Points
 
 TINY = ["--objects", 12, "--per-object", 6, "--seeds", 2, "--jobs", 1]
@@ -42,14 +42,14 @@ def distances(X, head, *others):
 @pytest.mark.parametrize("slope", [0.0, 1.0, 4.0])
 @pytest.mark.parametrize("query", [(0, 1, 2), (3, 4, 5)])
 def test_points_answer_with_the_probability_that_the_slope_says(slope, query):
-    scene = Points(6, slope=slope).scene(1)
+    scene = Points(6, slope=slope).instance(1)
     near, far = distances(positions(6, 2, 1), *query)
     share = np.mean([scene.answer(query) for _ in range(2000)])
     assert share == pytest.approx(1.0 / (1.0 + math.exp(slope * (near - far))), abs=0.045)
 
 
 def test_points_are_always_right_by_default():
-    scene, X = Points(8, n_components=3).scene(0), positions(8, 3, 0)
+    scene, X = Points(8, n_components=3).instance(0), positions(8, 3, 0)
     for query in triplets.sample(8, 200, 0).tolist():
         near, far = distances(X, *query)
         assert scene.answer(tuple(query)) == (near < far)
@@ -58,13 +58,13 @@ def test_points_are_always_right_by_default():
 
 
 def test_flipped_answers_are_as_many_as_asked_for():
-    scene, right = Points(8, flipped=0.2).scene(0), Points(8).scene(0)
+    scene, right = Points(8, flipped=0.2).instance(0), Points(8).instance(0)
     queries = [tuple(query) for query in triplets.sample(8, 168, 0).tolist()] * 12
     assert np.mean([scene.answer(query) != right.answer(query) for query in queries]) == pytest.approx(0.2, abs=0.035)
 
 
 def test_a_seed_is_a_world():
-    one, again, other = (Points(6, slope=1.0).scene(seed) for seed in (0, 0, 1))
+    one, again, other = (Points(6, slope=1.0).instance(seed) for seed in (0, 0, 1))
     assert np.array_equal(one.test, again.test)
     assert not np.array_equal(one.test, other.test)
     assert [one.answer((0, 1, 2)) for _ in range(50)] == [again.answer((0, 1, 2)) for _ in range(50)]
@@ -72,7 +72,7 @@ def test_a_seed_is_a_world():
 
 def test_points_that_no_memory_can_hold_are_refused_before_they_are_drawn():
     with pytest.raises(ValueError, match=r"^90 points in 10,000,000 dimensions take up to 4,807 GB .* at most 8 GB"):
-        Points(90, 10**7).scene(0)
+        Points(90, 10**7).instance(0)
 
 
 # People
@@ -98,7 +98,7 @@ def to_learn(shoes, seed):
 @incomplete
 @pytest.mark.parametrize("strategy", [Adaptive(), Random()], ids=str)
 def test_people_give_each_of_their_answers_once_and_are_asked_nothing_else(shoes, strategy):
-    scene = People("zappos85", shoes).scene(3)
+    scene = People("zappos85", shoes).instance(3)
     learner = ERKLE(7, kernel=LowRank(), random_state=0)
     asker = Asker(scene.questions, strategy, random_state=0)
     given = []
@@ -112,7 +112,7 @@ def test_people_give_each_of_their_answers_once_and_are_asked_nothing_else(shoes
 
 @incomplete
 def test_nobody_learns_from_test_questions(shoes):
-    scene = People("zappos85", shoes).scene(0)
+    scene = People("zappos85", shoes).instance(0)
     listed = {scene.questions.key(row) for row in to_learn(shoes, 0)}
     assert len(scene.test)
     assert not listed & {scene.questions.key(row) for row in scene.test}
@@ -191,7 +191,7 @@ def falling(half_life, factors=(1.0, 0.8, 1.1), n_objects=10, most=40, floor=0.0
     """Courses whose errors halve every so many answers an object, a factor for each seed."""
     n = [n_objects * mark for mark in marks(most)]
     course = [max(floor, 0.4 * 0.5 ** (i / n_objects / half_life)) for i in n]
-    return Curve.of([Course(n, [factor * error for error in course], len(n) * [0.1], [1.0]) for factor in factors], 10)
+    return Curve.of([Run(n, [factor * error for error in course], len(n) * [0.1], [1.0]) for factor in factors], 10)
 
 
 def test_a_strategy_twice_as_fast_needs_half_the_answers():
@@ -233,7 +233,7 @@ def test_a_short_study_is_compared_at_its_end():
 
 
 def test_answers_are_counted_up_to_the_first_time_that_the_error_is_reached():
-    courses = [Course([10, 20, 30, 40], [0.4, 0.1, 0.2, 0.0], 4 * [math.nan], [])]
+    courses = [Run([10, 20, 30, 40], [0.4, 0.1, 0.2, 0.0], 4 * [math.nan], [])]
     curve = Curve.of(courses, 10)
     assert answers_to(curve, 0.5) == 10
     assert answers_to(curve, 0.2) == pytest.approx(15.0)  # 0.4, 0.2, 0.1: halfway on the logarithm
@@ -241,8 +241,8 @@ def test_answers_are_counted_up_to_the_first_time_that_the_error_is_reached():
 
 
 def test_curves_have_means_and_students_intervals_where_all_courses_have_been():
-    long = Course([10, 20, 30], [0.4, 0.3, 0.2], [0.5, math.nan, 0.1], [])
-    short = Course([10, 20], [0.2, 0.3], [math.nan, math.nan], [])
+    long = Run([10, 20, 30], [0.4, 0.3, 0.2], [0.5, math.nan, 0.1], [])
+    short = Run([10, 20], [0.2, 0.3], [math.nan, math.nan], [])
     curve = Curve.of([long, short], 10)
     assert curve.error == pytest.approx([0.3, 0.3])
     low, high = curve.interval
@@ -253,7 +253,7 @@ def test_curves_have_means_and_students_intervals_where_all_courses_have_been():
     assert curve.at(2) == pytest.approx(0.3)
     assert math.isnan(curve.at(3))
     with pytest.raises(ValueError, match="fewer answers than the 10 objects"):
-        Curve.of([Course([], [], [], [])], 10)
+        Curve.of([Run([], [], [], [])], 10)
 
 
 @pytest.mark.parametrize("per_object", range(1, 50))
@@ -269,7 +269,7 @@ def test_errors_are_measured_often_first_then_evenly_and_at_the_end(per_object):
     ("errors", "n_seeds"), [([0.3, 0.0], 3), ([0.0, 0.0], 1), ([0.31, 0.3], 1), ([1.0, 1e-4], 3)], ids=str
 )
 def test_any_errors_can_be_drawn(errors, n_seeds):
-    curve = Curve.of([Course([10, 20], errors, errors, [])] * n_seeds, 10)
+    curve = Curve.of([Run([10, 20], errors, errors, [])] * n_seeds, 10)
     figure = curves_figure({"adaptive": curve, "random": curve}, "points")
     figure.set_dpi(20)
     figure.canvas.draw()
@@ -316,7 +316,7 @@ def test_the_table_has_the_means_of_the_courses(finished, plan):
         (name, n) for name in ("adaptive", "random") for n in plan.moments
     ]
     for row in rows:
-        courses = [read_course(Task(row["strategy"], seed), open_courses(finished, plan)) for seed in (0, 1)]
+        courses = [read_run(Task(row["strategy"], seed), open_runs(finished, plan)) for seed in (0, 1)]
         place = plan.moments.index(int(row["n_answers"]))
         assert float(row["error"]) == pytest.approx(np.mean([course.errors[place] for course in courses]), rel=1e-4)
         assert float(row["low"]) <= float(row["error"]) <= float(row["high"])
@@ -340,7 +340,7 @@ def test_the_summary_says_what_was_done_and_found(finished, plan):
 
 
 def test_a_course_in_a_file_is_the_course_that_was_run(finished, plan):
-    kept = read_course(Task("random", 1), open_courses(finished, plan))
+    kept = read_run(Task("random", 1), open_runs(finished, plan))
     course = run(plan.world, Random(), plan.moments, seed=1)
     assert kept.errors == course.errors
     assert kept.estimates == pytest.approx(course.estimates, nan_ok=True)
@@ -348,28 +348,28 @@ def test_a_course_in_a_file_is_the_course_that_was_run(finished, plan):
 
 
 def test_processes_run_the_same_courses_and_only_those_that_are_missing(out, finished, plan):
-    (out / "courses" / "adaptive-1.json").unlink()
-    (out / "courses" / "random-0.json").unlink()
-    before = times(out / "courses")
+    (out / "runs" / "adaptive-1.json").unlink()
+    (out / "runs" / "random-0.json").unlink()
+    before = times(out / "runs")
     tasks = [Task(name, seed) for seed in (0, 1) for name in ("adaptive", "random")]
-    assert sorted(open_courses(out, plan).run(tasks, 2)) == [("adaptive", 1), ("random", 0)]
-    after = times(out / "courses")
+    assert sorted(open_runs(out, plan).run(tasks, 2)) == [("adaptive", 1), ("random", 0)]
+    after = times(out / "runs")
     assert len(after) == 4
     assert before.items() <= after.items()
     for task in tasks:
-        kept, first = (read_course(task, open_courses(folder, plan)) for folder in (out, finished))
+        kept, first = (read_run(task, open_runs(folder, plan)) for folder in (out, finished))
         assert kept.errors == first.errors
 
 
 def test_the_command_goes_on_where_it_was_stopped(erkle, out):
     rows = (out / "curves.csv").read_text()
-    (out / "courses" / "adaptive-0.json").unlink()
+    (out / "runs" / "adaptive-0.json").unlink()
     for name in ("curves.csv", "curves.png", "curves.svg", "summary.json"):
         (out / name).unlink()
-    before = times(out / "courses")
+    before = times(out / "runs")
     result = erkle("simulate", *TINY, "--out", out)
     assert result.returncode == 0, result.stderr
-    assert before.items() <= times(out / "courses").items()
+    assert before.items() <= times(out / "runs").items()
     assert (out / "curves.csv").read_text() == rows
     assert (out / "curves.png").read_bytes().startswith(b"\x89PNG")
     assert (out / "curves.svg").read_text().rstrip().endswith("</svg>")
@@ -389,14 +389,14 @@ def test_the_command_can_be_stopped(erkle, how, tmp_path, monkeypatch):
     stopped = erkle("simulate", *TINY, "--out", tmp_path)
     assert stopped.returncode == 130
     assert stopped.stderr.endswith("Stopped after 1 of 4 courses; the same command goes on there.\n")
-    assert [path.name for path in (tmp_path / "courses").iterdir()] == ["adaptive-0.json"]
+    assert [path.name for path in (tmp_path / "runs").iterdir()] == ["adaptive-0.json"]
 
 
 def test_more_strategies_and_fewer_seeds_use_what_is_there(erkle, out):
-    before = times(out / "courses")
+    before = times(out / "runs")
     result = erkle("simulate", *TINY, "--seeds", 1, "--strategies", "balanced, adaptive", "--out", out)
     assert result.returncode == 0, result.stderr
-    assert times(out / "courses").keys() - before.keys() == {"balanced-0.json"}
+    assert times(out / "runs").keys() - before.keys() == {"balanced-0.json"}
     assert {row["strategy"]: row["n_seeds"] for row in table(out / "curves.csv")} == {"balanced": "1", "adaptive": "1"}
     assert {row["low"] for row in table(out / "curves.csv")} == {""}
     assert "Add random to --strategies" in result.stderr
@@ -412,20 +412,20 @@ def test_more_strategies_and_fewer_seeds_use_what_is_there(erkle, out):
     ],
 )
 def test_courses_of_other_settings_are_not_mixed(erkle, out, options, other):
-    before = times(out / "courses")
+    before = times(out / "runs")
     result = erkle("simulate", *TINY, *options, "--out", out)
     assert result.returncode == 2
     assert f"courses holds results of another {other}; choose another --out" in result.stderr
-    assert times(out / "courses") == before
+    assert times(out / "runs") == before
 
 
 def test_courses_of_another_erkle_are_not_used(erkle, out, monkeypatch):
-    before = times(out / "courses")
+    before = times(out / "runs")
     monkeypatch.setattr("erkle.runner.sources_stamp", lambda: "of another erkle")
     result = erkle("simulate", *TINY, "--out", out)
     assert result.returncode == 2
     assert "courses holds results of another erkle sources; choose another --out" in result.stderr
-    assert times(out / "courses") == before
+    assert times(out / "runs") == before
 
 
 @incomplete

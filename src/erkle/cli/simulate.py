@@ -22,7 +22,7 @@ from erkle.cli.screen import (
 )
 
 if TYPE_CHECKING:
-    from erkle.simulation.courses import Plan
+    from erkle.simulation.runs import Plan
     from erkle.simulation.report import Comparison
     from erkle.simulation.worlds import World
 
@@ -56,7 +56,7 @@ def simulate(
 ) -> None:
     """Try strategies of asking against each other on simulated people: errors, answers saved, waits."""
     names = _checked_strategies(strategies)
-    _check(seeds, "--seeds", 1, _MOST_SEEDS, "there must be a course")
+    _check(seeds, "--seeds", 1, _MOST_SEEDS, "there must be a run")
     check_jobs(jobs)
     chosen = _checked_world(world, given_options(context), objects, dimensions, slope, flipped, data)
     plan = _checked_plan(chosen, per_object, in_flight, rate, holdout)
@@ -113,9 +113,9 @@ def _checked_strategies(text: str) -> list[str]:
 
 
 def _checked_plan(world: World, per_object: int, in_flight: int, rate: float, holdout: float) -> Plan:
-    """What all courses share; the data, if it takes any, is here or is fetched."""
+    """What all runs share; the data, if it takes any, is here or is fetched."""
     from erkle.checks import number, share
-    from erkle.simulation.courses import Plan
+    from erkle.simulation.runs import Plan
 
     _check(per_object, "--per-object", 1, _MOST_AN_OBJECT, "something must be answered")
     _check(in_flight, "--in-flight", 1, _MOST_PEOPLE, "somebody must answer")
@@ -130,25 +130,25 @@ def run_simulation(plan: Plan, names: list[str], n_seeds: int, jobs: int, out: P
     """Run what is missing, then write curves, pictures and a summary, and show them; False if it was interrupted."""
     from erkle.kernels.low_rank import LowRank
     from erkle.online import ERKLE
-    from erkle.simulation.courses import Task, open_courses, read_course
+    from erkle.simulation.runs import Task, open_runs, read_run
     from erkle.simulation.report import Comparison, write_comparison
 
     # Seeds in turn, so that a run that is stopped has as many of each strategy.
     tasks = [Task(name, seed) for seed in range(n_seeds) for name in names]
-    runner = open_courses(out, plan)
+    runner = open_runs(out, plan)
     compile_first(ERKLE(3, kernel=LowRank()))
-    each = f"{counted(plan.moments[-1], 'answer')} ({plan.per_object} an object)"
-    console.print(f"{plan.world.words}: {counted(n_seeds, 'course')} for each strategy, each of up to {each}.")
+    each = f"{counted(plan.moments[-1], 'answer')} ({plan.per_object} per object)"
+    console.print(f"{plan.world.title}: {counted(n_seeds, 'run')} per strategy, each of up to {each}.")
     try:
         with units_bar("Asking", len(tasks), len(runner.missing(tasks))) as advance:
             for task in runner.run(tasks, jobs):
                 advance(task.strategy)
     except KeyboardInterrupt:
-        after = f"Stopped after {len(tasks) - len(runner.missing(tasks))} of {counted(len(tasks), 'course')}"
+        after = f"Stopped after {len(tasks) - len(runner.missing(tasks))} of {counted(len(tasks), 'run')}"
         console.print(f"{after}; the same command goes on there.")
         return False
-    courses = {name: [read_course(task, runner) for task in tasks if task.strategy == name] for name in names}
-    comparison = Comparison.of(courses, plan)
+    runs = {name: [read_run(task, runner) for task in tasks if task.strategy == name] for name in names}
+    comparison = Comparison.of(runs, plan)
     write_comparison(comparison, out)
     _show(comparison)
     console.print(f"Look at {out / 'curves.png'}; the numbers are in {out / 'curves.csv'}.", style="bold")
@@ -166,7 +166,7 @@ def _show(comparison: Comparison) -> None:
     rows = []
     for name, curve in curves.items():
         errors = ["not reached" if math.isnan(error := curve.at(mark)) else per_cent(error) for mark in shown]
-        times = [ratio.words for ratio in ratios[name]] if name in ratios else [""] * len(compared)
+        times = [ratio.text for ratio in ratios[name]] if name in ratios else [""] * len(compared)
         rows.append([name, *errors, *times, *(f"{wait:.1f}" for wait in comparison.waits[name])])
     print_table(["\nstrategy", *numbers(*headers, "p50\nms", "p95\nms")], rows)
     _explain(comparison)

@@ -1,1 +1,1 @@
-"""People who answer without being there: strategies against each other."""
+"""Simulated studies that compare question strategies."""

@@ -1,6 +1,6 @@
-"""What a simulation leaves behind: a tidy table of error curves, a picture of them and a summary.
+"""The files that a simulation writes: a table of error curves, a picture of them, and a summary.
 
-The picture shows mean errors on a logarithmic scale, with their 95 % intervals.
+The picture shows mean errors with their 95 % intervals, on a logarithmic scale.
 """
 
 from __future__ import annotations
@@ -19,29 +19,33 @@ from erkle.files import csv_text, write_text
 from erkle.pictures import save
 from erkle.pictures.look import COLOURS, SOFT, Label, add_axes, look, new_figure, room, write_beside, write_title
 from erkle.simulation.comparing import Curve, Ratio, answers_to, compare
-from erkle.simulation.courses import Plan
-from erkle.simulation.running import Course
+from erkle.simulation.runs import Plan
+from erkle.simulation.study import Run
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-# Answers per object at which errors are told.
+# Answers per object at which the summary lists errors.
 SHOWN = (5, 10, 20, 40)
 # The strategy that the others are compared with.
 BASELINE = "random"
-# Sizes of the picture, in points.
+# Size of the picture, in points.
 _WIDTH, _HEIGHT = 620.0, 360.0
+# Margins of the picture, in points.
 _LEFT, _BOTTOM, _TOP = 50.0, 42.0, 50.0
+# Height of the axes, in points.
 _TALL = _HEIGHT - _BOTTOM - _TOP
-# Round numbers for the ticks: the first that give at least so many.
-_DIGITS, _N_TICKS = ((1, 2, 5), (1, 2, 3, 4, 5, 7), (1, 1.5, 2, 2.5, 3, 3.5, 4, 4.5, 5, 6, 7, 8, 9)), 4
-# An error of 0 lies below everything; so does a bound of 0.
+# Smallest number of ticks.
+_N_TICKS = 4
+# Leading digits of the ticks; the first set with enough ticks is used.
+_DIGITS = ((1, 2, 5), (1, 2, 3, 4, 5, 7), (1, 1.5, 2, 2.5, 3, 3.5, 4, 4.5, 5, 6, 7, 8, 9))
+# Lowest value of the axis, in per cent: a logarithmic axis cannot show an error of 0.
 _LEAST = 1e-3
 
 
 class Comparison(NamedTuple):
-    """All that the files are made of, by strategy; waits are median and 95th percentile, in milliseconds."""
+    """Everything that the files show, by strategy; waits are the median and the 95th percentile, in milliseconds."""
 
     plan: Plan
     curves: dict[str, Curve]
@@ -49,14 +53,14 @@ class Comparison(NamedTuple):
     waits: dict[str, tuple[float, float]]
 
     @classmethod
-    def of(cls, courses: dict[str, list[Course]], plan: Plan) -> Self:
-        """What the courses of each strategy, one a seed, have come to."""
-        curves = {name: Curve.of(some, plan.n_objects) for name, some in courses.items()}
+    def of(cls, runs: dict[str, list[Run]], plan: Plan) -> Self:
+        """The comparison of the runs of each strategy, one run per seed."""
+        curves = {name: Curve.of(some, plan.n_objects) for name, some in runs.items()}
         others = [name for name in curves if name != BASELINE] if BASELINE in curves else []
         ratios = {name: compare(curves[BASELINE], curves[name]) for name in others}
         waits = {}
-        for name, some in courses.items():
-            median, late = np.percentile(np.concatenate([course.waits for course in some]), [50, 95]).tolist()
+        for name, some in runs.items():
+            median, late = np.percentile(np.concatenate([run.waits for run in some]), [50, 95]).tolist()
             waits[name] = (1000 * median, 1000 * late)
         return cls(plan, curves, ratios, waits)
 
@@ -64,7 +68,7 @@ class Comparison(NamedTuple):
 def write_comparison(comparison: Comparison, out: Path) -> None:
     """Write curves.csv, curves.png, curves.svg and summary.json."""
     write_text(out / "curves.csv", _table(comparison.curves))
-    picture = curves_figure(comparison.curves, comparison.plan.world.words)
+    picture = curves_figure(comparison.curves, comparison.plan.world.title)
     for suffix in ("png", "svg"):
         save(picture, out / f"curves.{suffix}")
     write_text(out / "summary.json", json.dumps(_summary(comparison), indent=2, allow_nan=False) + "\n")
@@ -90,7 +94,7 @@ def _summary(comparison: Comparison) -> dict[str, Any]:
         "erkle": __version__,
         "world": comparison.plan.record,
         **comparison.plan.settings,
-        "words": comparison.plan.world.words,
+        "title": comparison.plan.world.title,
         "n_seeds": n_seeds,
         "strategies": {name: _facts(name, comparison) for name in comparison.curves},
     }
@@ -109,24 +113,24 @@ def _facts(name: str, comparison: Comparison) -> dict[str, Any]:
 
 
 def _comparison(ratio: Ratio, curve: Curve) -> dict[str, Any]:
-    """JSON has neither NaN nor infinity: null, and the words say what it means."""
+    """A ratio for the summary. JSON has neither NaN nor infinity: they become null, and the text says what is meant."""
     needed = answers_to(curve, ratio.error)
     bounds = {name: getattr(ratio, name) or None for name in ("value", "low", "high")}
     return {
         "random_at": ratio.per_object,
         "error": ratio.error,
         "n_answers": needed if math.isfinite(needed) else None,
-        "random_needs_times": {name: None if value != value else value for name, value in bounds.items()},
-        "words": ratio.words,
+        "ratio": {name: None if value != value else value for name, value in bounds.items()},
+        "text": ratio.text,
     }
 
 
 def curves_figure(curves: Mapping[str, Curve], title: str) -> Figure:
-    """Errors of strategies, in per cent, over answers an object.
+    """Errors of strategies, in per cent, over answers per object.
 
-    >>> from erkle.simulation.running import Course
-    >>> courses = [Course([10, 20], [0.4, 0.2], [0.4, 0.3], []), Course([10, 20], [0.3, 0.2], [0.4, 0.3], [])]
-    >>> figure = curves_figure({"random": Curve.of(courses, n_objects=10)}, "10 points")
+    >>> from erkle.simulation.study import Run
+    >>> runs = [Run([10, 20], [0.4, 0.2], [0.4, 0.3], []), Run([10, 20], [0.3, 0.2], [0.4, 0.3], [])]
+    >>> figure = curves_figure({"random": Curve.of(runs, n_objects=10)}, "10 points")
     >>> [text.get_text() for text in figure.axes[0].texts]
     ['random 20.0 %']
     """
@@ -137,7 +141,7 @@ def curves_figure(curves: Mapping[str, Curve], title: str) -> Figure:
         figure = new_figure(_WIDTH, _HEIGHT)
         write_title(figure, title)
         axes = add_axes(figure, _LEFT, _BOTTOM, _WIDTH - _LEFT - room(labels), _TALL)
-        _furnish(axes, list(curves.values()), low, high)
+        _format_axes(axes, list(curves.values()), low, high)
         for (_, curve), colour in named:
             _draw(axes, curve, colour, low)
         write_beside(axes, labels, _TALL)
@@ -145,7 +149,7 @@ def curves_figure(curves: Mapping[str, Curve], title: str) -> Figure:
 
 
 def _limits(curves: list[Curve]) -> tuple[float, float]:
-    """Per cent at the foot and at the top: around all means, with room for most of the bands."""
+    """The lower and upper limit in per cent: they contain all means, and most of the intervals."""
     means = 100 * np.concatenate([curve.error for curve in curves])
     positive = means[means > 0]
     lowest = float(positive.min()) if len(positive) else 1.0
@@ -168,7 +172,7 @@ def _ticks(low: float, high: float) -> list[float]:
     return found
 
 
-def _furnish(axes: Axes, curves: list[Curve], low: float, high: float) -> None:
+def _format_axes(axes: Axes, curves: list[Curve], low: float, high: float) -> None:
     from matplotlib.ticker import MaxNLocator, NullLocator, StrMethodFormatter
 
     axes.set(xlim=(0.0, max(curve.per_object[-1] for curve in curves)), yscale="log", ylim=(low, high))
@@ -177,7 +181,7 @@ def _furnish(axes: Axes, curves: list[Curve], low: float, high: float) -> None:
     axes.yaxis.set_minor_locator(NullLocator())
     axes.yaxis.set_major_formatter(StrMethodFormatter("{x:g} %"))
     axes.grid(visible=False, axis="x")
-    axes.set_xlabel("answers an object", loc="right")
+    axes.set_xlabel("answers per object", loc="right")
     bands = "; bands are 95 % intervals" if curves[0].n_seeds > 1 else ""
     axes.set_title(f"error on test answers, logarithmic{bands}", loc="left", fontsize=9, color=SOFT, pad=10)
 

@@ -1,4 +1,4 @@
-"""Worlds that answer: points with a noise model, or people who have answered already."""
+"""Worlds that answer questions: points with a noise model, or a data set of people's answers."""
 
 import math
 from collections import defaultdict
@@ -18,16 +18,18 @@ from erkle.datasets.catalogue import digest
 
 Ids = NDArray[np.int64]
 
+# Test answers about points.
 _N_TEST = 20_000
+# Share of the questions of a data set that are kept for the test.
 _TEST_SHARE = 0.2
-# Memory in GB that points may take.
+# Largest memory of points, in GB.
 _MOST_MEMORY = 8.0
 
 
-class Scene(NamedTuple):
-    """A world drawn by a seed: what may be asked, who answers, and answers that nobody may learn from.
+class Instance(NamedTuple):
+    """A world drawn with one seed: the questions that may be asked, their answers, and test answers.
 
-    ``answer(query)`` says whether the head is more like o1 than like o2.
+    ``answer(query)`` returns whether the anchor is more like the first candidate than like the second.
     """
 
     n_objects: int
@@ -37,33 +39,34 @@ class Scene(NamedTuple):
 
 
 class World(Protocol):
-    """What a scene is drawn from."""
+    """A source of answers; each seed draws an `Instance`."""
 
     @property
-    def words(self) -> str:
-        """Its name for people."""
+    def title(self) -> str:
+        """A short description, for headings."""
         ...
 
     def record(self) -> dict[str, Any]:
-        """What it is, for the record: ``n_objects`` and all else that decides what is answered."""
+        """``n_objects`` and everything else that determines the answers, as JSON can hold it."""
         ...
 
-    def scene(self, seed: int) -> Scene:
-        """One scene for each seed."""
+    def instance(self, seed: int) -> Instance:
+        """The instance of this seed."""
         ...
 
 
 @dataclass(frozen=True)
 class Points:
-    """Points N(0, I); answers are right, or the surer the more the distances differ, or wrong by chance.
+    """Points N(0, I), whose answers can be noisy.
 
     Attributes
     ----------
     n_objects, n_components : int
     slope : float
-        Of the logistic curve that an answer's probability follows, by the difference of distances; infinity is right.
+        Slope of the logistic curve that gives the probability of an answer from the difference of distances. With 0
+        answers are coin tosses; with infinity they are always right.
     flipped : float
-        Share of answers that are turned round besides.
+        Share of answers that are flipped in addition.
     """
 
     n_objects: int = 90
@@ -72,33 +75,33 @@ class Points:
     flipped: float = 0.0
 
     @property
-    def words(self) -> str:
-        """Its name for people."""
+    def title(self) -> str:
+        """A short description, for headings."""
         noise = "" if self.slope == math.inf else f", slope {self.slope:g}"
         noise += f", {self.flipped:.0%} flipped" if self.flipped else ""
         return f"{self.n_objects} points, d = {self.n_components}{noise}"
 
     def check_memory(self) -> None:
-        """Nothing, if a scene fits into memory."""
-        # The points, and three for each test question, where distances are computed one by one.
+        """Raise an error if an instance does not fit into memory."""
+        # The points, and copies of three of them per test question.
         memory = 8e-9 * (self.n_objects + 3 * _N_TEST) * self.n_components
         if memory > _MOST_MEMORY:
             raise ValueError(
                 f"{self.n_objects:,} points in {self.n_components:,} dimensions take up to {memory:,.0f} GB of memory; "
-                f"pass fewer of the one or the other, so that it is at most {_MOST_MEMORY:.0f} GB."
+                f"pass fewer points or fewer dimensions: at most {_MOST_MEMORY:.0f} GB."
             )
 
     def record(self) -> dict[str, Any]:
-        """What it is, for the record."""
+        """All parameters, as JSON can hold them."""
         # JSON has no infinity.
         return {"name": "points", **asdict(self), "slope": "inf" if self.slope == math.inf else self.slope}
 
-    def scene(self, seed: int) -> Scene:
-        """One scene for each seed."""
-        n = whole(self.n_objects, "n_objects", 4, "there must be something to choose")
+    def instance(self, seed: int) -> Instance:
+        """The instance of this seed."""
+        n = whole(self.n_objects, "n_objects", 4, "three objects leave no choice of questions")
         d = whole(self.n_components, "n_components", 1, "points need a coordinate")
         if self.slope != math.inf:
-            number(self.slope, "slope", "0 is a coin toss, infinity right answers")
+            number(self.slope, "slope", "0 is a coin toss, infinity is always right")
         share(self.flipped, "flipped")
         self.check_memory()
         points, test, rng = np.random.default_rng([seed, 2026]).spawn(3)
@@ -108,17 +111,17 @@ class Points:
             [(_, near, _)] = answered([query], X, self.slope, rng)
             return bool((near == query[1]) != (rng.random() < self.flipped))
 
-        return Scene(n, Questions(n, times=None), answered(triplets.sample(n, _N_TEST, test), X), answer)
+        return Instance(n, Questions(n, times=None), answered(triplets.sample(n, _N_TEST, test), X), answer)
 
 
 @dataclass(frozen=True)
 class People:
-    """A data set of people's answers: only questions that were asked can be asked, each answer is given once.
+    """A data set of people's answers. Only the questions in it can be asked, and each answer is given once.
 
     Attributes
     ----------
     name : str
-        As in `erkle.datasets.load`.
+        Name of the data set, as in `erkle.datasets.load`.
     data : path or None
         Folder with local copies.
     """
@@ -127,17 +130,17 @@ class People:
     data: str | PathLike[str] | None = None
 
     @property
-    def words(self) -> str:
-        """Its name for people."""
+    def title(self) -> str:
+        """A short description, for headings."""
         return self.name
 
     def record(self) -> dict[str, Any]:
-        """What it is, for the record; the answers count, and not the folder they lie in."""
+        """The name, the number of objects and a digest of the answers; the folder does not matter."""
         dataset = load(self.name, self.data)
         return {"name": self.name, "n_objects": len(dataset.names), "answers": digest(dataset.triplets)}
 
-    def scene(self, seed: int) -> Scene:
-        """One scene for each seed: a fifth of the questions is kept for the test."""
+    def instance(self, seed: int) -> Instance:
+        """The instance of this seed; a fifth of the questions are kept for the test."""
         dataset = load(self.name, self.data)
         train, test = triplets.split(dataset.triplets, _TEST_SHARE, seed)
         questions = Questions(len(dataset.names), listed=train)
@@ -147,7 +150,7 @@ class People:
             given[key].append(near)
 
         def answer(query: Query) -> bool:
-            """What the next of those who were asked this has said."""
+            """The next answer to this question."""
             return given[questions.key(query)].pop() == query[1]
 
-        return Scene(len(dataset.names), questions, test, answer)
+        return Instance(len(dataset.names), questions, test, answer)

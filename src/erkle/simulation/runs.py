@@ -1,7 +1,7 @@
-"""Courses of several strategies and seeds, as units of work.
+"""Runs of several strategies and seeds, as units of work.
 
-A folder holds courses of one plan, whatever the strategies and seeds: a run that was interrupted goes on, and another
-plan is refused.
+All runs in a folder share one plan; their strategies and seeds may differ. An interrupted simulation continues with
+the missing runs, and a folder of another plan is refused.
 """
 
 import math
@@ -12,22 +12,22 @@ from typing import Any, NamedTuple
 from erkle.active.strategies import STRATEGIES, Adaptive
 from erkle.kernels.lapack import one_thread
 from erkle.runner import Runner
-from erkle.simulation.running import Course, run
+from erkle.simulation.study import Run, simulate
 from erkle.simulation.worlds import Points, World
 
 
 class Plan(NamedTuple):
-    """What all courses share.
+    """The settings that all runs share.
 
     Attributes
     ----------
     world : World
     record : dict
-        What the world says of itself.
+        The world's own ``record()``.
     per_object : int
-        Answers an object, at most.
+        Largest number of answers per object.
     in_flight, rate, holdout
-        As in `run`.
+        As in `simulate`.
     """
 
     world: World
@@ -49,24 +49,24 @@ class Plan(NamedTuple):
 
     @property
     def settings(self) -> dict[str, Any]:
-        """All that decides a course but for its world, strategy and seed."""
+        """Everything that determines a run, except the world, the strategy and the seed."""
         return {name: getattr(self, name) for name in ("per_object", "in_flight", "rate", "holdout")}
 
 
 class Task(NamedTuple):
-    """A strategy, by its name, and a seed."""
+    """The name of a strategy, and a seed."""
 
     strategy: str
     seed: int
 
     @property
     def name(self) -> str:
-        """The name of its file."""
+        """The name of the file with the result."""
         return f"{self.strategy}-{self.seed}"
 
 
 def marks(per_object: int) -> list[float]:
-    """Answers an object at which errors are measured: often at first, then evenly, and at the end.
+    """Numbers of answers per object at which errors are measured: 1 to 5, then every 2.5, and the last one.
 
     >>> marks(11)
     [1, 2, 3, 4, 5, 7.5, 10.0, 11]
@@ -75,26 +75,26 @@ def marks(per_object: int) -> list[float]:
     return [*range(1, min(5, per_object) + 1), *later, *([per_object] if per_object > 5 else [])]
 
 
-def open_courses(out: Path, plan: Plan) -> Runner[Task]:
-    """The courses in a folder of results; refuses one with courses of another plan, or of another erkle."""
+def open_runs(out: Path, plan: Plan) -> Runner[Task]:
+    """The runs in a folder of results; refuses a folder with runs of another plan or another version of erkle."""
     world = {"world" if name == "name" else name: value for name, value in plan.record.items()}
-    return Runner(out / "courses", partial(_course, plan), world | plan.settings)
+    return Runner(out / "runs", partial(_run, plan), world | plan.settings)
 
 
-def _course(plan: Plan, task: Task) -> dict[str, Any]:
+def _run(plan: Plan, task: Task) -> dict[str, Any]:
     strategy = STRATEGIES[task.strategy]
     with one_thread(plan.n_objects):
         _compile()
-        course = run(plan.world, strategy, plan.moments, task.seed, plan.in_flight, plan.rate, plan.holdout)
-    return {**course._asdict(), "waits": [round(wait, 6) for wait in course.waits]}
+        run = simulate(plan.world, strategy, plan.moments, task.seed, plan.in_flight, plan.rate, plan.holdout)
+    return {**run._asdict(), "waits": [round(wait, 6) for wait in run.waits]}
 
 
 @cache
 def _compile() -> None:
-    """Load compiled code, once in each process, so that no participant waits for it."""
-    run(Points(5), Adaptive(), [20])
+    """Load the compiled code once per process, so that it does not count as waiting time."""
+    simulate(Points(5), Adaptive(), [20])
 
 
-def read_course(task: Task, runner: Runner[Task]) -> Course:
-    """What a finished course has left behind."""
-    return Course(**runner.result(task))
+def read_run(task: Task, runner: Runner[Task]) -> Run:
+    """The result of a finished run."""
+    return Run(**runner.result(task))
