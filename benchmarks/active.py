@@ -1,8 +1,8 @@
-"""`make active`: does choosing questions pay, does it under load, and what does a choice cost?
+"""`make active`: how many answers adaptive questions save, alone and under load, and how long a choice takes.
 
-Every course is a whole study with simulated participants, as `erkle simulate` runs it, on twenty seeds, or sixty where
-what is kept under load is measured; courses are kept under .cache/active and measured anew when the sources change.
-The table is kept in benchmarks/active.md.
+Every run is a whole study with simulated participants, as in `erkle simulate`. There are 20 seeds per world, and 60 for
+the worlds that are also measured under load. Runs are kept in .cache/active and repeated when the sources change. The
+tables are written to benchmarks/active.md.
 """
 
 import os
@@ -21,7 +21,7 @@ import numpy as np
 import scipy.stats
 from numpy.typing import NDArray
 
-from benchmarks.people.demands import Demand, Table, summary
+from benchmarks.people.requirements import Requirement, Table, summary
 from erkle import ERKLE, LowRank, files, triplets
 from erkle.active import Adaptive, InformationGain, Strategy
 from erkle.datasets import answered
@@ -40,12 +40,15 @@ WORLDS: dict[str, World] = {
     "food100": People("food100"),
     "eggs300": People("eggs300"),
 }
-# How many times fewer answers, at the error that random questions reach with so many an object.
+# Answers per object of random questions, and the required ratio of random to adaptive answers for the same error.
 _RATIOS = {"d = 2": (40.0, 2.0), "d = 2, slope 3": (40.0, 1.5), "zappos85": (20.0, 1.25)}
-# These are loaded, too. What is kept then is a ratio of differences, which needs so many times as many seeds.
-_LOADED, _MORE = tuple(_RATIOS), 3
-# By lower ones the constants of `Adaptive` were chosen; of the learner, two also with a look at these.
+# Worlds that are also measured under load.
+_LOADED = tuple(_RATIOS)
+# Times as many seeds for these worlds: the measured value is a ratio of differences, which varies more.
+_MORE = 3
+# The constants of `Adaptive` were tuned on lower seeds; two constants of the learner were tuned on these as well.
 _FIRST_SEED = 200
+# Answers per object at which errors are shown.
 _MARKS = (5.0, 10.0, 20.0, 40.0)
 _ROOT = Path(__file__).parents[1]
 
@@ -64,22 +67,24 @@ def main() -> None:
 
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.active", description=__doc__)
-    parser.add_argument("--jobs", type=int, default=2, help="courses at the same time")
-    parser.add_argument("--seeds", type=int, default=20, help=f"courses of each kind; {_MORE} times as many under load")
-    parser.add_argument("--quick", action="store_true", help="as --seeds 2; active.md is left as it is")
+    parser.add_argument("--jobs", type=int, default=2, help="runs at the same time")
+    parser.add_argument(
+        "--seeds", type=int, default=20, help=f"seeds per world; {_MORE} times as many where load is measured"
+    )
+    parser.add_argument("--quick", action="store_true", help="like --seeds 2; does not write active.md")
     return parser.parse_args()
 
 
 def _about(n_seeds: int) -> str:
     return (
-        f"{n_seeds} seeds, and {_MORE * n_seeds} of {', '.join(_LOADED[:-1])} and {_LOADED[-1]}, by none of which "
-        "anything of `Adaptive` was chosen; learner `ERKLE(n, kernel=LowRank())`, a tenth of all questions drawn at "
-        "random in every study. Errors are those on questions that nobody was asked."
+        f"{n_seeds} seeds per world, and {_MORE * n_seeds} for {'; '.join(_LOADED[:-1])}; and {_LOADED[-1]}. "
+        "`Adaptive` was not tuned on these seeds. The learner is `ERKLE(n, kernel=LowRank())`. In every study a tenth "
+        "of the questions are drawn at random. Errors are measured on questions that were never asked."
     )
 
 
 def curves(name: str, n_seeds: int, jobs: int, in_flight: int) -> dict[str, Curve]:
-    """Mean curves of adaptive and of random questions; a crowd makes no difference to random ones."""
+    """Mean curves of adaptive questions and, for one participant at a time, of random questions."""
     world = WORLDS[name]
     record = {**world.record(), "n_objects": world.instance(0).n_objects}
     plan = Plan(world, record, 40, in_flight, rate=100.0 if in_flight > 1 else 10.0)
@@ -97,73 +102,77 @@ def curves(name: str, n_seeds: int, jobs: int, in_flight: int) -> dict[str, Curv
 
 
 def gains(alone: dict[str, dict[str, Curve]]) -> Table:
-    """Errors, and how many times as many answers random questions need."""
-    rows, demands = [], []
+    """Errors, and the ratio of the answers that random and adaptive questions need."""
+    rows, requirements = [], []
     for name, by in alone.items():
         ratios = {ratio.per_object: ratio for ratio in compare(by["random"], by["adaptive"])}
         found = []
         if name in _RATIOS:
             mark, least = _RATIOS[name]
-            what = f"{name}: answers needed by random over adaptive, at {mark:g} an object"
-            found = [Demand(what, ratios[mark].value, least, at_least=True)]
-        demands += found
+            what = f"{name}: ratio at {mark:g} answers per object"
+            found = [Requirement(what, ratios[mark].value, least, at_least=True)]
+        requirements += found
         for strategy, curve in by.items():
             cells = [f"{curve.at(mark):.4f}" for mark in _MARKS]
-            words = [ratios[mark].words if mark in ratios else "" for mark in (20.0, 40.0)]
-            last = [*words, *map(str, found or [""])] if strategy == "adaptive" else ["", "", ""]
+            texts = [ratios[mark].text if mark in ratios else "" for mark in (20.0, 40.0)]
+            last = [*texts, *map(str, found or [""])] if strategy == "adaptive" else ["", "", ""]
             rows.append([name, strategy, *cells, *last])
     about = (
-        "Held-out error after 5, 10, 20 and 40 answers an object; then how many times as many answers random questions "
-        "need for the error that they reach at 20 and at 40 an object, with a 95 % interval (bootstrap over seeds)."
+        "Held-out error after 5, 10, 20 and 40 answers per object. The ratio is the number of answers that random "
+        "questions need, over the number that adaptive questions need for the same error. It is shown for the errors "
+        "of random questions after 20 and 40 answers per object, with a 95 % interval (bootstrap over seeds)."
     )
-    header = ["world", "questions", "5", "10", "20", "40", "ratio at 20", "ratio at 40", "demanded"]
-    return Table("Answers needed", about, header, rows, demands)
+    header = ["world", "questions", "5", "10", "20", "40", "ratio at 20", "ratio at 40", "required"]
+    return Table("Answers needed", about, header, rows, requirements)
 
 
 def losses(alone: dict[str, dict[str, Curve]]) -> Table:
-    """The worst moment of each world."""
-    rows, demands = [], []
+    """The moment of each world at which adaptive questions do worst."""
+    rows, requirements = [], []
     for name, by in alone.items():
         adaptive, random = by["adaptive"], by["random"]
         m = min(len(adaptive.error), len(random.error))
         late = np.flatnonzero(random.per_object[:m] >= 5.0)
         relative = adaptive.error[:m][late] / random.error[:m][late]
         worst = int(np.argmax(relative))
-        demands.append(Demand(f"{name}: adaptive over random at its worst", float(relative[worst]), 1.02))
-        where = f"{random.per_object[late[worst]]:.3g} an object"
+        requirements.append(Requirement(f"{name}: largest ratio of the errors", float(relative[worst]), 1.02))
+        where = f"{random.per_object[late[worst]]:.3g} per object"
         differences = (adaptive.errors[:, :m] - random.errors[:, :m])[:, late[worst]] / random.error[late[worst]]
         half = scipy.stats.t.ppf(0.975, len(differences) - 1) * scipy.stats.sem(differences)
-        cells = [f"{relative[worst]:.3f} ± {half:.3f}", where, f"{relative.min():.3f}", str(demands[-1])]
+        cells = [f"{relative[worst]:.3f} ± {half:.3f}", where, f"{relative.min():.3f}", str(requirements[-1])]
         rows.append([name, *cells])
     about = (
-        "Error of adaptive over that of random questions, at every moment from 5 answers an object on; the 95 % "
-        "interval is that of the paired differences over seeds."
+        "Error of adaptive questions over the error of random questions, at the worst and the best moment after 5 or "
+        "more answers per object. The 95 % interval is that of the paired differences over seeds."
     )
-    return Table("Never worse", about, ["world", "worst", "where", "best", "demanded"], rows, demands)
+    return Table("Never worse", about, ["world", "worst", "at", "best", "required"], rows, requirements)
 
 
 def load(alone: dict[str, dict[str, Curve]], jobs: int) -> Table:
-    """The same with a hundred people at once."""
-    rows, demands = [], []
+    """The answers saved with a hundred participants at once."""
+    rows, requirements = [], []
     for name in _LOADED:
         mark, n_seeds = _RATIOS[name][0], alone[name]["random"].n_seeds
         by = (alone[name]["random"], alone[name]["adaptive"], curves(name, n_seeds, jobs, 100)["adaptive"])
         saved = _saved(by, mark, np.arange(n_seeds))
-        demands.append(Demand(f"{name}: share of the advantage kept", saved[1] / saved[0], 0.9, at_least=True))
+        requirements.append(Requirement(f"{name}: share of the saving kept", saved[1] / saved[0], 0.9, at_least=True))
         low, high = interval(partial(_kept, by, mark), n_seeds)
         cells = [f"{share:.1%}" for share in saved]
-        rows.append([name, f"{mark:g}", *cells, f"{demands[-1].value:.0%} ({low:.0%}–{high:.0%})", str(demands[-1])])
+        rows.append(
+            [name, f"{mark:g}", *cells, f"{requirements[-1].value:.0%} ({low:.0%}–{high:.0%})", str(requirements[-1])]
+        )
     about = (
-        "Answers saved against random questions at the same error: one person at a time, and a hundred at once who "
-        "give a hundred answers a second, so that every question was chosen a hundred answers before it is answered; "
-        "and what is kept of that, with a 95 % interval (bootstrap over seeds)."
+        "Share of the answers that adaptive questions save over random questions at the same error: with one "
+        "participant at a time, and with a hundred at once who give a hundred answers per second, so that every "
+        "question is chosen a hundred answers before it is answered. *Kept* is the second share over the first, with a "
+        "95 % interval (bootstrap over seeds)."
     )
-    header = ["world", "error of random at", "saved, one at a time", "saved, a hundred at once", "kept", "demanded"]
-    return Table("Under load", about, header, rows, demands)
+    header = ["world", "answers per object", "saved, one at a time", "saved, a hundred at once", "kept", "required"]
+    return Table("Under load", about, header, rows, requirements)
 
 
 def _saved(by: tuple[Curve, Curve, Curve], mark: float, seeds: NDArray[np.int64]) -> list[float]:
-    """Shares of the answers of random questions that the others do without, for the error that random has there."""
+    """Shares of the answers that the others save over random questions, for the error that random has at the mark."""
     random, *others = (curve.among(seeds) for curve in by)
     error = random.at(mark)
     return [1.0 - answers_to(curve, error) / answers_to(random, error) for curve in others]
@@ -175,8 +184,8 @@ def _kept(by: tuple[Curve, Curve, Curve], mark: float, seeds: NDArray[np.int64])
 
 
 def costs() -> Table:
-    """Milliseconds of a choice and of the update beside it."""
-    rows, demands = [], []
+    """Milliseconds of choosing a question and of learning an answer."""
+    rows, requirements = [], []
     for n, most in ((1_000, 2.0), (100_000, 10.0)):
         X = np.random.default_rng([0, n]).standard_normal((n, 5))
         T = answered(triplets.sample(n, 20_000, 0), X)
@@ -184,16 +193,18 @@ def costs() -> Table:
         rng = np.random.default_rng(0)
         choice = _milliseconds(lambda i, learner=learner, rng=rng: Adaptive().choose(learner, 1, rng))
         update = _milliseconds(lambda i, learner=learner, T=T: learner.learn_one(T[-200 + i]))
-        demands.append(Demand(f"choosing among {n:,} objects: ms", choice, most))
-        rows.append([f"{n:,}", f"{choice:.2f}", str(demands[-1]), f"{update:.2f}"])
+        requirements.append(Requirement(f"{n:,} objects: ms per choice", choice, most))
+        rows.append([f"{n:,}", f"{choice:.2f}", str(requirements[-1]), f"{update:.2f}"])
     slow, fast = _against_exhaustive()
-    demands.append(Demand("n = 100: exhaustive information gain over adaptive: time", slow / fast, 50.0, at_least=True))
-    about = (
-        "Medians of 200 turns with `LowRank(10)`, milliseconds. At n = 100 after 2,000 answers, exhaustive information "
-        f"gain (Tamuz et al.; all {99 * 98 // 2:,} pairs of the head) takes {slow:.1f} ms and adaptive {fast:.2f} ms: "
-        f"{slow / fast:.0f} times (demanded {demands[-1]})."
+    requirements.append(
+        Requirement("n = 100: time of exhaustive information gain over adaptive", slow / fast, 50.0, at_least=True)
     )
-    return Table("Time of a choice", about, ["objects", "choose", "demanded", "learn one answer"], rows, demands)
+    about = (
+        "Milliseconds with `LowRank(10)`, medians of 200 repetitions. At n = 100 after 2,000 answers, exhaustive "
+        f"information gain (Tamuz et al.; all {99 * 98 // 2:,} pairs of the anchor) takes {slow:.1f} ms and adaptive "
+        f"{fast:.2f} ms, a ratio of {slow / fast:.0f} (required {requirements[-1]})."
+    )
+    return Table("Time of a choice", about, ["objects", "choose", "required", "learn one answer"], rows, requirements)
 
 
 def _against_exhaustive() -> tuple[float, float]:
@@ -205,9 +216,9 @@ def _against_exhaustive() -> tuple[float, float]:
     return slow, fast
 
 
-def _milliseconds(act: Callable[[int], object], turns: int = 200) -> float:
+def _milliseconds(act: Callable[[int], object], repetitions: int = 200) -> float:
     times = []
-    for i in range(turns):
+    for i in range(repetitions):
         start = time.perf_counter()
         act(i)
         times.append(time.perf_counter() - start)
@@ -215,22 +226,25 @@ def _milliseconds(act: Callable[[int], object], turns: int = 200) -> float:
 
 
 def exhaustive(n_seeds: int) -> Table:
-    """Errors of adaptive and of exhaustive information gain."""
+    """Errors of adaptive questions and of exhaustive information gain."""
     world, marks = Points(100, 2, 3.0), (5, 7.5, 10)
     rows, last = [], []
     for name, strategy in (("adaptive", Adaptive()), ("exhaustive information gain", InformationGain(None))):
         errors = []
         for seed in range(_FIRST_SEED, _FIRST_SEED + n_seeds):
-            errors.append(run(world, strategy, [round(100 * mark) for mark in marks], seed).errors)
+            errors.append(simulate(world, strategy, [round(100 * mark) for mark in marks], seed).errors)
             print(name, seed, file=sys.stderr, flush=True)
         rows.append([name, *(f"{error:.4f}" for error in np.mean(errors, axis=0))])
         last.append(float(np.mean(errors, axis=0)[-1]))
-    demand = Demand("n = 100, 10 an object: error of adaptive over exhaustive", last[0] / last[1], 1.0)
-    about = (
-        f"{world.words}, {n_seeds} seeds. Adaptive over exhaustive at the end: {demand.value:.3f} (demanded {demand})."
+    requirement = Requirement(
+        "n = 100, 10 answers per object: error of adaptive over exhaustive", last[0] / last[1], 1.0
     )
-    header = ["questions", *(f"{mark:g} an object" for mark in marks)]
-    return Table("Beside exhaustive information gain", about, header, rows, [demand])
+    about = (
+        f"{world.title}, {n_seeds} seeds. Error of adaptive over exhaustive at the end: {requirement.value:.3f} "
+        f"(required {requirement})."
+    )
+    header = ["questions", *(f"{mark:g} per object" for mark in marks)]
+    return Table("Comparison with exhaustive information gain", about, header, rows, [requirement])
 
 
 if __name__ == "__main__":

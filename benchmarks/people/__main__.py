@@ -17,7 +17,7 @@ import numpy
 import scipy
 
 from benchmarks.people import choosing, cost, keeping, moments, paper, tables
-from benchmarks.people.demands import summary
+from benchmarks.people.requirements import summary
 from benchmarks.people.streams import NAMES
 from erkle import ERKLE, RCKL, STE, Constant, LowRank, TripletEmbedding, files, triplets
 

@@ -1,4 +1,4 @@
-"""The tables: means over seeds of what has been measured, and what was demanded of them.
+"""The tables: means over seeds of what has been measured, and what was required of them.
 
 Measurements are in files of their own, for an edit of one of those measures anew.
 """
@@ -10,8 +10,8 @@ import numpy as np
 
 from benchmarks.batch import TASKS
 from benchmarks.people import choosing, cost, moments, paper
-from benchmarks.people.demands import Demand, Table
 from benchmarks.people.keeping import Unit
+from benchmarks.people.requirements import Requirement, Table
 from benchmarks.people.streams import N_ANSWERS, PEOPLE, WORDS, stream
 
 _SMALL_ERRORS = dict(zip(TASKS, (0.335, 0.25, 0.13, 0.26), strict=True))
@@ -37,17 +37,17 @@ def mean(results: list[Any], *keys: str) -> Any:
 
 
 def accuracy(names: list[str], n_seeds: int, quick: bool) -> Table:
-    rows, demands = [], []
+    rows, requirements = [], []
     for name in names:
         found = runs(moments.learner, n_seeds, name=name)
         for size, words in moments.sizes(name, quick).items():
             error, seconds = mean(found, "sizes", str(size))
             best = mean(runs(moments.oracle, n_seeds, size, name=name, batch=True))
             what, ms = f"{_words(name)}, {words}", 1e3 * seconds / size
-            ratio = Demand(f"{what}: ratio", error / best, 1.06 if name in PEOPLE else 1.2)
+            ratio = Requirement(f"{what}: ratio", error / best, 1.06 if name in PEOPLE else 1.2)
             small = stream(name, 0).n_objects <= 100 and size <= N_ANSWERS
-            rate = [Demand(f"{what}: CPU ms an answer", ms, 1.0)] if small else []
-            demands += [ratio, *rate]
+            rate = [Requirement(f"{what}: CPU ms an answer", ms, 1.0)] if small else []
+            requirements += [ratio, *rate]
             cells = [f"{error:.4f}", f"{best:.4f}", f"{ratio.value:.3f}", str(ratio), f"{ms:.2f}"]
             rows.append([_words(name), words, f"{size:,}", *cells, *map(str, rate or [""])])
     about = (
@@ -55,8 +55,8 @@ def accuracy(names: list[str], n_seeds: int, quick: bool) -> Table:
         "of twenty batch fits of the same answers (`TripletEmbedding`, rank 2 to 20, ridge 0.001 to 1); CPU "
         "milliseconds an answer so far, everything included."
     )
-    header = ["data", "answers", "number", "error", "best batch", "ratio", "demanded", "ms an answer", "demanded"]
-    return Table("Accuracy at every moment", about, header, rows, demands)
+    header = ["data", "answers", "number", "error", "best batch", "ratio", "required", "ms an answer", "required"]
+    return Table("Accuracy at every moment", about, header, rows, requirements)
 
 
 def calibration(names: list[str], n_seeds: int, quick: bool) -> Table:
@@ -72,27 +72,27 @@ def calibration(names: list[str], n_seeds: int, quick: bool) -> Table:
 
 
 def small_set(names: list[str], n_seeds: int, quick: bool) -> Table:
-    rows, demands = [], []
+    rows, requirements = [], []
     for words, task in TASKS.items():
         error = mean(runs(paper.small, n_seeds, *task))
         batch = runs(paper.small_batch, n_seeds, *task)
-        demands.append(Demand(f"n = 100, d = 50, {words}: error", error, _SMALL_ERRORS[words]))
+        requirements.append(Requirement(f"n = 100, d = 50, {words}: error", error, _SMALL_ERRORS[words]))
         best, popular = mean(batch, "RCKL").min(), mean(batch, "popularity")
-        rows.append([words, f"{error:.4f}", str(demands[-1]), f"{best:.4f}", f"{popular:.4f}"])
+        rows.append([words, f"{error:.4f}", str(requirements[-1]), f"{best:.4f}", f"{popular:.4f}"])
     about = "Held-out error of the learner told nothing, of `RCKL` at the best of ten trace weights, and of popularity."
-    header = ["answers", "error", "demanded", "RCKL, best trace", "popularity"]
-    return Table("The paper's small synthetic set (n = 100, d = 50)", about, header, rows, demands)
+    header = ["answers", "error", "required", "RCKL, best trace", "popularity"]
+    return Table("The paper's small synthetic set (n = 100, d = 50)", about, header, rows, requirements)
 
 
 def large_set(names: list[str], n_seeds: int, quick: bool) -> Table:
     found = runs(paper.many, n_seeds)
     error = mean(found, "error")
-    demands, rows = [Demand("n = 5000, d = 50: error", error, 0.39)], []
+    requirements, rows = [Requirement("n = 5000, d = 50: error", error, 0.39)], []
     for ties in ("ties are errors", "ties are half"):
         popular = mean(found, ties)
-        demands.append(Demand(f"n = 5000, d = 50: error beside popularity's, where {ties}", error, popular))
-        rows.append([f"popularity, {ties}", f"{popular:.4f}", f"told nothing {demands[-1]}"])
-    rows.insert(0, ["told nothing", f"{error:.4f}", str(demands[0])])
+        requirements.append(Requirement(f"n = 5000, d = 50: error beside popularity's, where {ties}", error, popular))
+        rows.append([f"popularity, {ties}", f"{popular:.4f}", f"told nothing {requirements[-1]}"])
+    rows.insert(0, ["told nothing", f"{error:.4f}", str(requirements[0])])
     least = mean(runs(paper.popularity_in_hindsight, n_seeds))
     rows.append(["popularity, fitted, its ridge the best for the held-out answers", f"{least:.4f}", ""])
     about = (
@@ -100,40 +100,40 @@ def large_set(names: list[str], n_seeds: int, quick: bool) -> Table:
         "so rarely share two objects that how popular each object is, is all that the answers tell."
     )
     title = "The paper's large synthetic set (n = 5000, d = 50, 10,000 answers)"
-    return Table(title, about, ["learner", "error", "demanded"], rows, demands)
+    return Table(title, about, ["learner", "error", "required"], rows, requirements)
 
 
 def wrong_answers(names: list[str], n_seeds: int, quick: bool) -> Table:
     found = runs(paper.noisy, n_seeds)
     error, exact = mean(found, "default"), mean(found, "exact PA")
-    demand = Demand("a fifth flipped: error over that of exact PA", error / exact, 0.5)
-    row = [f"{error:.4f}", f"{exact:.4f}", f"{demand.value:.3f}", str(demand)]
+    requirement = Requirement("a fifth flipped: error over that of exact PA", error / exact, 0.5)
+    row = [f"{error:.4f}", f"{exact:.4f}", f"{requirement.value:.3f}", str(requirement)]
     about = "Error against the truth after 10,000 answers of which a fifth were turned round; n = 90, d = 5."
-    return Table("Wrong answers", about, ["told nothing", "exact PA", "ratio", "demanded"], [row], [demand])
+    return Table("Wrong answers", about, ["told nothing", "exact PA", "ratio", "required"], [row], [requirement])
 
 
 def purely_online(names: list[str], n_seeds: int, quick: bool) -> Table:
-    rows, demands = [], []
+    rows, requirements = [], []
     for passes, bounds in _ONLINE_ERRORS.items():
         for name in names:
             error = mean(runs(choosing.online, n_seeds, passes, name=name), "error")
             exact = mean(runs(choosing.exact, n_seeds, passes, name=name))
             best, rank = _best_rank(name, n_seeds, passes)
             what = f"online, {_words(name)}, passes={passes}: error"
-            found = [Demand(what, error, bounds[name])] if name in bounds else []
-            demands += found
+            found = [Requirement(what, error, bounds[name])] if name in bounds else []
+            requirements += found
             cells = [f"{error:.4f}", *map(str, found or [""]), f"{exact:.4f}", f"{best:.4f} ({rank})"]
             rows.append([_words(name), str(passes), *cells])
     about = (
         'Held-out error after 10,000 answers: `LowRank(consolidate="off")`, exact PA, and the best of the fixed ranks '
         f"{', '.join(map(str, choosing.RANKS))} with PA."
     )
-    header = ["data", "passes", "error", "demanded", "exact PA", "best fixed rank"]
-    return Table("Purely online", about, header, rows, demands)
+    header = ["data", "passes", "error", "required", "exact PA", "best fixed rank"]
+    return Table("Purely online", about, header, rows, requirements)
 
 
 def choices(names: list[str], n_seeds: int, quick: bool) -> Table:
-    rows, demands = [], []
+    rows, requirements = [], []
     ways = [(f"online, passes={passes}", choosing.online, (passes,)) for passes in choosing.PASSES]
     for how, function, rest in (*ways, ("consolidated", choosing.consolidated, ())):
         for name in names:
@@ -141,9 +141,9 @@ def choices(names: list[str], n_seeds: int, quick: bool) -> Table:
             best, setting = _best_rank(name, n_seeds, *rest) if rest else _best_fit(name, n_seeds)
             error, seconds, alone = mean(found, "error"), mean(found, "seconds"), mean(found, "alone", "seconds")
             what = f"choosing, {how}, {_words(name)}"
-            ratio = Demand(f"{what}: error over the best fixed", error / best, 1.05)
-            price = Demand(f"{what}: CPU time over the candidate alone", seconds / alone, 6.0)
-            demands += [ratio, price]
+            ratio = Requirement(f"{what}: error over the best fixed", error / best, 1.05)
+            price = Requirement(f"{what}: CPU time over the candidate alone", seconds / alone, 6.0)
+            requirements += [ratio, price]
             cells = [f"{error:.4f}", f"{best:.4f} ({setting})", f"{ratio.value:.3f}", str(ratio)]
             cells += [f"{seconds:.2f}", f"{alone:.2f}", f"{price.value:.1f}", str(price)]
             rows.append([how, _words(name), *cells])
@@ -152,30 +152,30 @@ def choices(names: list[str], n_seeds: int, quick: bool) -> Table:
         "hindsight (online, PA of a fixed rank; consolidated, a fixed rank and trace weight), and beside the candidate "
         "that led at the end, alone."
     )
-    header = ["how", "data", "error", "best fixed", "ratio", "demanded"]
-    header += ["CPU s", "that candidate alone", "ratio", "demanded"]
-    return Table("What choosing costs", about, header, rows, demands)
+    header = ["how", "data", "error", "best fixed", "ratio", "required"]
+    header += ["CPU s", "that candidate alone", "ratio", "required"]
+    return Table("What choosing costs", about, header, rows, requirements)
 
 
 def objects(names: list[str], n_seeds: int, quick: bool) -> Table:
-    found, rows, demands = Unit(cost.cost, ()).result(), [], []
+    found, rows, requirements = Unit(cost.cost, ()).result(), [], []
     for n in cost.SIZES:
         microseconds, (held, history) = found[str(n)]["µs"], found[str(n)]["bytes"]
-        rate = Demand(f"n = {n:,}: answers a second", 1e6 / microseconds, 20_000, at_least=True)
-        memory = Demand(f"n = {n:,}: bytes over 3·8·n·r", held / (24 * n * cost.RANK), 1.0)
-        demands += [rate, memory]
+        rate = Requirement(f"n = {n:,}: answers a second", 1e6 / microseconds, 20_000, at_least=True)
+        memory = Requirement(f"n = {n:,}: bytes over 3·8·n·r", held / (24 * n * cost.RANK), 1.0)
+        requirements += [rate, memory]
         cells = [f"{microseconds:.1f}", f"{rate.value:,.0f}", str(rate), f"{held / 2**20:.1f}"]
         rows.append([f"{n:,}", *cells, f"{memory.value:.2f}", str(memory), f"{history / 2**20:.1f}"])
     least, most = (found[str(n)]["µs"] for n in (cost.SIZES[0], cost.SIZES[-1]))
-    ratio = Demand("a million objects over a thousand: cost of an answer", most / least, 1.5)
+    ratio = Requirement("a million objects over a thousand: cost of an answer", most / least, 1.5)
     about = (
         f"`LowRank({cost.RANK})`, microseconds of CPU per answer that moved the kernel: medians of {cost.TURNS} turns "
         f"of {cost.N_ANSWERS:,} answers, after as many to warm up. A million objects over a thousand: "
-        f"{ratio.value:.2f} (demanded {ratio})."
+        f"{ratio.value:.2f} (required {ratio})."
     )
-    header = ["objects", "µs per active answer", "answers a second", "demanded"]
-    header += ["MiB held", "over 3·8·n·r bytes", "demanded", "MiB of recent answers"]
-    return Table("Cost and the number of objects", about, header, rows, [ratio, *demands])
+    header = ["objects", "µs per active answer", "answers a second", "required"]
+    header += ["MiB held", "over 3·8·n·r bytes", "required", "MiB of recent answers"]
+    return Table("Cost and the number of objects", about, header, rows, [ratio, *requirements])
 
 
 def races(names: list[str], n_seeds: int, quick: bool) -> Table:

@@ -22,8 +22,8 @@ from erkle.cli.screen import (
 )
 
 if TYPE_CHECKING:
-    from erkle.simulation.runs import Plan
     from erkle.simulation.report import Comparison
+    from erkle.simulation.runs import Plan
     from erkle.simulation.worlds import World
 
 _FOR_POINTS = ("objects", "dimensions", "slope", "flipped")
@@ -130,8 +130,8 @@ def run_simulation(plan: Plan, names: list[str], n_seeds: int, jobs: int, out: P
     """Run what is missing, then write curves, pictures and a summary, and show them; False if it was interrupted."""
     from erkle.kernels.low_rank import LowRank
     from erkle.online import ERKLE
-    from erkle.simulation.runs import Task, open_runs, read_run
     from erkle.simulation.report import Comparison, write_comparison
+    from erkle.simulation.runs import Task, open_runs, read_run
 
     # Seeds in turn, so that a run that is stopped has as many of each strategy.
     tasks = [Task(name, seed) for seed in range(n_seeds) for name in names]

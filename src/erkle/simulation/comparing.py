@@ -39,7 +39,9 @@ class Curve(NamedTuple):
         """The curve of runs that were measured at the same moments; some may have ended before others."""
         m = min(len(run.n_answers) for run in runs)
         if not m:
-            raise ValueError(f"There are fewer answers than the {n_objects:,} objects; choose a data set with more answers.")
+            raise ValueError(
+                f"There are fewer answers than the {n_objects:,} objects; choose a data set with more answers."
+            )
         n_answers = np.array(runs[0].n_answers[:m], np.float64)
         errors, estimates = (
             np.array([getattr(run, name)[:m] for run in runs], np.float64) for name in ("errors", "estimates")
