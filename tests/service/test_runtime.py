@@ -117,7 +117,7 @@ def test_reading_the_dashboard_changes_nothing_that_is_saved(tmp_path):
             for start in range(0, 60, 20):
                 store.imports.answers(study, ANSWERS[start : start + 20])
                 runtime = runtimes.of(study)
-                runtime.learning.heard()
+                runtime.learning.notify()
                 until(lambda: runtime.learning.view and runtime.learning.view.sequence == start + 20)  # noqa: B023
                 # Those who look at different times look at different maps before.
                 if watched and start != 20:
@@ -185,6 +185,6 @@ def test_when_everybody_is_excluded_the_last_map_is_the_one_to_go_on_from(runtim
     everybody = [participant.id for participant in data.participants.all(asked)]
     for participant in everybody:
         data.participants.exclude(asked, participant)
-    learning.heard()
+    learning.notify()
     until(lambda: learning.published.map is None)
     np.testing.assert_array_equal(learning.map, before)

@@ -106,7 +106,7 @@ def export(
 def _learned(store: Store, study: Study, wanted: Format) -> bytes:
     """A kernel.npz or an embedding.csv."""
     from erkle.service.exchange.exporting import embedding_csv
-    from erkle.service.learning.whole import embedding, kernel_npz
+    from erkle.service.learning.full_log import embedding, kernel_npz
 
     if wanted is Format.KERNEL:
         return kernel_npz(store, study)

@@ -9,7 +9,7 @@ import pytest
 
 from erkle.service.learning import View
 from erkle.service.learning.aligned_map import aligned_map
-from erkle.service.participation.asking import Course
+from erkle.service.participation.asking import History
 from erkle.service.participation.prepared_study import PreparedStudy
 from erkle.store import Imported, Kind, State
 from people import Somebody, settings
@@ -165,10 +165,10 @@ def test_catch_questions_are_failed_on_the_dashboard_as_they_are_where_they_are_
         bob.reply = bob.post("skip", participant=bob.id, token=bob.question["token"]).json()
     while researcher.get(f"/api/studies/{study}/live").json()["answers"] != 2:
         time.sleep(0.02)
-    right = PreparedStudy.of(store.studies.get(study), store.studies.objects(study)).right
+    right = PreparedStudy.of(store.studies.get(study), store.studies.objects(study)).catch_answers
     found = {row["id"]: row for row in researcher.get(f"/api/studies/{study}/participants").json()}
     for person, failed in ((ann, 1), (bob, 2)):
-        assert Course.of(store.questions.ledger(study, person.id), right, 0).caught == failed
+        assert History.of(store.questions.ledger(study, person.id), right, 0).n_failed_catches == failed
         assert (found[person.id]["catch_asked"], found[person.id]["catch_wrong"]) == (2, failed)
 
 

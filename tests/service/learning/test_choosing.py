@@ -18,7 +18,7 @@ class Broken(Balanced):
 
 
 def learning(ready=True, since=()):
-    return SimpleNamespace(view=NothingKnown(N), ready=ready, pending=Pending(), since=lambda: [*since])
+    return SimpleNamespace(view=NothingKnown(N), ready=ready, pending=Pending(), not_learned_yet=lambda: [*since])
 
 
 def keys(queries):
@@ -28,8 +28,8 @@ def keys(queries):
 def test_a_strategy_that_fails_or_a_learner_that_is_not_ready_is_replaced_by_chance(monkeypatch):
     monkeypatch.setitem(STRATEGIES, "balanced", Broken())
     chooser = Chooser(N, "balanced")
-    assert chooser.choose(learning(), []).strategy == "random instead of balanced: it failed"
-    assert chooser.choose(learning(ready=False), []).strategy == "random instead of balanced: the learner was not ready"
+    assert chooser.choose(learning(), []).strategy == "balanced/fallback/failed"
+    assert chooser.choose(learning(ready=False), []).strategy == "balanced/fallback/not-ready"
     assert Chooser(N, "random").choose(learning(ready=False), []).strategy == "random"
     assert Chooser(N, "adaptive").choose(learning(), []).strategy == "adaptive"
 

@@ -3,7 +3,7 @@
 import pytest
 
 from erkle.service.learning import Fold
-from erkle.service.learning.snapshots import Kept
+from erkle.service.learning.snapshots import SavedFold
 from erkle.service.learning.states import Lease, Owning, Restoring
 
 N = 4
@@ -25,12 +25,12 @@ class Life:
 
     def restored(self):
         self.n_restored += 1
-        return Kept(Fold(N), None, self.present) if self.has_snapshot else None
+        return SavedFold(Fold(N), None, self.present) if self.has_snapshot else None
 
     def page(self, after):
         return []
 
-    def note(self, page, last): ...
+    def add_to_columns(self, page, last): ...
 
     def publish(self, fold, roster): ...
 
@@ -49,7 +49,7 @@ def lease():
 def test_a_fold_is_restored_once_while_the_roster_stays(lease, known, present, has_snapshot):
     life, state = Life(known, present, has_snapshot), Restoring(lease)
     for _ in range(5):
-        state = state.look(life).state
+        state = state.poll(life).state
     assert isinstance(state, Owning)
     assert life.n_restored == 1
 
@@ -59,11 +59,11 @@ def test_each_new_roster_is_restored_once_however_late_it_is_known(lease, has_sn
     life, state = Life(0, 0, has_snapshot), Restoring(lease)
     for roster in range(1, 4):
         for _ in range(5):
-            state = state.look(life).state
+            state = state.poll(life).state
         life.present = roster
         for _ in range(5):
-            state = state.look(life).state
+            state = state.poll(life).state
         life.known = roster
         for _ in range(5):
-            state = state.look(life).state
+            state = state.poll(life).state
         assert life.n_restored == 1 + roster

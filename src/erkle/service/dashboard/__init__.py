@@ -1,1 +1,1 @@
-"""What a researcher watches while people answer."""
+"""The dashboard: what a researcher watches while participants answer."""

@@ -1,4 +1,4 @@
-"""A cache for values that many people want and that take a while to compute."""
+"""A cache for values that are slow to compute and read by many requests."""
 
 import threading
 import time
@@ -7,18 +7,18 @@ from typing import Any, Generic, TypeVar
 
 T = TypeVar("T")
 
-# A value is also kept for at least this many times as long as it took to compute.
+# A value is also kept for at least 20 times as long as it took to compute.
 _SHARE = 20.0
 
 
 class Cache(Generic[T]):
-    """The last value of a function, computed again only when it is old for what it cost.
+    """The last value of a function. The longer it takes to compute, the longer it is kept.
 
     Parameters
     ----------
     compute : function
     least : float
-        Seconds for which a value is kept, at least.
+        The least number of seconds that a value is kept.
 
     Examples
     --------
@@ -35,7 +35,7 @@ class Cache(Generic[T]):
         self._until = 0.0
 
     def value(self, *given: Any) -> T:
-        """The value for these arguments, perhaps a moment old."""
+        """Return the value for these arguments. It may be slightly out of date."""
         with self._lock:
             if self._kept is None or self._kept[0] != given or time.monotonic() >= self._until:
                 begun = time.monotonic()

@@ -1,4 +1,4 @@
-"""What a researcher watches: numbers, curves and a map, each counted from columns in memory."""
+"""The dashboard's numbers, curves and map, counted from columns in memory."""
 
 import math
 
@@ -9,19 +9,26 @@ from erkle.online.forecast import Forecast, forecast
 from erkle.online.record import Curve
 from erkle.service.dashboard.cache import Cache
 from erkle.service.learning import Learning, Published
+from erkle.service.learning.choosing import split_fallback
 from erkle.store import Store
 from erkle.store.clock import now
 
+# Microseconds in a minute.
 _MINUTE = 60_000_000
+# Minutes that the chart of the pace shows.
 _N_MINUTES = 30
-# Minutes after an answer during which a participant counts as active.
+# Minutes after an answer for which a participant counts as active.
 _ACTIVE = 5
-# Held-out answers below which nothing is forecast.
+# Least number of held-out answers for a forecast.
 _FEW = 20
 
 
 class Learner(BaseModel):
-    """Whether the learner is up to date, whether this process has it, how far it is and what it has chosen."""
+    """The state of the learner.
+
+    ``own`` is whether this process runs the learner, ``sequence`` the number of the last answer that it has read, and
+    ``chosen`` the setting that it has chosen.
+    """
 
     ready: bool
     own: bool
@@ -30,14 +37,14 @@ class Learner(BaseModel):
 
 
 class Map(BaseModel):
-    """A place in the plane for each object."""
+    """Two-dimensional coordinates of each object."""
 
     sequence: int
     points: list[tuple[float, float]]
 
 
 class Point(BaseModel):
-    """The share of wrong predictions around n answers."""
+    """The share of wrong predictions at about n answers."""
 
     n: float
     error: float
@@ -45,14 +52,14 @@ class Point(BaseModel):
 
 
 class Curves(BaseModel):
-    """Errors before learning: of all questions, and of those drawn at random."""
+    """Errors of predictions made before learning: for all questions, and for held-out random questions."""
 
     prequential: list[Point]
     held_out: list[Point]
 
 
 class Stopping(BaseModel):
-    """How many more answers the wanted error takes; null is no number."""
+    """A forecast of how many more answers the target error needs; null if there is no finite number."""
 
     sentence: str
     target: float
@@ -65,16 +72,20 @@ class Stopping(BaseModel):
 
 
 class StrategyCounts(BaseModel):
-    """How often a strategy was asked, and answered."""
+    """How many questions a strategy chose, and how many of them were answered.
+
+    ``fallback`` is null, or why random questions replaced those of the strategy: ``not-ready`` or ``failed``.
+    """
 
     strategy: str
+    fallback: str | None
     kind: str
     asked: int
     answered: int
 
 
-class Sums(BaseModel):
-    """What is counted in the tables of the database, now and then."""
+class StoredCounts(BaseModel):
+    """What is counted in the database. It may be a moment old."""
 
     state: str
     participants: int
@@ -83,8 +94,8 @@ class Sums(BaseModel):
     strategies: list[StrategyCounts]
 
 
-class Live(Sums):
-    """Everything that changes while people answer."""
+class Live(StoredCounts):
+    """Everything that changes while participants answer."""
 
     answers: int
     learned: int
@@ -98,7 +109,7 @@ class Live(Sums):
 
 
 class Dashboard:
-    """The dashboard of one study. Reading it changes nothing that is learned or saved.
+    """The dashboard of one study. Reading it never changes what is learned or saved.
 
     Parameters
     ----------
@@ -109,10 +120,10 @@ class Dashboard:
     def __init__(self, store: Store, learning: Learning) -> None:
         self._store, self._learning = store, learning
         self._map: tuple[Published, Map] | None = None
-        self._sums, self._stopping = Cache(self._summed), Cache(self._forecast)
+        self._stored_counts, self._stopping = Cache(self._count), Cache(self._forecast)
 
     def live(self, target: float) -> Live:
-        """Everything that changes while people answer; ``target`` is the error that is wanted."""
+        """Return everything that changes while participants answer; ``target`` is the target error."""
         learning, published = self._learning, self._learning.published
         view = published and published.view
         with learning.columns.lock:
@@ -120,7 +131,7 @@ class Dashboard:
         age = (now() - answered_at) // _MINUTE
         recent = age[(age >= 0) & (age < _N_MINUTES)]
         return Live(
-            **dict(self._sums.value()),
+            **dict(self._stored_counts.value()),
             answers=len(age),
             learned=view.n_learned if view else 0,
             active_participants=len(np.unique(participant[age < _ACTIVE])),
@@ -138,30 +149,33 @@ class Dashboard:
         )
 
     def _rounded_map(self, published: Published) -> Map | None:
-        """The map as JSON holds it, made once for all who watch; None before the first answer."""
+        """Return the map as JSON holds it, rounded once per published map; None before the first answer."""
         if published.map is None:
             return None
-        kept = self._map
-        if kept is None or kept[0] is not published:
+        cached = self._map
+        if cached is None or cached[0] is not published:
             points = np.round(published.map, 4).tolist()
-            kept = self._map = published, Map(sequence=published.view.sequence, points=points)
-        return kept[1]
+            cached = self._map = published, Map(sequence=published.view.sequence, points=points)
+        return cached[1]
 
-    def _summed(self) -> Sums:
+    def _count(self) -> StoredCounts:
         study = self._store.studies.get(self._learning.study)
-        rows = self._store.questions.strategies(study.id)
-        strategies = [dict(zip(StrategyCounts.model_fields, row, strict=True)) for row in rows]
+        strategies = []
+        for label, kind, asked, answered in self._store.questions.strategies(study.id):
+            strategy, fallback = split_fallback(label)
+            row = StrategyCounts(strategy=strategy, fallback=fallback, kind=kind, asked=asked, answered=answered)
+            strategies.append(row)
         counts = self._store.studies.counts(study.id)._asdict()
-        return Sums.model_validate({"state": study.state, "strategies": strategies, **counts})
+        return StoredCounts.model_validate({"state": study.state, "strategies": strategies, **counts})
 
     def _forecast(self, target: float) -> Stopping | None:
-        """How many more answers the wanted error takes, by the questions that were drawn at random."""
+        """Forecast how many more answers the target error needs, from the held-out questions."""
         view = self._learning.view
         if view is None or view.held_out.n_answers.sum() < _FEW:
             return None
-        told: Forecast = forecast(view.held_out, target, view.n_learned)
-        numbers = {name: value if math.isfinite(value) else None for name, value in told._asdict().items()}
-        return Stopping.model_validate({"sentence": str(told), **numbers})
+        found: Forecast = forecast(view.held_out, target, view.n_learned)
+        numbers = {name: value if math.isfinite(value) else None for name, value in found._asdict().items()}
+        return Stopping.model_validate({"sentence": str(found), **numbers})
 
 
 def _points(curve: Curve | None) -> list[Point]:

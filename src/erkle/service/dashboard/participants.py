@@ -1,4 +1,4 @@
-"""Participants as a researcher judges them: how many answers, how fast, how attentive, how like the others."""
+"""What a researcher needs to judge participants: how many answers, how fast, how attentive, how consistent."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,18 +13,18 @@ from erkle.store import Kind, Participant, Skip, Store
 
 _LEARNED = np.array([kind in LEARNED for kind in KINDS])
 _CATCH, _REPEATED = map(KINDS.index, (Kind.CATCH, Kind.REPEATED))
-# Answers below which nothing is said about how somebody agrees with the map.
+# Least number of answers for a statement about how well a participant agrees with the map.
 _FEW = 10
-# Share of answers that agree with the map below which there is a warning; half is chance.
-_AGREES_LITTLE = 0.6
-# Share of repeated questions answered the same way below which there is a warning; half is chance.
-_CONTRADICTS = 0.5
-# Share of answers that come too fast above which there is a warning.
+# Warn if less than this share of the answers agrees with the map; chance is 0.5.
+_LOW_AGREEMENT = 0.6
+# Warn if less than this share of repeated questions is answered the same way; chance is 0.5.
+_LOW_CONSISTENCY = 0.5
+# Warn if more than this share of the answers is too fast.
 _TOO_FAST = 0.2
 
 
 class ParticipantRow(BaseModel):
-    """Somebody who takes part, and what their answers look like."""
+    """A participant, and what their answers look like."""
 
     id: str
     parameters: dict[str, JsonValue]
@@ -43,7 +43,7 @@ class ParticipantRow(BaseModel):
 
 
 class DisputedQuestion(BaseModel):
-    """A question that was answered both ways, and the learner's probability of o1."""
+    """A question that was answered both ways: how often each way, and the learner's probability of ``o1``."""
 
     head: int
     o1: int
@@ -54,46 +54,45 @@ class DisputedQuestion(BaseModel):
 
 
 def participant_rows(store: Store, learning: Learning, prepared: PreparedStudy) -> list[ParticipantRow]:
-    """A row for each participant."""
+    """Return a row for each participant."""
     skips: dict[str, list[Skip]] = {}
     for skip in store.answers.skips(learning.study):
         skips.setdefault(skip.participant, []).append(skip)
     people = store.participants.all(learning.study)
-    columns, nobody = learning.columns, np.empty(0, np.int64)
+    columns, none = learning.columns, np.empty(0, np.int64)
     with columns.lock:
-        places, agrees = _places(columns), _agreement(learning, columns)
+        rows_of, agrees = _rows_of_each(columns), _agreement(learning, columns)
         return [
-            _row(each, columns, places.get(each.id, nobody), agrees, skips.get(each.id, []), prepared)
-            for each in people
+            _row(each, columns, rows_of.get(each.id, none), agrees, skips.get(each.id, []), prepared) for each in people
         ]
 
 
 def disputed_questions(learning: Learning, limit: int) -> list[DisputedQuestion]:
-    """Questions that were answered both ways, the most evenly and most often first."""
+    """Return questions that were answered both ways, those with the largest minority first."""
     with learning.columns.lock:
         columns = learning.columns
         T = columns.triplets(_LEARNED[columns.kind]).copy()
     found = conflicts.find(T, n_worst=len(T))
-    # Of equal minorities the most even first, where `find` has the most answers first.
+    # Among equal minorities, the most even votes come first. In `find`, the most votes come first.
     order = np.lexsort((found.counts.sum(axis=1), -found.counts.min(axis=1)))[:limit]
     questions, counts = found.questions[order], found.counts[order]
     chances = np.full(len(questions), 0.5) if learning.view is None else learning.view.predict_proba(questions)[:, 1]
     rows = zip(questions.tolist(), counts.tolist(), np.round(chances, 4).tolist(), strict=True)
     return [
-        DisputedQuestion(head=head, o1=o1, o2=o2, for_o1=for_o1, for_o2=for_o2, probability=chance)
-        for (head, o1, o2), (for_o1, for_o2), chance in rows
+        DisputedQuestion(head=anchor, o1=o1, o2=o2, for_o1=for_o1, for_o2=for_o2, probability=chance)
+        for (anchor, o1, o2), (for_o1, for_o2), chance in rows
     ]
 
 
-def _places(columns: Columns) -> dict[str, NDArray[np.int64]]:
-    """Where in the columns the answers of each participant stand."""
+def _rows_of_each(columns: Columns) -> dict[str, NDArray[np.int64]]:
+    """Return the rows of the columns that belong to each participant."""
     order = np.argsort(columns.participant, kind="stable")
     ends = np.searchsorted(columns.participant[order], np.arange(1, len(columns.participants) + 1))
     return dict(zip(columns.participants, np.split(order, ends[:-1]) if len(ends) else [], strict=True))
 
 
 def _agreement(learning: Learning, columns: Columns) -> NDArray[np.bool_]:
-    """Whether each answer is what the map says now."""
+    """Return whether each answer agrees with the present map."""
     if learning.view is None or not len(columns):
         return np.zeros(len(columns), np.bool_)
     return learning.view.decision_function(columns.triplets()) > 0.0
@@ -102,14 +101,14 @@ def _agreement(learning: Learning, columns: Columns) -> NDArray[np.bool_]:
 def _row(
     person: Participant,
     columns: Columns,
-    places: NDArray[np.int64],
+    rows: NDArray[np.int64],
     agrees: NDArray[np.bool_],
     skips: list[Skip],
     prepared: PreparedStudy,
 ) -> ParticipantRow:
-    learned = places[_LEARNED[columns.kind[places]]]
-    times = columns.response_ms[places][columns.response_ms[places] >= 0]
-    catch_asked, catch_wrong = _catches(columns.triplets(places[columns.kind[places] == _CATCH]), skips, prepared)
+    learned = rows[_LEARNED[columns.kind[rows]]]
+    times = columns.response_ms[rows][columns.response_ms[rows] >= 0]
+    catch_asked, catch_wrong = _catches(columns.triplets(rows[columns.kind[rows] == _CATCH]), skips, prepared)
     row = ParticipantRow(
         id=person.id,
         parameters=person.parameters,
@@ -117,8 +116,8 @@ def _row(
         flagged=person.flagged,
         warnings=[],
         joined_at=person.joined_at // 1000,
-        last_at=int(columns.answered_at[places].max()) // 1000 if len(places) else None,
-        answers=len(places),
+        last_at=int(columns.answered_at[rows].max()) // 1000 if len(rows) else None,
+        answers=len(rows),
         skips=len(skips),
         median_ms=float(np.median(times)) if len(times) else None,
         catch_asked=catch_asked,
@@ -131,23 +130,23 @@ def _row(
 
 
 def _catches(answers: NDArray[np.int64], skips: list[Skip], prepared: PreparedStudy) -> tuple[int, int]:
-    """Catch questions that were answered or skipped, and how many of them were failed.
+    """Count the catch questions that were answered or skipped, and those that were failed.
 
-    A question that is skipped counts as failed, as it does in `Course`. Catch questions are asked for no other reason,
-    so a skip of one is known by its question.
+    A skipped catch question counts as failed, as in `History`. A skip has no kind, but the question itself is enough:
+    catch questions are never asked for another reason.
     """
-    is_failed = prepared.right.is_failed
-    wrong = sum(is_failed((head, near, far), near) for head, near, far in answers.tolist())
+    is_failed = prepared.catch_answers.is_failed
+    wrong = sum(is_failed((anchor, near, far), near) for anchor, near, far in answers.tolist())
     skipped = sum(is_failed((skip.anchor, skip.first, skip.second), None) for skip in skips)
     return len(answers) + skipped, wrong + skipped
 
 
-def _consistency(columns: Columns, places: NDArray[np.int64]) -> float | None:
-    """Of the questions that were put twice, the share that was answered the same way both times."""
+def _consistency(columns: Columns, rows: NDArray[np.int64]) -> float | None:
+    """Return the share of repeated questions that were answered the same way as the first time."""
     first: dict[tuple[int, int, int], int] = {}
     same = []
-    for head, near, far, kind in zip(*columns.triplets(places).T.tolist(), columns.kind[places].tolist(), strict=True):
-        key = (head, min(near, far), max(near, far))
+    for anchor, near, far, kind in zip(*columns.triplets(rows).T.tolist(), columns.kind[rows].tolist(), strict=True):
+        key = (anchor, min(near, far), max(near, far))
         if kind == _REPEATED and key in first:
             same.append(first[key] == near)
         first.setdefault(key, near)
@@ -158,10 +157,10 @@ def _warnings(row: ParticipantRow, times: NDArray[np.int64], too_fast_ms: int) -
     found = []
     if row.catch_wrong:
         found.append(f"{row.catch_wrong} of {row.catch_asked} catch questions wrong")
-    if row.agreement is not None and row.agreement < _AGREES_LITTLE:
-        found.append(f"agrees with the map in only {row.agreement:.0%} of the answers")
-    if row.consistency is not None and row.consistency < _CONTRADICTS:
-        found.append(f"answers only {row.consistency:.0%} of repeated questions the same way")
+    if row.agreement is not None and row.agreement < _LOW_AGREEMENT:
+        found.append(f"only {row.agreement:.0%} of answers agree with the map")
+    if row.consistency is not None and row.consistency < _LOW_CONSISTENCY:
+        found.append(f"only {row.consistency:.0%} of repeated questions answered the same way")
     if too_fast_ms and len(times) and (times < too_fast_ms).mean() > _TOO_FAST:
-        found.append(f"{(times < too_fast_ms).mean():.0%} of the answers in less than {too_fast_ms} ms")
+        found.append(f"{(times < too_fast_ms).mean():.0%} of answers faster than {too_fast_ms} ms")
     return found

@@ -1,4 +1,4 @@
-"""What a researcher watches while people answer, as JSON and as events; and what they decide about participants."""
+"""The dashboard as JSON and as server-sent events, and the decisions of researchers about participants."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -19,19 +19,21 @@ from erkle.store import Store, StoreError, Study
 
 router = APIRouter(prefix="/api/studies/{study}", tags=["dashboard"], responses=problems(401, 404))
 
-# Seconds between two looks, and between two signs of life where nothing happens.
-_LOOK, _SIGN = 0.5, 15.0
+# Seconds between two checks for changes.
+_POLL = 0.5
+# Seconds without changes after which a comment is sent, which keeps the connection open.
+_KEEP_ALIVE = 15.0
 
 
 class Decision(Body):
-    """Whether somebody's answers are used, and whether they are marked for a second look."""
+    """Whether to exclude a participant's answers, and whether to flag the participant; null changes nothing."""
 
     excluded: bool | None = None
     flagged: bool | None = None
 
 
 class Standing(BaseModel):
-    """How it stands with a participant now."""
+    """The standing of a participant, and whether they are flagged."""
 
     id: str
     standing: str
@@ -40,34 +42,34 @@ class Standing(BaseModel):
 
 @router.get("/live")
 def live(study: StudyDep, store: StoreDep, runtimes: RuntimesDep) -> Live:
-    """Everything that changes while people answer."""
+    """Return everything that changes while participants answer."""
     return _live(study, store, runtimes)
 
 
 @router.get("/events", response_class=StreamingResponse)
 async def events(request: Request, study: StudyDep, store: StoreDep, runtimes: RuntimesDep) -> StreamingResponse:
-    """The same as server-sent events, at most two a second, and only when something has changed."""
-    # What is wrong with the settings can only be reported before the first event.
+    """Return the same as server-sent events: at most two per second, and only when something has changed."""
+    # Invalid settings can only be reported as an error before the first event is sent.
     await run_sync(_live, study, store, runtimes)
     return StreamingResponse(_events(request, study, store, runtimes), media_type="text/event-stream")
 
 
 @router.get("/participants")
 def participants(study: StudyDep, store: StoreDep, runtimes: RuntimesDep) -> list[ParticipantRow]:
-    """Everybody who takes part."""
+    """Return all participants."""
     runtime = runtimes.of(study.id)
     return participant_rows(store, runtime.learning, runtime.prepared(study, store))
 
 
 @router.post("/participants/{participant}", responses=problems(403))
 def decide(participant: str, body: Decision, study: StudyDep, store: StoreDep, runtimes: RuntimesDep) -> Standing:
-    """Exclude somebody or include them again, whereupon the kernel is learned anew; or mark them."""
+    """Flag a participant, or exclude or include them. After that, the kernel is learned again from the start."""
     person = store.participants.get(study.id, participant)
     if body.flagged is not None:
         person = store.participants.flag(study.id, participant, body.flagged)
     if body.excluded is not None:
         person = store.participants.exclude(study.id, participant, body.excluded)
-        runtimes.of(study.id).learning.heard()
+        runtimes.of(study.id).learning.notify()
     return Standing(id=person.id, standing=person.standing, flagged=person.flagged)
 
 
@@ -75,7 +77,7 @@ def decide(participant: str, body: Decision, study: StudyDep, store: StoreDep, r
 def disputed(
     study: StudyDep, runtimes: RuntimesDep, limit: Annotated[int, Query(ge=1, le=1000)] = 50
 ) -> list[DisputedQuestion]:
-    """Questions that were answered both ways."""
+    """Return questions that were answered both ways."""
     return disputed_questions(runtimes.of(study.id).learning, limit)
 
 
@@ -87,23 +89,24 @@ def _live(study: Study, store: Store, runtimes: Runtimes) -> Live:
 async def _events(request: Request, study: Study, store: Store, runtimes: Runtimes) -> AsyncIterator[str]:
     sent, quiet = "", 0.0
     while not (request.app.state.shutdown.asked.is_set() or await request.is_disconnected()):
-        text = await run_sync(_seen, request, study, store, runtimes)
+        text = await run_sync(_live_json, request, study, store, runtimes)
         if text is None:
             return
         if text != sent:
             sent, quiet = text, 0.0
             yield f"event: live\ndata: {text}\n\n"
-        elif quiet >= _SIGN:
+        elif quiet >= _KEEP_ALIVE:
             quiet = 0.0
             yield ": still here\n\n"
-        await asyncio.sleep(_LOOK)
-        quiet += _LOOK
+        await asyncio.sleep(_POLL)
+        quiet += _POLL
 
 
-def _seen(request: Request, study: Study, store: Store, runtimes: Runtimes) -> str | None:
-    """What is to be seen now; None when the study has been deleted, or whoever watches has signed out.
+def _live_json(request: Request, study: Study, store: Store, runtimes: Runtimes) -> str | None:
+    """Return the present state as JSON, or None if the stream must end.
 
-    None, too, while the database cannot be used: a browser asks again after a while.
+    It ends when the study is deleted, when the researcher has signed out, and when the database is unavailable. The
+    browser then reconnects by itself.
     """
     try:
         if sessions.found(store, request.cookies.get(sessions.COOKIE, "")) is None:

@@ -14,7 +14,7 @@ from erkle.service.exchange.bundle import write_bundle
 from erkle.service.exchange.exporting import answers_csv, answers_jsonl, embedding_csv
 from erkle.service.exchange.importing import add_answers, read_answers, study_of
 from erkle.service.exchange.unbundling import import_bundle
-from erkle.service.learning.whole import embedding, kernel_npz
+from erkle.service.learning.full_log import embedding, kernel_npz
 from erkle.service.studies.routes import StudyOut
 from erkle.service.web.dependencies import AccountDep, RuntimesDep, StoreDep, StudyDep
 from erkle.service.web.errors import Problem, problems
@@ -95,7 +95,7 @@ def import_answers(file: UploadFile, study: StudyDep, store: StoreDep, runtimes:
     """Add the answers of a table to a study: Salmon's responses, our own exports, or anchor, near, far."""
     with _understood():
         imported = add_answers(store, study, read_answers(file.file.read(), _name(file)))
-    runtimes.of(study.id).learning.heard()
+    runtimes.of(study.id).learning.notify()
     return ImportedOut(imported=imported)
 
 

@@ -1,4 +1,4 @@
-"""What is learned of a study: a pure fold over its log, in a thread of its own, and what everybody may see of it."""
+"""Learning a study: one thread per study folds its answer log, and publishes what it knows."""
 
 from erkle.service.learning.choosing import Chooser, Chosen
 from erkle.service.learning.fold import Fold

@@ -1,6 +1,6 @@
-"""The next question of a study: the one the strategy chooses, or one drawn at random if it cannot choose now.
+"""The next question of a study: the strategy chooses it, or it is random if the strategy cannot choose now.
 
-What to ask is decided by `erkle.active.next_question`, which `Asker` and the simulations use as well.
+The choice itself is made in `erkle.active.next_question`, which `Asker` and the simulations also use.
 """
 
 import logging
@@ -18,9 +18,23 @@ from erkle.service.learning.learning import Learning
 
 log = logging.getLogger("erkle.service")
 
+# Why a random question replaced that of the strategy.
+NOT_READY, FAILED = "not-ready", "failed"
+_FALLBACK = "/fallback/"
+
+
+def split_fallback(label: str) -> tuple[str, str | None]:
+    """Split the stored label of a strategy into its name and, if a random question replaced it, the reason.
+
+    >>> split_fallback("adaptive"), split_fallback("adaptive/fallback/not-ready")
+    (('adaptive', None), ('adaptive', 'not-ready'))
+    """
+    name, _, reason = label.partition(_FALLBACK)
+    return name, reason or None
+
 
 class Chosen(NamedTuple):
-    """A question, in words how it was chosen, and whether it is one of the held-out share."""
+    """A question, the label of what chose it (see `split_fallback`), and whether it is held out."""
 
     query: Query
     strategy: str
@@ -28,63 +42,63 @@ class Chosen(NamedTuple):
 
 
 class Chooser:
-    """Chooses for one study.
+    """Chooses the questions of one study. Safe to use from several threads.
 
     Parameters
     ----------
     n_objects : int
     strategy : str
         A name in `STRATEGIES`.
-    left_out : sequence of (head, o1, o2)
-        Questions that are asked for other reasons: catch questions.
+    left_out : sequence of (anchor, first, second)
+        Questions that are never chosen: the catch questions.
     """
 
     def __init__(self, n_objects: int, strategy: str, left_out: Sequence[Query] = ()) -> None:
         self._name, self._strategy = strategy, STRATEGIES[strategy]
         self._questions = Questions(n_objects, times=None, left_out=left_out or None)
         self._rng = np.random.default_rng()
-        # Generators are not safe in threads, and one question after the other is fast enough.
+        # NumPy generators are not thread-safe. Choosing one question at a time is fast enough.
         self._lock = threading.Lock()
 
     def at_random(self, learning: Learning, asked: Iterable[Query]) -> Chosen | None:
-        """A random question for somebody who was asked these; None if no other is left."""
+        """Return a random question for a participant who was asked ``asked``, or None if no other is left."""
         choice = self._next(None, Random(), learning, asked, 0.0)
         return None if choice is None else Chosen(choice.query, "random")
 
     def choose(self, learning: Learning, asked: Iterable[Query], holdout: float = 0.0) -> Chosen | None:
-        """The best question by the strategy for somebody who was asked these; None if no other is left.
+        """Return the strategy's best question for a participant who was asked ``asked``, or None if no other is left.
 
-        With the probability ``holdout`` it is a random one, which is held out.
+        With probability ``holdout``, the question is random and held out instead.
         """
         view = learning.view if learning.ready else None
-        why = "the learner was not ready"
+        reason = NOT_READY
         try:
             choice = self._next(view, self._strategy, learning, asked, holdout)
         except Exception:
-            # A random question is still a good one; without any question the participant would be sent away.
-            log.exception("the strategy has failed")
-            choice, why = self._next(None, Random(), learning, asked, 0.0), "it failed"
+            # A random question is still useful. Without a question the participation would end.
+            log.exception("the strategy failed")
+            choice, reason = self._next(None, Random(), learning, asked, 0.0), FAILED
         if choice is None:
             return None
         if choice.held_out:
             return Chosen(choice.query, "random", held_out=True)
         as_wanted = choice.strategy == self._strategy
-        return Chosen(choice.query, self._name if as_wanted else f"random instead of {self._name}: {why}")
+        return Chosen(choice.query, self._name if as_wanted else f"{self._name}{_FALLBACK}{reason}")
 
-    def drawn(self) -> float:
-        """A number from 0 to 1."""
+    def random(self) -> float:
+        """Return a random number from [0, 1)."""
         with self._lock:
             return float(self._rng.random())
 
-    def one_of(self, n: int) -> int:
-        """A whole number below n."""
+    def random_below(self, n: int) -> int:
+        """Return a random integer from 0 to n - 1."""
         with self._lock:
             return int(self._rng.integers(n))
 
     def _next(
         self, view: Knowledge | None, strategy: Strategy, learning: Learning, asked: Iterable[Query], holdout: float
     ) -> Choice | None:
-        pending = learning.pending.queries() + learning.since()
+        pending = learning.pending.queries() + learning.not_learned_yet()
         ledger = Ledger(pending, self._questions.keys([*asked]).tolist())
         with self._lock:
             found = next_questions(view, ledger, self._questions, strategy, self._rng, 1, holdout)

@@ -1,4 +1,4 @@
-"""The log as columns in memory: what tables and curves of a study are counted from."""
+"""The answer log as columns in memory. The dashboard counts from these columns."""
 
 import threading
 from collections.abc import Iterable
@@ -11,32 +11,33 @@ from erkle.store import Answer, Kind
 
 KINDS = tuple(Kind)
 _CODES = {kind: code for code, kind in enumerate(KINDS)}
-_FIELDS = ("number", "participant", "anchor", "near", "far", "kind", "response_ms", "answered_at")
+_FIELDS = ("sequence_number", "participant", "anchor", "near", "far", "kind", "response_ms", "answered_at")
 
 
 class Columns:
-    """Answers of everybody, excluded or not, in the order of the log; room for twice as many when it is used up.
+    """The answers of all participants, including excluded ones, in the order of the log.
 
-    The learner's thread adds answers; it and everybody who reads columns holds ``lock`` meanwhile.
+    The learner's thread adds answers. Hold ``lock`` while adding or reading.
     """
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
         self.sequence = 0
-        # The number of each participant in the columns; they are in the order of their numbers.
+        # Participant ids and their numbers in the columns. The dict is ordered by number.
         self.participants: dict[str, int] = {}
-        self._room = np.empty((0, len(_FIELDS)), np.int64)
+        # One row per answer. The array doubles when it is full.
+        self._rows = np.empty((0, len(_FIELDS)), np.int64)
         self._size = 0
 
     def __len__(self) -> int:
         return self._size
 
     def add(self, answers: Iterable[Answer]) -> None:
-        """Read on in the log."""
+        """Add the next answers of the log."""
         for answer in answers:
-            if self._size == len(self._room):
-                self._room = np.concatenate([self._room, np.empty((max(256, self._size), len(_FIELDS)), np.int64)])
-            self._room[self._size] = (
+            if self._size == len(self._rows):
+                self._rows = np.concatenate([self._rows, np.empty((max(256, self._size), len(_FIELDS)), np.int64)])
+            self._rows[self._size] = (
                 answer.sequence,
                 self.participants.setdefault(answer.participant, len(self.participants)),
                 answer.anchor,
@@ -52,11 +53,11 @@ class Columns:
     def __getattr__(self, name: str) -> NDArray[np.int64]:
         if name not in _FIELDS:
             raise AttributeError(name)
-        column: NDArray[np.int64] = self._room[: self._size, _FIELDS.index(name)]
+        column: NDArray[np.int64] = self._rows[: self._size, _FIELDS.index(name)]
         return column
 
     def triplets(self, rows: NDArray[Any] | slice = slice(None)) -> NDArray[np.int64]:
-        """Rows (anchor, near, far)."""
+        """Return rows (anchor, near, far)."""
         first = _FIELDS.index("anchor")
-        found: NDArray[np.int64] = self._room[: self._size, first : first + 3][rows]
+        found: NDArray[np.int64] = self._rows[: self._size, first : first + 3][rows]
         return found

@@ -1,7 +1,7 @@
 """The fold: the kernel is a function of the log, and of nothing else.
 
-Law: two folds of the same answers are the same to the last bit, in whatever pieces they were read, and whether or not
-they were kept as a snapshot in between. So the seed is the same for every study.
+Law: two folds of the same log are the same to the last bit, whatever the size of the pages that were read, and whether
+or not a snapshot was saved and restored in between. So the seed is the same for every study.
 """
 
 from collections.abc import Sequence
@@ -16,13 +16,13 @@ from erkle.online import ERKLE, saving
 from erkle.online.record import Curve, Record
 from erkle.store import Answer, Kind
 
-# Practice and catch questions tell something of the participant, and nothing of the objects that is not known.
+# Practice and catch questions say something about the participant, and nothing new about the objects.
 LEARNED = frozenset({Kind.CHOSEN, Kind.HELD_OUT, Kind.REPEATED})
 _SEED = 0
 
 
 class Fold:
-    """A learner, how far in the log it has come, and its errors on questions that were drawn at random."""
+    """A learner, the sequence number of its last answer in the log, and its errors on held-out questions."""
 
     def __init__(self, n_objects: int) -> None:
         self.learner = ERKLE(n_objects, kernel=LowRank(), random_state=_SEED).fit([])
@@ -30,7 +30,7 @@ class Fold:
         self._held = Record(n_objects)
 
     def learn(self, answers: Sequence[Answer]) -> None:
-        """Read on in the log; answers of excluded participants are none."""
+        """Learn the next answers of the log. Answers of excluded participants are not learned."""
         learned = [answer for answer in answers if self._is_learned(answer)]
         before = self.learner.n_triplets_seen_
         if learned:
@@ -44,17 +44,17 @@ class Fold:
 
     def _is_learned(self, answer: Answer) -> bool:
         ids = answer.anchor, answer.near, answer.far
-        # The store takes no others; but one bad row, however it came there, must not end all learning.
+        # The store accepts no other rows. If there is a bad row all the same, it must not stop the learner.
         sound = len(set(ids)) == 3 and 0 <= min(ids) <= max(ids) < self.learner.n_objects_
         return answer.kind in LEARNED and not answer.excluded and sound
 
     @property
     def held_out(self) -> Curve:
-        """Errors on questions that were drawn at random, before they were learned."""
+        """The errors of predictions for random (held-out) questions, each made before its answer was learned."""
         return Curve.of_bins(self._held.bins)
 
     def to_bytes(self, shown: NDArray[np.float64] | None = None) -> bytes:
-        """All of it, as an npz file; ``shown`` is the map that people have before their eyes."""
+        """Save the fold as an npz file, together with the map that the dashboard shows."""
         arrays, meta = saving.pack(self.learner)
         arrays |= prefixed("held", self._held.arrays())
         if shown is not None:
@@ -63,7 +63,7 @@ class Fold:
 
     @classmethod
     def from_bytes(cls, data: bytes) -> tuple[Self, NDArray[np.float64] | None]:
-        """The fold that was kept, and the map that was shown; an error where it is damaged."""
+        """Restore a fold and the map that was shown. Raises `FileError` if the data are damaged."""
         arrays, meta = npz_from_bytes(data, "The snapshot")
         fold = cls.__new__(cls)
         fold.learner = saving.unpack(ERKLE, (arrays, meta), "The snapshot")
@@ -71,5 +71,5 @@ class Fold:
             fold.sequence = int(meta["sequence"])
             fold._held = Record.from_arrays(under("held", arrays), fold.learner.n_objects_)
         except (KeyError, TypeError, ValueError) as error:
-            raise FileError(f"The snapshot: is not whole ({error}); the log will be read instead.") from error
+            raise FileError(f"The snapshot: is incomplete ({error}); the log is read instead.") from error
         return fold, under("shown", arrays).get("map")

@@ -1,4 +1,4 @@
-"""Questions that are out: whoever is asked next is asked something else."""
+"""Open questions of a study. The strategy avoids asking other participants the same questions at the same time."""
 
 import threading
 from collections.abc import Iterable
@@ -10,31 +10,32 @@ Query = tuple[int, int, int]
 
 
 class Pending:
-    """Questions of one study by their tokens, until they are answered, given up or expired."""
+    """The open questions of one study, by token: those that are not answered, skipped or expired."""
 
     def __init__(self, clock: Clock = now) -> None:
         self._clock = clock
         self._lock = threading.Lock()
-        self._out: dict[str, tuple[Query, int]] = {}
+        # The question of each token, and when it expires.
+        self._by_token: dict[str, tuple[Query, int]] = {}
 
     def add(self, issued: Iterable[Issued]) -> None:
-        """They have been asked."""
+        """Add questions that were issued."""
         with self._lock:
             for each in issued:
-                self._out[each.token] = (each.anchor, each.first, each.second), each.expires_at
+                self._by_token[each.token] = (each.anchor, each.first, each.second), each.expires_at
 
     def drop(self, *tokens: str) -> None:
-        """They have been answered, or never will be."""
+        """Remove questions that were answered or skipped."""
         with self._lock:
             for token in tokens:
-                self._out.pop(token, None)
+                self._by_token.pop(token, None)
 
     def queries(self) -> list[Query]:
-        """Those that may still be answered."""
+        """Return the questions that can still be answered."""
         at = self._clock()
         with self._lock:
-            self._out = {token: each for token, each in self._out.items() if each[1] > at}
-            return [query for query, _ in self._out.values()]
+            self._by_token = {token: each for token, each in self._by_token.items() if each[1] > at}
+            return [query for query, _ in self._by_token.values()]
 
     def __len__(self) -> int:
-        return len(self._out)
+        return len(self._by_token)

@@ -1,4 +1,4 @@
-"""Snapshots: the fold is saved now and then, so that a start need not read the whole log, and others see the map."""
+"""Snapshots of the fold. With them a learner starts without the whole log, and other processes see the map."""
 
 import logging
 import math
@@ -11,16 +11,16 @@ from numpy.typing import NDArray
 from erkle.service.learning.fold import Fold
 from erkle.store import Snapshot, Store
 
-# Seconds between two snapshots, at least.
+# Least number of seconds between two snapshots.
 _PAUSE = 5.0
-# The pause is also at least this many times as long as saving or loading a snapshot takes.
+# The pause is also at least 100 times as long as it takes to save or load a snapshot.
 SHARE = 100.0
 
 log = logging.getLogger("erkle.service")
 
 
-class Kept(NamedTuple):
-    """What a snapshot holds: a fold of the log under a roster, and the map that people saw."""
+class SavedFold(NamedTuple):
+    """The content of a snapshot: a fold of the log, the map that was shown, and the number of the roster."""
 
     fold: Fold
     map: NDArray[np.float64] | None
@@ -40,32 +40,33 @@ class Snapshots:
     def __init__(self, store: Store, study: str, n_objects: int) -> None:
         self._store, self._study, self._n_objects = store, study, n_objects
         self._roster, self._sequence = -1, 0
-        self._saved_at, self._takes = -math.inf, 0.0
+        # When the last snapshot was saved, and how many seconds that took.
+        self._saved_at, self._seconds = -math.inf, 0.0
 
-    def newest(self) -> Kept | None:
-        """The newest snapshot of the present roster that can be read."""
+    def newest(self) -> SavedFold | None:
+        """Load the newest readable snapshot of the present roster."""
         found = (_read(snapshot) for snapshot in self._store.snapshots.latest(self._study))
-        sound = (kept for kept in found if kept is not None and kept.fold.learner.n_objects_ == self._n_objects)
+        sound = (saved for saved in found if saved is not None and saved.fold.learner.n_objects_ == self._n_objects)
         return next(sound, None)
 
-    def save(self, kept: Kept, fence: int, at_once: bool = False) -> None:
-        """Save what was not saved before; by default only if the last snapshot is old enough."""
-        is_new = kept.roster != self._roster or kept.fold.sequence > self._sequence
-        is_due = at_once or time.monotonic() - self._saved_at > max(_PAUSE, SHARE * self._takes)
-        if kept.fold.sequence == 0 or not (is_new and is_due):
+    def save(self, saved: SavedFold, fence: int, at_once: bool = False) -> None:
+        """Save a snapshot if there is anything new and, unless ``at_once``, if the last one is old enough."""
+        is_new = saved.roster != self._roster or saved.fold.sequence > self._sequence
+        is_due = at_once or time.monotonic() - self._saved_at > max(_PAUSE, SHARE * self._seconds)
+        if saved.fold.sequence == 0 or not (is_new and is_due):
             return
         begun = time.monotonic()
-        data = kept.fold.to_bytes(kept.map)
-        self._store.snapshots.save(self._study, kept.fold.sequence, kept.roster, data, fence)
-        self._roster, self._sequence = kept.roster, kept.fold.sequence
+        data = saved.fold.to_bytes(saved.map)
+        self._store.snapshots.save(self._study, saved.fold.sequence, saved.roster, data, fence)
+        self._roster, self._sequence = saved.roster, saved.fold.sequence
         self._saved_at = time.monotonic()
-        self._takes = self._saved_at - begun
+        self._seconds = self._saved_at - begun
 
 
-def _read(snapshot: Snapshot) -> Kept | None:
+def _read(snapshot: Snapshot) -> SavedFold | None:
     try:
-        return Kept(*Fold.from_bytes(snapshot.data or b""), snapshot.roster)
+        return SavedFold(*Fold.from_bytes(snapshot.data or b""), snapshot.roster)
     except Exception as trouble:
-        # Whatever it is: the log says the same.
+        # Any error may be ignored here, because the log has the same answers.
         log.warning("a snapshot cannot be used", extra={"trouble": str(trouble)})
         return None

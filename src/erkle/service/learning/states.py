@@ -1,12 +1,12 @@
-"""The life of a learner: it watches, restores, owns, and ends.
+"""The states of a learner: watching, restoring, owning, ended.
 
     Watching --- lease acquired ---> Restoring --- fold restored ---> Owning
        ^                                 ^                              |
        |                                 +--- roster changed, failure --+
        +------------------------- lease lost ---------------------------+
 
-`look` of a state says what one look at the database does, and which state comes next. Any state can end: the learner
-is stopped, nobody wants it any more, or its study is deleted.
+`State.poll` polls the database once and returns the next state. Any state can end: when the learner is stopped, when no
+request has needed it for a while, or when its study is deleted.
 """
 
 import logging
@@ -14,33 +14,33 @@ import time
 from typing import TYPE_CHECKING, NamedTuple
 
 from erkle.service.learning.fold import Fold
-from erkle.service.learning.snapshots import SHARE, Kept
+from erkle.service.learning.snapshots import SHARE, SavedFold
 from erkle.store import Store, StoreError
 
 if TYPE_CHECKING:
     from erkle.service.learning.learning import Learning
 
-# Answers that are read at once.
+# Answers per page of the log.
 PAGE = 500
-# Seconds for which a lease lasts.
+# Seconds that a lease lasts without renewal.
 LEASE = 6.0
-# Seconds between two attempts to acquire a lease that another process has.
+# Seconds between two attempts to acquire a lease that another process holds.
 _RETRY = 2.0
-# Seconds between two looks at the snapshots of another process, at least.
+# Least number of seconds between two loads of another process's snapshots.
 _SNAPSHOT = 2.0
 
 log = logging.getLogger("erkle.service")
 
 
 class Lease:
-    """The right of this process to fold the log of a study, for as long as it is renewed.
+    """The right of this process to fold the log of a study. It expires unless it is renewed.
 
     Attributes
     ----------
     fence : int
-        A number that grows with each new owner; the store refuses late writes of earlier owners.
+        A number that grows with each new owner. The store refuses late writes of earlier owners.
     held : bool
-        False once another process may own the learner.
+        Whether this process still owns the learner, as far as it knows.
     """
 
     def __init__(self, store: Store, study: str, owner: str, fence: int) -> None:
@@ -48,127 +48,127 @@ class Lease:
         self.fence, self.held = fence, True
 
     def renew(self) -> None:
-        """Let it last longer."""
+        """Extend the lease."""
         try:
             self.held = self.held and self._store.leases.renew(self._study, self._owner, LEASE) is not None
         except StoreError as trouble:
-            # Another process may own the learner soon; the fence keeps this one from doing harm.
+            # Another process may become the owner. The fence then keeps this one from overwriting its snapshots.
             log.warning("a lease could not be renewed", extra={"trouble": str(trouble)})
 
     def release(self) -> None:
-        """Let another process own the learner at once."""
+        """Give up the lease, so that another process can own the learner at once."""
         if self.held:
             self.held = False
             self._store.leases.release(self._study, self._owner)
 
 
 class Step(NamedTuple):
-    """What follows a look: the next state, and whether there was anything new in the log."""
+    """The result of a poll: the next state, and whether there were new answers in the log."""
 
     state: "State"
-    news: bool = False
+    has_answers: bool = False
 
 
 class State:
-    """What a learner does now. This one, on its own, does nothing and stays as it is."""
+    """What a learner does now. This base class does nothing and stays as it is."""
 
     lease: Lease | None = None
 
-    def look(self, learning: "Learning") -> Step:
-        """Look once at the database; the state that follows."""
+    def poll(self, learning: "Learning") -> Step:
+        """Poll the database once, and return the next state."""
         return Step(self)
 
     def after_failure(self) -> "State":
-        """The state that follows an unexpected error."""
+        """Return the state that follows an unexpected error."""
         return self
 
     def end(self, learning: "Learning") -> None:
-        """Save what may be useful, and let another process go on."""
+        """Save a last snapshot and release the lease, if this state has them."""
 
 
 class Watching(State):
-    """Another process folds the log, or none does: read the log for the tables, and snapshots for the map."""
+    """The process does not own the learner. It reads the log for the tables, and snapshots for the map."""
 
     def __init__(self) -> None:
         self._lease_due = self._snapshot_due = 0.0
 
-    def look(self, learning: "Learning") -> Step:
-        """Try to own the learner; otherwise read on."""
+    def poll(self, learning: "Learning") -> Step:
+        """Try to own the learner. Otherwise read the log and the newest snapshot."""
         if time.monotonic() >= self._lease_due:
             if (lease := learning.acquire()) is not None:
                 return Step(Restoring(lease))
             self._lease_due = time.monotonic() + _RETRY
-        news = learning.read_columns()
+        has_answers = learning.read_columns()
         if time.monotonic() >= self._snapshot_due:
             begun = time.monotonic()
-            kept = learning.restored()
+            saved = learning.restored()
             self._snapshot_due = time.monotonic() + max(_SNAPSHOT, SHARE * (time.monotonic() - begun))
-            if kept is not None:
-                learning.publish(kept.fold, kept.roster)
+            if saved is not None:
+                learning.publish(saved.fold, saved.roster)
                 learning.ready = True
-        return Step(self, news)
+        return Step(self, has_answers)
 
 
 class Restoring(State):
-    """The process owns the learner and has no fold yet: take the newest snapshot, or begin at the first answer."""
+    """The process owns the learner but has no fold yet. It loads a snapshot, or starts at the first answer."""
 
     lease: Lease
 
     def __init__(self, lease: Lease) -> None:
         self.lease = lease
 
-    def look(self, learning: "Learning") -> Step:
+    def poll(self, learning: "Learning") -> Step:
         """Restore the fold."""
         if not self.lease.held:
             return Step(Watching())
-        roster, kept = learning.roster(), learning.restored()
-        if kept is None:
+        roster, saved = learning.roster(), learning.restored()
+        if saved is None:
             return Step(Owning(self.lease, Fold(learning.n_objects), roster))
-        return Step(Owning(self.lease, kept.fold, kept.roster))
+        return Step(Owning(self.lease, saved.fold, saved.roster))
 
     def end(self, learning: "Learning") -> None:
-        """Give up the lease."""
+        """Release the lease."""
         self.lease.release()
 
 
 class Owning(State):
-    """The process owns the learner: it folds the log, publishes what it knows, and saves snapshots."""
+    """The process owns the learner. It folds the log, publishes what it knows, and saves snapshots."""
 
     lease: Lease
 
     def __init__(self, lease: Lease, fold: Fold, roster: int) -> None:
         self.lease, self._fold, self._roster = lease, fold, roster
 
-    def look(self, learning: "Learning") -> Step:
+    def poll(self, learning: "Learning") -> Step:
         """Read a page of the log, learn it and publish."""
         if not self.lease.held:
             return Step(Watching())
         if learning.roster() > self._roster:
-            # Somebody was excluded or included again: learn from the start, while the old view stays published.
-            # Not ``!=``: the number only grows, and the one read here may be older than that of the snapshot.
+            # A participant was excluded or included again. Learn from the start; the old view stays published.
+            # The test is not ``!=``, because the number read here may be older than the snapshot's.
             return Step(Restoring(self.lease))
         page = learning.page(self._fold.sequence)
         self._fold.learn(page)
-        # Before the view, so that whoever sees an answer in the map finds it in the tables.
-        learning.note(page, self._fold.sequence)
+        # Before publishing, so that an answer that is in the map is also in the tables.
+        learning.add_to_columns(page, self._fold.sequence)
         learning.publish(self._fold, self._roster)
         learning.ready = learning.ready or len(page) < PAGE
         self._save(learning)
         return Step(self, bool(page))
 
     def after_failure(self) -> State:
-        """Restore: the fold may be half changed."""
+        """Restore, because the fold may have learned only part of a page."""
         return Restoring(self.lease)
 
     def end(self, learning: "Learning") -> None:
-        """Save a last snapshot and give up the lease."""
+        """Save a last snapshot and release the lease."""
         if self.lease.held:
             self._save(learning, at_once=True)
             self.lease.release()
 
     def _save(self, learning: "Learning", at_once: bool = False) -> None:
-        learning.snapshots.save(Kept(self._fold, learning.map, self._roster), self.lease.fence, at_once)
+        learning.snapshots.save(SavedFold(self._fold, learning.map, self._roster), self.lease.fence, at_once)
 
 
 class Ended(State):
-    """The thread is over; whoever wants the learner again begins another."""
+    """The thread has ended. A later request starts a new learner."""

@@ -1,4 +1,4 @@
-"""A view: what a learner knows at one moment, for those who ask and show while it goes on learning in its thread."""
+"""A view: what a learner knows at one moment. Other threads read views while the learner goes on learning."""
 
 from typing import Any, NamedTuple, Self
 
@@ -15,18 +15,24 @@ Floats = NDArray[np.float64]
 
 
 class View(NamedTuple):
-    """Arrays that nobody changes any more. A view is the `Knowledge` that strategies choose questions by.
+    """An immutable copy of what a learner knows. Strategies use it as their `Knowledge`.
 
     Attributes
     ----------
     sequence : int
-        How far in the log it has come.
+        The sequence number of the last answer in the log that was read.
+    n_learned : int
+        Number of answers that were learned.
     places : (n, r) array
-        Coordinates.
+        Coordinates of all objects.
     shifts : (n,) array
-        Squared distance of each object from all others besides.
+        A squared distance for each object, which is added to its distance from every other object.
     answers : (m, 3) array
         All answers that were learned.
+    prequential, held_out : Curve
+        Errors of predictions made before learning: for all answers, and for held-out ones.
+    chosen : str
+        The setting that the learner has chosen, in words.
     """
 
     sequence: int
@@ -43,7 +49,7 @@ class View(NamedTuple):
 
     @classmethod
     def of(cls, learner: ERKLE, sequence: int, held_out: Curve) -> Self:
-        """What it knows now."""
+        """Copy what a learner knows now."""
         return cls(
             sequence=sequence,
             n_learned=learner.n_triplets_seen_,
@@ -72,17 +78,17 @@ class View(NamedTuple):
         return np.asarray(self.places[np.asarray(ids)])
 
     def decision_function(self, X: ArrayLike) -> Floats:
-        """d²(a, c) - d²(a, b) of each row (a, b, c): positive where a is nearer to b."""
+        """d²(a, c) - d²(a, b) for each row (a, b, c): positive if a is nearer to b."""
         T = triplets.check(X, self.n_objects_)
         return -excess(*(self.places[ids] for ids in T.T), *self.shifts[T[:, 1:].T])
 
     def predict_proba(self, X: ArrayLike) -> Floats:
-        """Probabilities, (m, 2), of a being nearer to c and of a being nearer to b, for each row (a, b, c)."""
+        """For each row (a, b, c), the probabilities, (m, 2), that a is nearer to c, and that a is nearer to b."""
         near = scipy.special.expit(self.decision_function(X) / self.temperature_)
         return np.column_stack([1.0 - near, near])
 
 
 def _chosen(learner: ERKLE) -> str:
-    """The setting that leads, in words."""
+    """Describe the best candidate's setting in words."""
     setting: dict[str, Any] = learner.selection_[0].setting
     return ", ".join(f"{name} {value:g}" for name, value in setting.items() if value)

@@ -1,1 +1,1 @@
-"""Taking part: joining, answering, skipping, and what is asked next."""
+"""Taking part in a study: joining, answering, skipping, and choosing what is asked next."""

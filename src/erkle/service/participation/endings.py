@@ -1,4 +1,4 @@
-"""Endings: how it ends for a participant, and what they get then: a text, a code, and an address to go to."""
+"""Endings: how a participation ends, and what the participant gets: a text, a code, and a URL to go to."""
 
 import re
 from collections.abc import Mapping
@@ -7,7 +7,7 @@ from urllib.parse import quote
 
 from pydantic import BaseModel
 
-from erkle.service.participation.asking import Course
+from erkle.service.participation.asking import History
 from erkle.service.participation.prepared_study import PreparedStudy
 from erkle.store import Standing
 from erkle.store.participants import ENDINGS
@@ -16,7 +16,7 @@ _FIELD = re.compile(r"\{([^{}]*)\}")
 
 
 class Finished(BaseModel):
-    """How it ended, the code to take along, and where to go."""
+    """How the participation ended, the participant's code, and the URL to go to next."""
 
     outcome: str
     code: str
@@ -25,7 +25,7 @@ class Finished(BaseModel):
 
     @classmethod
     def of(cls, prepared: PreparedStudy, standing: Standing, parameters: Mapping[str, Any]) -> "Finished | None":
-        """What the study's settings say for this standing; None for somebody who still takes part."""
+        """Return what the settings define for this standing, or None for a participant who has not finished."""
         if standing not in ENDINGS:
             return None
         texts = getattr(prepared.settings.endings, standing)
@@ -33,15 +33,19 @@ class Finished(BaseModel):
         return cls(outcome=standing, code=texts.code, url=url, thanks_html=prepared.thanks_html)
 
 
-def ending(prepared: PreparedStudy, course: Course) -> Standing:
-    """How it ends for somebody who gets no more questions. Whoever answered nothing completed nothing."""
-    if course.done == 0:
+def ending(prepared: PreparedStudy, history: History) -> Standing:
+    """Decide how it ends for a participant who gets no more questions.
+
+    A participant who was asked nothing is screened out. One who skipped too many questions has failed.
+    """
+    if history.n_done == 0:
         return Standing.SCREENED
-    return Standing.FAILED if course.skipped > prepared.settings.skipping.most * course.done else Standing.COMPLETED
+    most = prepared.settings.skipping.most * history.n_done
+    return Standing.FAILED if history.n_skipped > most else Standing.COMPLETED
 
 
 def filled(url: str, parameters: Mapping[str, Any]) -> str:
-    """The address with each ``{name}`` replaced by that parameter, and by nothing where there is none.
+    """Replace each ``{name}`` in a URL by the parameter of that name, or by nothing if there is none.
 
     >>> filled("https://example.org/credit?survey_code={survey_code}&x={y}", {"survey_code": "a b&c"})
     'https://example.org/credit?survey_code=a%20b%26c&x='

@@ -1,13 +1,13 @@
-"""Taking part: joining, answering, skipping and coming back are one transaction each, the next question included.
+"""Taking part: joining, answering, skipping and coming back are one transaction each, including the next question.
 
-When somebody hears that an answer counts, it is on the disk, and so is the question that they are shown next.
+An answer is acknowledged only after it is saved to disk, together with the next question.
 """
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any
 
-from erkle.service.participation.asking import Course, next_queries
+from erkle.service.participation.asking import History, next_queries
 from erkle.service.participation.endings import ending
 from erkle.service.participation.prepared_study import PreparedStudy
 from erkle.service.participation.replies import Advance, Outcome, Question, Reply
@@ -34,11 +34,11 @@ class Participation:
         self._store, self._runtimes = store, runtimes
 
     def join(self, study: str, parameters: Mapping[str, Any], consent: bool) -> Reply:
-        """Begin, or go on where somebody of the same identity was; of who does not consent nothing is kept."""
+        """Start taking part, or continue with the same identity. Without consent, nothing is saved."""
         runtime = self._runtimes.of(study)
         prepared = runtime.prepared(self._store.studies.get(study), self._store)
         if not consent:
-            return _sent_away(prepared, parameters)
+            return _screened_out(prepared, parameters)
 
         def work(transaction: Transaction) -> Advance:
             identity, most = _identity(prepared, parameters), prepared.settings.limits.participants
@@ -46,28 +46,28 @@ class Participation:
             return _advance(transaction, runtime, person.id, None)
 
         try:
-            return _told(runtime, self._store.transact(work))
+            return _reply(runtime, self._store.transact(work))
         except Full:
-            return _sent_away(prepared, parameters)
+            return _screened_out(prepared, parameters)
 
     def resume(self, study: str, participant: str) -> Reply:
-        """Go on after the page was loaded again."""
+        """Continue after the page was reloaded."""
         runtime = self._runtimes.of(study)
         done = self._store.transact(lambda transaction: _advance(transaction, runtime, participant, None))
-        return _told(runtime, done)
+        return _reply(runtime, done)
 
     def answer(
         self, study: str, participant: str, token: str, choice: int, response_ms: int | None, client: Any
     ) -> Reply:
-        """Count an answer and ask on."""
+        """Save an answer and issue the next question."""
 
         def send(transaction: Transaction) -> Outcome:
             return transaction.answers.submit(study, participant, token, choice, response_ms, client)
 
-        return self._settle(study, participant, token, send, response_ms)
+        return self._send(study, participant, token, send, response_ms)
 
     def skip(self, study: str, participant: str, token: str, reason: str) -> Reply:
-        """Skip a question and ask on."""
+        """Save a skip and issue the next question."""
         prepared = self._runtimes.of(study).prepared(self._store.studies.get(study), self._store)
         if not prepared.settings.skipping.allowed:
             raise Problem(409, "no-skipping", "Questions of this study cannot be skipped; answer as well as you can.")
@@ -75,10 +75,10 @@ class Participation:
         def send(transaction: Transaction) -> Outcome:
             return transaction.answers.skip(study, participant, token, reason)
 
-        return self._settle(study, participant, token, send)
+        return self._send(study, participant, token, send)
 
     def preview(self, study: Study, n_questions: int) -> list[Question]:
-        """Questions that are put to nobody."""
+        """Choose questions to show to a researcher. Nothing is issued or saved."""
         runtime, found = self._runtimes.of(study.id), list[Question]()
         prepared = runtime.prepared(study, self._store)
         asked: list[tuple[int, int, int]] = []
@@ -91,9 +91,9 @@ class Participation:
             asked.append(chosen.query)
         return found
 
-    def _settle(self, study: str, participant: str, token: str, send: Send, response_ms: int | None = None) -> Reply:
-        """Send an answer or a skip and issue the next questions, in one transaction."""
-        # Found before the transaction begins; there may be no such study.
+    def _send(self, study: str, participant: str, token: str, send: Send, response_ms: int | None = None) -> Reply:
+        """Save an answer or a skip and issue the next questions, in one transaction."""
+        # Looked up before the transaction begins. The study may not exist.
         runtime = None
         with suppress(Unknown):
             runtime = self._runtimes.of(study)
@@ -101,13 +101,13 @@ class Participation:
         def work(transaction: Transaction) -> Advance | Refused:
             outcome = send(transaction)
             if runtime is None:
-                # No question belongs to a study that does not exist.
+                # The store refuses every token for a study that does not exist.
                 assert isinstance(outcome, Refused)
                 return outcome
             try:
                 return _advance(transaction, runtime, participant, outcome)
             except (Unknown, Problem):
-                # Raised, it would undo that the refusal was kept.
+                # Raising here would roll back the saved refusal.
                 if isinstance(outcome, Refused):
                     return outcome
                 raise
@@ -118,11 +118,11 @@ class Participation:
         assert runtime is not None
         if not isinstance(done.outcome, Refused):
             runtime.learning.pending.drop(token)
-        return _told(runtime, done, response_ms)
+        return _reply(runtime, done, response_ms)
 
 
 def _advance(transaction: Transaction, runtime: Runtime, participant: str, outcome: Outcome) -> Advance:
-    """Issue as many questions as are missing, or see that it is enough."""
+    """Issue the next questions, or finish the participation if there are none."""
     study = transaction.studies.get(runtime.learning.study)
     person = transaction.participants.get(study.id, participant)
     prepared = runtime.prepared(study, transaction)
@@ -130,41 +130,41 @@ def _advance(transaction: Transaction, runtime: Runtime, participant: str, outco
     done = Advance(prepared, participant, person.parameters, outcome, [], [], total, total, person.standing)
     if person.standing in ENDINGS:
         return done
-    course = Course.of(transaction.questions.ledger(study.id, participant), prepared.right, now())
-    done, takes_part = done._replace(done=course.done), person.standing == Standing.ACTIVE
-    if takes_part and course.caught >= prepared.settings.checks.fail_after:
+    history = History.of(transaction.questions.ledger(study.id, participant), prepared.catch_answers, now())
+    done, takes_part = done._replace(done=history.n_done), person.standing == Standing.ACTIVE
+    if takes_part and history.n_failed_catches >= prepared.settings.checks.fail_after:
         return _finished(transaction, study, done, Standing.FAILED)
     if not takes_part or study.state != State.OPEN:
         if outcome is not None and not isinstance(outcome, Refused):
-            # What was acknowledged once is acknowledged again, whatever has happened since.
+            # An answer that was acknowledged once is acknowledged again, even if the study is closed by now.
             return done
-        raise _stopped(person, study)
-    issued = _issue(transaction, runtime, prepared, participant, course)
-    done = done._replace(open=[entry.issued for entry in course.open] + issued, issued=issued)
-    return done if done.open else _finished(transaction, study, done, ending(prepared, course))
+        raise _not_allowed(person, study)
+    issued = _issue(transaction, runtime, prepared, participant, history)
+    done = done._replace(open=[entry.issued for entry in history.open] + issued, issued=issued)
+    return done if done.open else _finished(transaction, study, done, ending(prepared, history))
 
 
 def _issue(
-    transaction: Transaction, runtime: Runtime, prepared: PreparedStudy, participant: str, course: Course
+    transaction: Transaction, runtime: Runtime, prepared: PreparedStudy, participant: str, history: History
 ) -> list[Issued]:
     study, limits = runtime.learning.study, prepared.settings.limits
     if limits.answers is not None and transaction.answers.last(study) >= limits.answers:
         return []
-    # The strategy scores questions inside the write transaction, on purpose. Which question is next depends on the
-    # ledger, and the ledger must not change between reading it and issuing: two requests of one participant would get
-    # the same question twice, or one too many. Scoring takes 0.7 ms at 1,000 objects (`make active`), in memory.
-    queries = next_queries(prepared, runtime.learning, course)
+    # The strategy scores questions inside the write transaction, because the next question depends on the ledger.
+    # If the ledger could change in between, two requests of one participant could get the same question.
+    # Scoring takes 0.7 ms at 1,000 objects (`make active`), in memory.
+    queries = next_queries(prepared, runtime.learning, history)
     return transaction.questions.issue(study, participant, queries, limits.lifetime_s) if queries else []
 
 
-def _told(runtime: Runtime, done: Advance, response_ms: int | None = None) -> Reply:
-    """The reply; the learner hears of what happened only now that it is on the disk."""
+def _reply(runtime: Runtime, done: Advance, response_ms: int | None = None) -> Reply:
+    """Build the reply, and notify the learner. Called after the commit, when everything is saved."""
     runtime.learning.pending.add(done.issued)
     reply = done.reply(response_ms)
     if isinstance(done.outcome, Refused):
         raise Problem(409, done.outcome.reason, done.outcome.sentence, besides=reply.model_dump())
     if isinstance(done.outcome, Acknowledged):
-        runtime.learning.heard()
+        runtime.learning.notify()
     return reply
 
 
@@ -174,19 +174,19 @@ def _finished(transaction: Transaction, study: Study, done: Advance, standing: S
     return done._replace(standing=person.standing)
 
 
-def _stopped(person: Participant, study: Study) -> Problem:
+def _not_allowed(person: Participant, study: Study) -> Problem:
     if person.standing == Standing.EXCLUDED:
-        return Problem(409, "excluded", "You cannot take part in this study any more.")
-    return Problem(409, f"study-{study.state}", f"The study is {study.state}; it takes no answers now.")
+        return Problem(409, "excluded", "You can no longer take part in this study.")
+    return Problem(409, f"study-{study.state}", f"The study is {study.state} and does not accept answers now.")
 
 
-def _sent_away(prepared: PreparedStudy, parameters: Mapping[str, Any]) -> Reply:
+def _screened_out(prepared: PreparedStudy, parameters: Mapping[str, Any]) -> Reply:
     total = prepared.settings.limits.per_participant
     return Advance(prepared, None, parameters, None, [], [], 0, total, Standing.SCREENED).reply()
 
 
 def _identity(prepared: PreparedStudy, parameters: Mapping[str, Any]) -> str | None:
-    """By what somebody is known who comes back: the first parameter in the settings that the link has."""
+    """Identify a returning participant: the first of the ``identify_by`` parameters that the link has."""
     for name in prepared.settings.identify_by:
         value = parameters.get(name)
         if isinstance(value, str) and value.strip():

@@ -1,4 +1,4 @@
-"""What is needed to ask about a study, derived once from its settings and objects."""
+"""Everything that asking questions of a study needs, derived once from its settings and objects."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
@@ -15,7 +15,7 @@ class CatchAnswers:
 
     Parameters
     ----------
-    catches : iterable of (head, near, far)
+    catches : iterable of (anchor, near, far)
         The right answer to each question is ``near``.
 
     Examples
@@ -29,24 +29,26 @@ class CatchAnswers:
         self._near = {_catch_key(*catch): catch[1] for catch in catches}
 
     def is_failed(self, question: tuple[int, int, int], choice: int | None) -> bool:
-        """Whether it is a catch question that was answered wrongly, or skipped (``choice`` of None).
+        """Return whether this is a catch question that was answered wrongly or skipped (``choice`` is None).
 
-        The whole question decides: two catch questions may share an anchor and a candidate. A question that is no
-        catch question, perhaps because the settings have changed since, is never failed.
+        All three objects identify a catch question, because two catch questions may share an anchor and a candidate.
+        For any other question the result is False. That includes former catch questions, if the settings have changed.
         """
         right = self._near.get(_catch_key(*question))
         return right is not None and choice != right
 
 
 class PreparedStudy(NamedTuple):
-    """A study's settings, its objects as pages show them, and what chooses its questions.
+    """A study's settings, its objects as pages show them, and the chooser of its questions.
 
     Attributes
     ----------
     raw : mapping
-        The settings as the store has them; a study with other settings must be prepared again.
-    catches : list of (head, near, far)
-        The catch questions, as ids; ``right`` are the answers to them.
+        The settings as they are stored. When they change, the study is prepared again.
+    catches : list of (anchor, near, far)
+        The catch questions, as ids of objects.
+    catch_answers : CatchAnswers
+        The right answers to the catch questions.
     """
 
     raw: Mapping[str, Any]
@@ -54,12 +56,12 @@ class PreparedStudy(NamedTuple):
     objects: list[ShownObject]
     chooser: Chooser
     catches: list[tuple[int, int, int]]
-    right: CatchAnswers
+    catch_answers: CatchAnswers
     thanks_html: str
 
     @classmethod
     def of(cls, study: Study, objects: list[Object]) -> "PreparedStudy":
-        """Prepare a study that has these objects."""
+        """Prepare a study with these objects."""
         settings = spec.checked(study.settings)
         ids = {each.name: number for number, each in enumerate(objects)}
         catches = [(ids[catch.head], ids[catch.near], ids[catch.far]) for catch in settings.checks.catch]
@@ -69,10 +71,10 @@ class PreparedStudy(NamedTuple):
             objects=[ShownObject.of(study.id, number, each) for number, each in enumerate(objects)],
             chooser=Chooser(study.n_objects, settings.strategy, catches),
             catches=catches,
-            right=CatchAnswers(catches),
+            catch_answers=CatchAnswers(catches),
             thanks_html=markup.html(settings.texts.thanks),
         )
 
 
-def _catch_key(head: int, o1: int, o2: int) -> tuple[int, int, int]:
-    return head, min(o1, o2), max(o1, o2)
+def _catch_key(anchor: int, first: int, second: int) -> tuple[int, int, int]:
+    return anchor, min(first, second), max(first, second)

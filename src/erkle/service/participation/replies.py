@@ -1,4 +1,4 @@
-"""Replies to participants: what became of their answer, and what is asked next."""
+"""Replies to participants: whether their answer counts, and what is asked next."""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -14,7 +14,7 @@ Outcome = Acknowledged | Skipped | Refused | None
 
 
 class Question(BaseModel):
-    """Is the head more like the left or like the right object?"""
+    """Is the anchor (``head``) more like the left or like the right object?"""
 
     token: str
     practice: bool
@@ -25,7 +25,7 @@ class Question(BaseModel):
 
     @classmethod
     def of(cls, prepared: PreparedStudy, issued: Issued) -> "Question":
-        """A question as a page shows it, without the reason why it is asked."""
+        """Build the question as the page shows it. It does not reveal why the question is asked."""
         right = issued.second if issued.left == issued.first else issued.first
         return cls(
             token=issued.token,
@@ -38,21 +38,21 @@ class Question(BaseModel):
 
 
 class Acknowledgement(BaseModel):
-    """The answer is on the disk; ``repeated`` where it already was."""
+    """The answer is saved. ``repeated`` means that it had been saved before."""
 
     sequence: int
     repeated: bool
 
 
 class Progress(BaseModel):
-    """How many questions are done, of how many."""
+    """How many of the participant's questions are done."""
 
     done: int
     total: int
 
 
 class Reply(BaseModel):
-    """What became of an answer, and the questions that are open now: the one to show, then the next."""
+    """The result of a request, and the questions that are open now: first the one to show, then the next one."""
 
     participant: str | None
     acknowledged: Acknowledgement | None
@@ -69,7 +69,11 @@ class Advance(NamedTuple):
     Attributes
     ----------
     open : list of Issued
-        All questions that wait for an answer; ``issued`` are those that were issued only now.
+        All questions that wait for an answer.
+    issued : list of Issued
+        The open questions that this transaction issued.
+    done, total : int
+        Questions that the participant has answered or skipped, and the number of questions they get.
     """
 
     prepared: PreparedStudy
@@ -83,7 +87,7 @@ class Advance(NamedTuple):
     standing: Standing
 
     def reply(self, response_ms: int | None = None) -> Reply:
-        """What the participant is told."""
+        """Build the reply to the participant."""
         outcome, too_fast_ms = self.outcome, self.prepared.settings.checks.too_fast_ms
         return Reply(
             participant=self.participant,

@@ -1,4 +1,4 @@
-"""What the pages of participants do. Who has a participant's id is that participant; there are no cookies."""
+"""The API that the participants' page calls. A participant's id is their only credential; there are no cookies."""
 
 from typing import Annotated, Any
 
@@ -18,14 +18,14 @@ Id = Annotated[str, Field(max_length=sizes.ID)]
 
 
 class SkippingOut(BaseModel):
-    """Whether questions may be skipped, and why."""
+    """Whether questions may be skipped, and the reasons to choose from."""
 
     allowed: bool
     reasons: list[str]
 
 
 class StudyToTake(BaseModel):
-    """What somebody reads before they take part."""
+    """What a participant sees before they take part."""
 
     study: str
     title: str
@@ -42,20 +42,20 @@ class StudyToTake(BaseModel):
 
 
 class Joining(Body):
-    """All parameters of the link that somebody followed, and whether they consent."""
+    """All parameters of the link that the participant followed, and whether they consent."""
 
     parameters: dict[str, Any] = Field(default={})
     consent: bool
 
 
 class Resuming(Body):
-    """Who comes back."""
+    """The participant who comes back."""
 
     participant: Id
 
 
 class Answering(Body):
-    """The head is more like the object ``choice``."""
+    """An answer: the anchor is more like the object ``choice`` than like the other one."""
 
     participant: Id
     token: Id
@@ -64,16 +64,16 @@ class Answering(Body):
     client: dict[str, Any] = Field(default={})
 
 
-class Giving(Body):
-    """A question that somebody does not answer, and why."""
+class Skipping(Body):
+    """A question that the participant skips, and the reason."""
 
     participant: Id
     token: Id
     reason: str = Field(default="", max_length=sizes.SKIP_REASON)
 
 
-def _sent(reply: Reply) -> Response:
-    # The framework would check the model against itself, which costs more than all the rest of a reply.
+def _response(reply: Reply) -> Response:
+    # FastAPI would validate the model a second time, which costs more than everything else in a reply.
     return Response(reply.model_dump_json(), media_type="application/json")
 
 
@@ -82,7 +82,7 @@ _REPLIES: dict[int | str, dict[str, Any]] = {200: {"model": Reply}, **problems(4
 
 @router.get("", responses=problems(404))
 def read(study: str, store: StoreDep) -> StudyToTake:
-    """The study as those who take part may see it."""
+    """Return what participants may see of the study."""
     found = store.studies.get(study)
     settings = spec.checked(found.settings)
     return StudyToTake(
@@ -103,27 +103,29 @@ def read(study: str, store: StoreDep) -> StudyToTake:
 
 @router.post("/join", responses=_REPLIES)
 def join(study: str, body: Joining, participation: ParticipationDep, limits: LimitsDep) -> Response:
-    """Begin; or, with an identity that has joined before, go on."""
+    """Start taking part. An identity that has joined before continues where it was."""
     limits.join()
-    return _sent(participation.join(study, body.parameters, body.consent))
+    return _response(participation.join(study, body.parameters, body.consent))
 
 
 @router.post("/resume", responses=_REPLIES)
 def resume(study: str, body: Resuming, participation: ParticipationDep, limits: LimitsDep) -> Response:
-    """Go on after the page was loaded again."""
+    """Continue after the page was reloaded."""
     limits.answer(body.participant)
-    return _sent(participation.resume(study, body.participant))
+    return _response(participation.resume(study, body.participant))
 
 
 @router.post("/answer", responses=_REPLIES)
 def answer(study: str, body: Answering, participation: ParticipationDep, limits: LimitsDep) -> Response:
-    """Answer a question. The same token and choice again give the same acknowledgement."""
+    """Answer a question. Sending the same token and choice again returns the same acknowledgement."""
     limits.answer(body.participant)
-    return _sent(participation.answer(study, body.participant, body.token, body.choice, body.response_ms, body.client))
+    return _response(
+        participation.answer(study, body.participant, body.token, body.choice, body.response_ms, body.client)
+    )
 
 
 @router.post("/skip", responses=_REPLIES)
-def skip(study: str, body: Giving, participation: ParticipationDep, limits: LimitsDep) -> Response:
+def skip(study: str, body: Skipping, participation: ParticipationDep, limits: LimitsDep) -> Response:
     """Skip a question, with a reason."""
     limits.answer(body.participant)
-    return _sent(participation.skip(study, body.participant, body.token, body.reason))
+    return _response(participation.skip(study, body.participant, body.token, body.reason))
