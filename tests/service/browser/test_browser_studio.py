@@ -310,7 +310,7 @@ def test_a_strategy_that_fell_back_is_named_with_the_reason(signed_in):
     page = signed_in
     new_study(page, "Cities")
     page.route("**/events", lambda route: route.fulfill(status=404))
-    row = {"strategy": "random instead of adaptive: it failed", "kind": "chosen", "asked": 3, "answered": 2}
+    row = {"strategy": "adaptive", "fallback": "failed", "kind": "chosen", "asked": 3, "answered": 2}
 
     def fallen(route):
         answer = route.fetch()
@@ -318,9 +318,10 @@ def test_a_strategy_that_fell_back_is_named_with_the_reason(signed_in):
 
     page.route("**/live", fallen)
     page.reload()
-    chosen = page.get_by_label("What chose the questions")
-    expect(chosen.get_by_text("Fell back: adaptive to random, for 3 questions.")).to_be_visible()
-    expect(chosen.get_by_role("rowheader")).to_contain_text("it failed")
+    chosen = page.get_by_label("How questions were chosen")
+    expect(chosen.get_by_text("3 questions were replaced")).to_be_visible()
+    expect(chosen.get_by_role("rowheader")).to_contain_text("adaptive")
+    expect(chosen.get_by_role("rowheader")).to_contain_text("failed")
 
 
 def test_an_address_with_nothing_says_so_to_people_and_in_json_to_programs(page):

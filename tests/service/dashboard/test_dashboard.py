@@ -66,7 +66,8 @@ def test_the_dashboard_counts_draws_a_map_and_forecasts(researcher, watched):
         assert time.monotonic() < until
         time.sleep(0.1)
     assert live["stopping"]["sentence"]
-    assert {"strategy": "imported", "kind": "chosen", "asked": 300, "answered": 300} in live["strategies"]
+    imported = {"strategy": "imported", "fallback": None, "kind": "chosen", "asked": 300, "answered": 300}
+    assert imported in live["strategies"]
 
 
 def test_the_map_says_what_people_said_and_does_not_jump(researcher, store, watched):

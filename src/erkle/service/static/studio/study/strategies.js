@@ -1,4 +1,4 @@
-/** What chose how many questions, and which strategy could not choose and was stood in for: it fell back. */
+/** How many questions each strategy chose, and how often random questions replaced those of a strategy. */
 
 import { el } from "../elements.js";
 import { count, roundPerCent, some } from "../wording.js";
@@ -24,8 +24,8 @@ export class Strategies {
     );
     this.node = el(
       "section",
-      { class: "card stack", "aria-label": "What chose the questions" },
-      el("h2", {}, "What chose the questions"),
+      { class: "card stack", "aria-label": "How questions were chosen" },
+      el("h2", {}, "How questions were chosen"),
       this.summary,
       el("div", { class: "table-wrap" }, this.table),
     );
@@ -36,37 +36,30 @@ export class Strategies {
     const signature = JSON.stringify(rows);
     if (signature === this.shown) return;
     this.shown = signature;
-    this.summary.textContent = told(rows);
+    this.summary.textContent = summary(rows);
     this.table.hidden = rows.length === 0;
     this.body.replaceChildren(...rows.toSorted((a, b) => b.asked - a.asked).map((row) => line(row, all)));
   }
 }
 
-/** "random instead of adaptive: it failed" is {name: "adaptive", instead: "random", why: "it failed"}. */
-function parsed(strategy) {
-  const [, instead, name, why] = strategy.match(/^(.+?) instead of (.+?)(?:: *(.*))?$/s) ?? [];
-  return name ? { name, instead, why } : { name: strategy };
-}
+const REASONS = { "not-ready": "The learner was not ready.", failed: "The strategy failed." };
 
-function told(rows) {
+function summary(rows) {
   if (!rows.length) return "No question has been asked yet.";
-  const fallen = rows.filter(({ strategy }) => parsed(strategy).instead);
-  if (!fallen.length) return "No strategy fell back.";
-  const who = new Set(fallen.map(({ strategy }) => parsed(strategy)).map(({ name, instead }) => `${name} to ${instead}`));
-  const times = fallen.reduce((sum, { asked }) => sum + asked, 0);
-  return `Fell back: ${[...who].join(", ")}, for ${some(times, "question")}.`;
+  const replaced = rows.filter(({ fallback }) => fallback).reduce((sum, { asked }) => sum + asked, 0);
+  if (!replaced) return "No question had to be replaced by a random one.";
+  return `${some(replaced, "question was", "questions were")} replaced by random ones.`;
 }
 
-function line({ strategy, kind, asked, answered }, all) {
-  const { name, instead, why } = parsed(strategy);
+function line({ strategy, fallback, kind, asked, answered }, all) {
   return el(
     "tr",
     {},
     el(
       "th",
       { scope: "row" },
-      el("div", { class: "who" }, name, instead && el("span", { class: "tag warn" }, `fell back to ${instead}`)),
-      why && el("span", { class: "small soft why" }, why),
+      el("div", { class: "who" }, strategy, fallback && el("span", { class: "tag warn" }, "replaced by random")),
+      fallback && el("span", { class: "small soft why" }, REASONS[fallback] ?? fallback),
     ),
     el("td", {}, kind),
     [count(asked), count(answered), roundPerCent(asked / all)].map((text) => el("td", { class: "number" }, text)),
