@@ -1,4 +1,4 @@
-# Every target sets up what it needs in .venv; only Python 3.11 or newer and make must be present.
+# Every target sets up what it needs in .venv. You need only make and Python 3.11 or newer.
 PYTHON ?= python3
 BIN := .venv/bin
 
@@ -8,62 +8,58 @@ BIN := .venv/bin
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-run: .venv/run  ## learn a map of Europe from simulated answers and show it
-	$(BIN)/erkle demo
+run: .venv/run  ## learn a map of Europe from simulated answers
+	@$(BIN)/erkle demo
 
-serve: .venv/serve  ## serve a study of cities that simulated people answer, and show its map
-	$(BIN)/erkle serve --demo
+serve: .venv/serve  ## serve a study of cities with simulated participants, and show its map
+	@$(BIN)/erkle serve --demo
 
-test: .venv/dev  ## run the tests
-	$(BIN)/python -m pytest -n auto -q
+test: .venv/dev  ## run all tests
+	@$(BIN)/python -m pytest -p tools.pytest_progress -o console_output_style=classic -n auto --dist worksteal -q
 
-check: .venv/dev  ## format, lint, types, layers, tests
+check: .venv/dev  ## format the code, then run static and test
 	$(BIN)/ruff format .
 	$(MAKE) static test
 
-static: .venv/dev  ## the checks that run no code
+static: .venv/dev  ## check formatting, style, types and layers
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-bench: .venv/dev  ## measure the speed and accuracy claims of the docs
+bench: .venv/dev  ## measure the speed and accuracy figures of the docs
 	$(BIN)/python -m benchmarks
 
-people: .venv/dev  ## measure the learner that needs no tuning; goes on after an interruption
+people: .venv/dev  ## measure the default learner on public data sets; resumes if interrupted
 	$(BIN)/python -m benchmarks.people
 
-active: .venv/dev  ## measure what choosing questions saves, and what it costs
+active: .venv/dev  ## measure how many answers each question strategy saves
 	$(BIN)/python -m benchmarks.active
 
-large: .venv/dev  ## learn five million answers about 100,000 objects with the command
+large: .venv/dev  ## learn five million answers about 100,000 objects
 	$(BIN)/python -m benchmarks.hundred_thousand
 
-load: .venv/dev  ## kill the service and load it, with real processes (some 25 minutes)
+load: .venv/dev  ## load-test the service and kill it (about 25 minutes)
 	$(BIN)/python -m benchmarks.service
 
-compare: .venv/dev  ## measure beside cblearn, in an environment of its own
+compare: .venv/dev  ## compare with cblearn, installed in .venv-cblearn
 	$(BIN)/python -m benchmarks.compare
 
-docs: .venv/dev  ## build the site under site/
+docs: .venv/dev  ## build the documentation in site/
 	$(BIN)/zensical build --clean --strict
 
-clean:  ## remove the environment and everything built
+clean:  ## remove .venv and everything built
 	rm -rf .venv .venv-cblearn site dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
-.venv/bin/python:
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
-	  { echo "erkle needs Python 3.11 or newer, but $(PYTHON) is `$(PYTHON) --version 2>&1`; set PYTHON=python3.11 or newer." >&2; exit 1; }
-	$(PYTHON) -m venv .venv
-
-.venv/run: pyproject.toml | .venv/bin/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+# tools/set_up.py shows how far pip has got. The empty files say which extras are installed.
+.venv/run: pyproject.toml
+	@$(PYTHON) tools/set_up.py
 	@touch $@
 
-.venv/serve: pyproject.toml | .venv/bin/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[service]'
+.venv/serve: pyproject.toml
+	@$(PYTHON) tools/set_up.py service
 	@touch $@ .venv/run
 
-.venv/dev: pyproject.toml | .venv/bin/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev,docs]'
+.venv/dev: pyproject.toml
+	@$(PYTHON) tools/set_up.py dev docs
 	@touch $@ .venv/run .venv/serve
