@@ -68,7 +68,16 @@ def main(extras: str) -> None:
             progress.latest = "Creating the virtual environment"
             run([sys.executable, "-m", "venv", str(VENV)], progress)
         package = f".[{extras}]" if extras else "."
-        pip = [str(PYTHON), "-m", "pip", "install", "--disable-pip-version-check", "--progress-bar", "off"]
+        pip = [
+            str(PYTHON),
+            "-m",
+            "pip",
+            "install",
+            "--disable-pip-version-check",
+            "--no-compile",
+            "--progress-bar",
+            "off",
+        ]
         run([*pip, "--editable", package], progress)
     print(f"Set up .venv in {progress.seconds()}.", flush=True)
 

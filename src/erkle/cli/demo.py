@@ -1,4 +1,4 @@
-"""`erkle demo`: a map of Europe from answers about which city is nearer, a tenth of them wrong."""
+"""`erkle demo`: learn a map of Europe from answers about which of two cities is nearer, a tenth of them wrong."""
 
 from __future__ import annotations
 
@@ -18,40 +18,49 @@ if TYPE_CHECKING:
     from erkle.datasets import Cities
     from erkle.online import ERKLE
 
+# Answers learned between two updates of the bar.
 _PIECE = 100
-_N_TRUE = 20_000
+# Questions that the learned kernel is tested on.
+_N_TEST = 20_000
+# Questions with the nearer city first. The last one is hard: both cities are about 500 km from Berlin.
+_EXAMPLES = (("Paris", "Lyon", "Madrid"), ("Lisbon", "Madrid", "Moscow"), ("Berlin", "Munich", "Warsaw"))
 
 
 def demo(
     answers: Annotated[int, typer.Option(help="Number of simulated answers.")] = 10_000,
-    wrong: Annotated[float, typer.Option(help="Share of them that are wrong.")] = 0.1,
-    seed: Annotated[int, typer.Option(help="Decides the questions and the wrong answers.")] = 0,
+    wrong: Annotated[float, typer.Option(help="Share of the answers that are wrong.")] = 0.1,
+    seed: Annotated[int, typer.Option(help="Seed of the questions and of the wrong answers.")] = 0,
     out: Out = Path("erkle-demo"),
 ) -> None:
-    """Learn a map of Europe from answers to "is Paris nearer to Lyon or to Madrid?", a tenth of them wrong."""
+    """Learn a map of Europe from simulated answers to "Is Paris nearer to Lyon or to Madrid?"."""
+    if answers < 100:
+        raise ValueError(f"--answers is {answers}; pass at least 100.")
+    if not 0.0 <= wrong <= 1.0:
+        raise ValueError(f"--wrong is {wrong}; pass a share from 0 to 1.")
     with results_folder(out):
         _run(answers, wrong, seed, out)
 
 
 def _run(n_answers: int, wrong: float, seed: int, out: Path) -> None:
-    """Simulate, learn, compare with the truth, and leave kernel.npz and map.png behind."""
+    """Simulate answers, learn them, compare with the true map, and write kernel.npz and map.png."""
+    # Printed before the imports, which may take seconds.
+    question = 'questions such as "Is Paris nearer to Lyon or to Madrid?"'
+    console.print(f"Learning a map of Europe from {n_answers:,} answers to {question}", style="bold", soft_wrap=True)
+    n_wrong = round(wrong * n_answers)
+    console.print(f"{n_wrong:,} of the answers are wrong on purpose. The learner gets no coordinates.")
     from erkle.datasets import city_answers, load_cities
     from erkle.kernels.low_rank import LowRank
     from erkle.online import ERKLE
 
-    if n_answers < 100:
-        raise ValueError(f"--answers is {n_answers}; pass at least 100.")
-    if not 0.0 <= wrong <= 1.0:
-        raise ValueError(f"--wrong is {wrong}; pass a share from 0 to 1.")
     cities = load_cities()
-    T = city_answers(n_answers, wrong, seed)
     learner = ERKLE(len(cities.names), kernel=LowRank(), random_state=seed)
     compile_first(learner)
-    anchor, b, c = (cities.names[i] for i in T[0])
-    console.print(f"Is {anchor} nearer to {b} or to {c}? ", style="bold", end="")
-    console.print(f"{n_answers:,} such questions about {len(cities.names)} cities, {per_cent(wrong)} answered wrongly.")
-    curve = _learn(learner, T)
-    _show(learner, curve, cities, seed, out)
+    curve = _learn(learner, city_answers(n_answers, wrong, seed))
+    with waiting("Drawing the map"):
+        learned = _write(learner, n_answers, cities, out)
+    _report(learner, learned, curve, wrong, seed, cities)
+    console.print(f"The map is in {out / 'map.png'}, beside the true one.", style="bold", soft_wrap=True)
+    console.print(f"The learner is in {out / 'kernel.npz'}.", soft_wrap=True)
 
 
 def _learn(learner: ERKLE, T: NDArray[np.int64]) -> ErrorCurve:
@@ -63,27 +72,59 @@ def _learn(learner: ERKLE, T: NDArray[np.int64]) -> ErrorCurve:
         for start in range(0, len(T), _PIECE):
             curve.add(learner.prequential(T[start : start + _PIECE]))
             show(curve)
-    with waiting("Fitting all answers once more."):
+    with waiting("Fitting all answers once more"):
         learner.consolidate()
     return curve
 
 
-def _show(learner: ERKLE, curve: ErrorCurve, cities: Cities, seed: int, out: Path) -> None:
-    from erkle import metrics
-    from erkle.cli.learn.findings import choice
-    from erkle.datasets import city_answers
+def _write(learner: ERKLE, n_answers: int, cities: Cities, out: Path) -> NDArray[np.float64]:
+    """Write the learner and the picture; return the learned map, in kilometres, turned onto the true one."""
     from erkle.embedding import align
     from erkle.pictures import maps_figure, save
 
     learner.save(out / "kernel.npz", labels=list(cities.names))
     learned = align(learner.embedding(2), cities.positions, scale=True)
-    titles = (f"learned from {curve.n_answers:,} answers", "where they really are")
+    titles = (f"learned from {n_answers:,} answers", "where they really are")
     save(maps_figure(learned, cities.positions, list(cities.names), titles), out / "map.png")
-    # Questions of another seed, answered rightly: how much of Europe has been understood, noise aside.
-    truth = city_answers(_N_TRUE, 0.0, seed + 1)
-    apart = metrics.procrustes_disparity(learned, cities.positions)
-    console.print(f"Predicted wrongly before learning: {per_cent(curve.prequential)}, wrong answers included.")
-    console.print(f"Chosen: {choice(learner.selection_)}.")
-    console.print(f"Wrong on {_N_TRUE:,} questions with right answers: {per_cent(1.0 - learner.score(truth))}")
-    console.print(f"Distance of the learned map from the true one (Procrustes, 0 to 1): {apart:.3f}")
-    console.print(f"Look at {out / 'map.png'}; the kernel is in {out / 'kernel.npz'}.", style="bold")
+    return learned
+
+
+def _report(
+    learner: ERKLE, learned: NDArray[np.float64], curve: ErrorCurve, wrong: float, seed: int, cities: Cities
+) -> None:
+    """Print in words what was learned."""
+    import numpy as np
+
+    from erkle.datasets import city_answers
+
+    # Right answers to questions of another seed.
+    score = learner.score(city_answers(_N_TEST, 0.0, seed + 1))
+    distances = np.linalg.norm(learned - cities.positions, axis=1)
+    farthest = int(distances.argmax())
+    chosen = next(candidate for candidate in learner.selection_ if candidate.status == "leads")
+    console.print("What it learned:", style="bold")
+    console.print(f"  It predicts {per_cent(score)} of {_N_TEST:,} new questions correctly.")
+    limit = f" (at most {per_cent(max(wrong, 1.0 - wrong))} is possible, because of the wrong answers)" if wrong else ""
+    console.print(
+        f"  While learning, it predicted {per_cent(1.0 - curve.prequential)} of the answers before it saw them{limit}.",
+        soft_wrap=True,
+    )
+    console.print(
+        f"  Half of the cities are within {np.median(distances):,.0f} km of their true place; "
+        f"{cities.names[farthest]} is farthest off, by {distances[farthest]:,.0f} km.",
+        soft_wrap=True,
+    )
+    console.print(f"  It chose rank {chosen.setting['rank']} itself, from {len(learner.selection_)} settings.")
+    for names in _EXAMPLES:
+        console.print(f"  {_example(learner, names, cities)}")
+
+
+def _example(learner: ERKLE, names: tuple[str, str, str], cities: Cities) -> str:
+    """What is predicted for a question; the nearer city comes second in ``names``."""
+    anchor, near, far = names
+    [[_, sure]] = learner.predict_proba([[cities.names.index(name) for name in names]]).tolist()
+    if sure >= 0.5:
+        return f"{anchor} is nearer to {near} than to {far}: predicted with {per_cent(sure)} confidence."
+    return (
+        f"{anchor} is nearer to {near} than to {far}: predicted the other way with {per_cent(1.0 - sure)} confidence."
+    )

@@ -1,14 +1,15 @@
-"""What the user sees: progress and remarks on standard error, facts and tables on standard output for piping.
+"""What commands print: progress and remarks on standard error, facts and tables on standard output.
 
-Every command imports this, so it imports nothing heavy.
+Every command imports this module, so it imports nothing that takes long.
 """
 
 from __future__ import annotations
 
+import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
-from functools import partial
+from contextlib import ExitStack, contextmanager
+from threading import Event, Thread
 from typing import TYPE_CHECKING
 
 from rich.console import Console
@@ -28,15 +29,18 @@ if TYPE_CHECKING:
     from erkle.cli.learn.curve import ErrorCurve, ShowCurve
     from erkle.online import ERKLE
 
+# As many answers as it takes to reach the first fit.
 _SOME = 12 * [(0, 1, 2)]
-# A unit of work may take minutes: the time left is judged by those of the last hour.
-_LOOKS_BACK = 3600.0
+# Seconds of work from which the time left is estimated: a unit of work may take minutes.
+_ESTIMATED_FROM = 3600.0
+# Seconds between two lines where no bar can be drawn; more once the work has taken ten times as long.
+_QUIET = 4.0
 # Names and paths are printed as they are: no markup.
 console = Console(stderr=True, highlight=False, markup=False)
 
 
 def per_cent(share: float) -> str:
-    """A share as people read it.
+    """A share in per cent.
 
     >>> per_cent(0.1234)
     '12.3 %'
@@ -45,7 +49,7 @@ def per_cent(share: float) -> str:
 
 
 def counted(number: int, thing: str) -> str:
-    """A number of things.
+    """A number with its noun.
 
     >>> counted(1, "answer"), counted(2000, "answer")
     ('1 answer', '2,000 answers')
@@ -66,12 +70,12 @@ def some(names: list[str]) -> str:
 def show_facts(title: str, facts: dict[str, str]) -> None:
     """Print facts under a title, in two columns."""
     Console(highlight=False, markup=False).print(title, style="bold")
-    # Addresses and checksums are for copying.
+    # Fold rather than cut, so that addresses and checksums can be copied.
     print_table(["", Column(overflow="fold")], facts.items(), show_header=False)
 
 
 def print_table(columns: Iterable[str | Column], rows: Iterable[Iterable[str]], show_header: bool = True) -> None:
-    """Print a table on standard output, where it can be piped."""
+    """Print a table on standard output."""
     table = Table(*columns, show_header=show_header, box=None, pad_edge=False)
     for row in rows:
         table.add_row(*row)
@@ -79,35 +83,56 @@ def print_table(columns: Iterable[str | Column], rows: Iterable[Iterable[str]], 
 
 
 def numbers(*headings: str) -> list[Column]:
-    """Columns of numbers, for `print_table`."""
+    """Right-aligned columns, for `print_table`."""
     return [Column(heading, justify="right") for heading in headings]
 
 
 def compile_first(learner: ERKLE) -> None:
-    """Compile what a learner needs before the clock and the bar start, and say so, for that takes a while."""
+    """Compile what a learner needs before its progress bar starts, and show that this takes a while."""
     from erkle._compiled.compiling import when_compiling
     from erkle.online import ERKLE
 
-    words = "Compiling for this machine: once, some ten seconds; later runs start at once."
-    with when_compiling(partial(console.print, words, style="dim")):
-        # As many answers as it takes to come to a first fit of them.
+    words = "Compiling for this machine (first run only, up to half a minute)"
+    with ExitStack() as stack, when_compiling(lambda: stack.enter_context(waiting(words))):
         ERKLE(3, learner.loss, learner.step, kernel=learner.kernel).fit(_SOME)
 
 
 @contextmanager
 def waiting(words: str) -> Iterator[None]:
-    """Words and a spinner, for as long as something of unknown length takes."""
-    if console.is_terminal:
-        with console.status(words):
+    """Show words, a spinner and the time while something runs that may take long."""
+    columns = SpinnerColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn()
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+        bar.add_task(words)
+        if not console.is_terminal:
+            console.print(f"{words} ...", style="dim")
+        with _lines(lambda seconds: f"{words} ... {seconds:.0f} s"):
             yield
-    else:
-        console.print(words, style="dim")
+
+
+@contextmanager
+def _lines(line: Callable[[float], str]) -> Iterator[None]:
+    """Print a line now and then if the output is not a terminal; ``line`` is called with the seconds so far."""
+    if console.is_terminal:
         yield
+        return
+    start, done = time.monotonic(), Event()
+
+    def show() -> None:
+        while not done.wait(max(_QUIET, (time.monotonic() - start) / 10)):
+            console.print(line(time.monotonic() - start), style="dim")
+
+    thread = Thread(target=show, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        done.set()
+        thread.join()
 
 
 @contextmanager
 def checking_bar(name: str, n_bytes: int | None) -> Iterator[Progress]:
-    """A bar over the bytes of a file, gone when they are read."""
+    """A bar over the bytes of a file; it disappears at the end."""
     columns = TextColumn(f"Checking {name}", markup=False), BarColumn(), TaskProgressColumn()
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
         bar.add_task("", total=n_bytes)
@@ -116,7 +141,7 @@ def checking_bar(name: str, n_bytes: int | None) -> Iterator[Progress]:
 
 @contextmanager
 def warnings_as_sentences() -> Iterator[None]:
-    """Warnings without the lines of code they come from."""
+    """Print warnings without the lines of code that caused them."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
         yield
@@ -129,26 +154,30 @@ def units_bar(verb: str, n_units: int, n_missing: int) -> Iterator[Callable[[str
     """A bar over units of work; call what it yields with a word about each unit that is done."""
     columns = TextColumn(verb), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
     last = TextColumn("{task.fields[at]}")
-    with Progress(*columns, last, console=console, speed_estimate_period=_LOOKS_BACK) as bar:
-        task = bar.add_task("", total=n_units, completed=n_units - n_missing, at="")
+    with Progress(*columns, last, console=console, speed_estimate_period=_ESTIMATED_FROM) as bar:
+        bar.add_task("", total=n_units, completed=n_units - n_missing, at="")
+        [task] = bar.tasks
 
         def advance(word: str) -> None:
-            bar.update(task, advance=1, at=word)
+            bar.update(task.id, advance=1, at=word)
 
-        yield advance
+        with _lines(lambda seconds: f"{verb}: {task.completed:.0f} of {n_units:,} after {seconds:.0f} s"):
+            yield advance
 
 
 @contextmanager
 def learning_bar(total: int | None) -> Iterator[ShowCurve]:
-    """A bar over the answers; what it yields shows how far it is and how often the last predictions were wrong."""
+    """A bar over the answers; what it yields shows the number of answers and the recent error of a curve."""
     known = [BarColumn(), TaskProgressColumn(), MofNCompleteColumn(), TimeRemainingColumn()]
     unknown = [SpinnerColumn(), TextColumn("{task.completed:,} answers"), TimeElapsedColumn()]
     columns = unknown if total is None else known
     with Progress(TextColumn("Learning"), *columns, TextColumn("{task.fields[error]}"), console=console) as bar:
-        task = bar.add_task("", total=total, error="")
+        bar.add_task("", total=total, error="")
+        [task] = bar.tasks
 
         def show(curve: ErrorCurve) -> None:
             error = f"error {per_cent(curve.last)} of the last {curve.n_last:,}"
-            bar.update(task, completed=curve.n_answers, error=error)
+            bar.update(task.id, completed=curve.n_answers, error=error)
 
-        yield show
+        with _lines(lambda seconds: f"Learning: {task.completed:,.0f} answers after {seconds:.0f} s"):
+            yield show
