@@ -72,7 +72,7 @@ class _Crowd:
         reply = self._joined(client)
         while reply is not None and reply.questions and not self._over.is_set():
             question = reply.questions[0]
-            choice = self.serving.nearer(question.head.id, question.left.id, question.right.id)
+            choice = self.serving.nearer(question.anchor.id, question.left.id, question.right.id)
             assert reply.participant is not None
             reply = self._sent(client, reply.participant, question.token, choice)
 

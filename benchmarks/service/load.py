@@ -53,9 +53,9 @@ class _Participant:
     def answer(self) -> None:
         """Answer it, and have the next."""
         question = self._turn["questions"][0]
-        head, left, right = (question[name]["id"] for name in ("head", "left", "right"))
+        anchor, left, right = (question[name]["id"] for name in ("anchor", "left", "right"))
         sent = {"participant": self._turn["participant"], "token": question["token"], "response_ms": 1500}
-        self._turn = self._post("answer", {**sent, "choice": self._serving.nearer(head, left, right), "client": {}})
+        self._turn = self._post("answer", {**sent, "choice": self._serving.nearer(anchor, left, right), "client": {}})
 
     def _post(self, what: str, body: dict[str, Any]) -> dict[str, Any]:
         path, headers = f"/api/take/{self._serving.study}/{what}", {"Content-Type": "application/json"}

@@ -82,9 +82,9 @@ class Serving:
         self.process.terminate()
         self.process.wait(60)
 
-    def nearer(self, head: int, left: int, right: int) -> int:
+    def nearer(self, anchor: int, left: int, right: int) -> int:
         """What a participant answers who sees the points."""
-        here, one, two = self.places[[head, left, right]]
+        here, one, two = self.places[[anchor, left, right]]
         return left if ((here - one) ** 2).sum() < ((here - two) ** 2).sum() else right
 
     def _answers(self) -> bool:

@@ -68,7 +68,7 @@ def test_a_study_from_its_yaml_file_to_its_end(run, data, tmp_path):
 
 
 def test_a_study_that_is_not_ready_is_not_opened(refused, store):
-    catch = {"head": "Paris", "near": "Lyon", "far": "Atlantis"}
+    catch = {"anchor": "Paris", "near": "Lyon", "far": "Atlantis"}
     study = store.studies.create("Towns", ["Paris", "Lyon", "Madrid"], settings(checks={"catch": [catch]})).id
     assert "'Atlantis'" in refused("study", "open", study)
     assert store.studies.get(study).state == State.DRAFT

@@ -18,11 +18,11 @@ class ShownObject(NamedTuple):
 
 
 class Question(NamedTuple):
-    """Is the head more like the left thing or like the right one?"""
+    """Is the anchor more like the left object or like the right one?"""
 
     token: str
     practice: bool
-    head: ShownObject
+    anchor: ShownObject
     left: ShownObject
     right: ShownObject
     expires_at: int
@@ -73,8 +73,8 @@ def reply_of(found: Json) -> Reply:
 
 
 def _question(found: Json) -> Question:
-    head, left, right = (object_of(found[name]) for name in ("head", "left", "right"))
-    return Question(found["token"], found["practice"], head, left, right, found["expires_at"])
+    anchor, left, right = (object_of(found[name]) for name in ("anchor", "left", "right"))
+    return Question(found["token"], found["practice"], anchor, left, right, found["expires_at"])
 
 
 def object_of(found: Json) -> ShownObject:

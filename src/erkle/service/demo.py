@@ -25,7 +25,7 @@ _SETTINGS = {
     "limits": {"per_participant": 60},
     # A tenth of the answers is wrong whatever one learns.
     "target_error": 0.15,
-    "checks": {"practice": 0, "catch": [{"head": "Lisbon", "near": "Porto", "far": "Moscow"}], "catch_every": 20},
+    "checks": {"practice": 0, "catch": [{"anchor": "Lisbon", "near": "Porto", "far": "Moscow"}], "catch_every": 20},
 }
 
 
@@ -100,7 +100,7 @@ class Crowd:
     def _answered(self, reply: Reply, rng: np.random.Generator, pause: float) -> Reply:
         question = reply.questions[0]
         pair = [question.left.id, question.right.id]
-        distances = np.linalg.norm(self._places[pair] - self._places[question.head.id], axis=1)
+        distances = np.linalg.norm(self._places[pair] - self._places[question.anchor.id], axis=1)
         is_wrong = rng.random() < self._wrong
         choice = pair[int(distances.argmax() if is_wrong else distances.argmin())]
         return self._client.answer(self._study, reply.participant, question.token, choice, round(pause))

@@ -10,7 +10,7 @@ from erkle.store import Kind
 def test_a_press_answers_the_question_that_is_shown(site, visitor, way):
     study = site.study()
     page = visitor(**(PHONE if way == "touch" else {}))
-    left, right, head = things(begin(page, study))
+    left, right, anchor = things(begin(page, study))
     side = "left" if way in ("ArrowLeft", "f", "touch") else "right"
     button = page.locator(f"[data-side={side}] button")
     if way == "click":
@@ -21,7 +21,7 @@ def test_a_press_answers_the_question_that_is_shown(site, visitor, way):
         page.keyboard.press(way)
     near, far = (left, right) if side == "left" else (right, left)
     (answer,) = site.answers(page, study, 1)
-    assert names(answer) == (near, far, head)
+    assert names(answer) == (near, far, anchor)
     assert answer.client["side"] == side
     assert answer.client["input"] == {"click": "click", "touch": "touch"}.get(way, "key")
     assert answer.client["touch"] == (way == "touch")

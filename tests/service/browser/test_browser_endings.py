@@ -72,7 +72,7 @@ def test_who_does_not_consent_is_thanked_and_nothing_is_kept(site, page):
 
 
 def test_who_fails_the_checks_gets_another_code(site, page):
-    catch = [{"head": "Paris", "near": "Lyon", "far": "Oslo"}]
+    catch = [{"anchor": "Paris", "near": "Lyon", "far": "Oslo"}]
     checks = {"practice": 0, "catch": catch, "catch_every": 1, "fail_after": 1}
     endings = {"completed": {"code": "DONE"}, "failed": {"code": "FAILED"}}
     study = site.study(checks=checks, endings=endings)

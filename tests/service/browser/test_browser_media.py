@@ -73,7 +73,7 @@ def test_nothing_moves_between_questions_and_nothing_is_cut_off(site, visitor, p
     begin(page, site.study(**pictures))
     boxes = set()
     for _ in range(4):
-        found = [page.locator(part).bounding_box() for part in (".prompt", ".head", ".candidates", ".below")]
+        found = [page.locator(part).bounding_box() for part in (".prompt", ".anchor", ".candidates", ".below")]
         boxes.add(tuple(tuple(box.values()) for box in found))
         press(page, "f")
     assert len(boxes) == 1

@@ -61,7 +61,7 @@ def answer(client, study, n_answers, name="somebody"):
     reply = client.join(study, {"PROLIFIC_PID": name})
     for _ in range(n_answers):
         question = reply.questions[0]
-        choice = min((question.left.id, question.right.id), key=lambda thing: abs(thing - question.head.id))
+        choice = min((question.left.id, question.right.id), key=lambda thing: abs(thing - question.anchor.id))
         reply = client.answer(study, reply.participant, question.token, choice, 900)
     return reply.participant
 
@@ -113,7 +113,7 @@ def test_a_study_with_pictures_is_created_and_opened_and_its_map_moves_while_peo
     expect(page.locator(".thumbnails img")).to_have_count(len(SHADES))
     page.get_by_text("Checks of attention").click()
     page.get_by_role("button", name="Add a catch question").click()
-    for role, shade in [("Thing", "white"), ("Right answer", "silver"), ("Wrong answer", "black")]:
+    for role, shade in [("Anchor", "white"), ("Right answer", "silver"), ("Wrong answer", "black")]:
         page.get_by_label(role).select_option(shade)
     page.get_by_role("button", name="Create the study").click()
 

@@ -35,7 +35,7 @@ def answers(n, seed=0, participant=None, wrong=0.0, kind=None):
 def watched(researcher, store):
     """A study with answers, and what its owner sees."""
     owner = researcher.get("/api/me").json()["account"]["id"]
-    checks = {"catch": [{"head": "t0", "near": "t1", "far": "t2"}], "too_fast_ms": 200}
+    checks = {"catch": [{"anchor": "t0", "near": "t1", "far": "t2"}], "too_fast_ms": 200}
     study = store.studies.create("Ten", [f"t{i}" for i in range(N)], settings(checks=checks), owner=owner).id
     store.studies.change_state(study, State.OPEN)
     store.imports.answers(study, answers(400))
@@ -154,7 +154,7 @@ def test_participants_are_judged(researcher, store, watched):
 
 def test_catch_questions_are_failed_on_the_dashboard_as_they_are_where_they_are_asked(client, researcher, store):
     # Two catch questions share an anchor, and what is right for one is wrong for the other.
-    catch = [{"head": "A", "near": "B", "far": "C"}, {"head": "A", "near": "C", "far": "D"}]
+    catch = [{"anchor": "A", "near": "B", "far": "C"}, {"anchor": "A", "near": "C", "far": "D"}]
     checks = {"practice": 0, "catch": catch, "catch_every": 1, "fail_after": 3}
     owner = researcher.get("/api/me").json()["account"]["id"]
     study = store.studies.create("Letters", list("ABCDE"), settings(checks=checks), owner=owner).id
@@ -189,11 +189,11 @@ def test_questions_answered_both_ways_are_disputed(researcher, store, watched):
     store.imports.answers(watched, [Imported(f"x{i}", 3, *((4, 5) if i % 2 else (5, 4))) for i in range(11)])
     live_when(researcher, watched, 411)
     found = researcher.get(f"/api/studies/{watched}/disputed").json()
-    votes = [sorted((row["for_o1"], row["for_o2"])) for row in found]
+    votes = [sorted((row["for_first"], row["for_second"])) for row in found]
     assert votes == sorted(votes, key=lambda each: (-each[0], each[1]))
     [most, *_] = found
-    assert (most["head"], most["o1"], most["o2"]) == (3, 4, 5)
-    assert most["for_o1"] + most["for_o2"] >= 11
+    assert (most["anchor"], most["first"], most["second"]) == (3, 4, 5)
+    assert most["for_first"] + most["for_second"] >= 11
     assert 0.0 < most["probability"] < 1.0
 
 

@@ -88,7 +88,7 @@ def test_while_nothing_is_learned_there_is_a_sentence(researcher, study):
     for name in ("kernel.npz", "embedding.csv"):
         answer = export(researcher, study, name)
         assert answer.status_code == 409
-        assert answer.json()["error"]["sentence"].startswith("Nothing has been learned")
+        assert answer.json()["error"]["reason"] == "not-allowed"
 
 
 def test_the_kernel_and_the_map_can_be_read_by_programs(researcher, made, tmp_path):

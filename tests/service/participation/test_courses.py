@@ -6,7 +6,7 @@ from erkle.service.participation.prepared_study import CatchAnswers
 from erkle.store import Kind
 from people import Somebody
 
-CATCH = {"practice": 0, "catch": [{"head": "a", "near": "b", "far": "c"}], "catch_every": 2, "fail_after": 2}
+CATCH = {"practice": 0, "catch": [{"anchor": "a", "near": "b", "far": "c"}], "catch_every": 2, "fail_after": 2}
 
 
 def kinds(store, study, person):
@@ -136,4 +136,4 @@ def test_when_all_questions_have_been_asked_it_is_enough(client, store, make):
 
 def test_questions_do_not_tell_why_they_are_asked(client, make):
     ann = Somebody(client, make(checks=CATCH))
-    assert set(ann.question) == {"token", "practice", "head", "left", "right", "expires_at"}
+    assert set(ann.question) == {"token", "practice", "anchor", "left", "right", "expires_at"}

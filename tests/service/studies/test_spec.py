@@ -16,7 +16,7 @@ def test_nothing_said_gives_the_defaults():
 
 
 def test_what_is_stored_comes_back():
-    settings = checked({"holdout": 0.2, "checks": {"catch": [{"head": "a", "near": "b", "far": "c"}]}})
+    settings = checked({"holdout": 0.2, "checks": {"catch": [{"anchor": "a", "near": "b", "far": "c"}]}})
     assert checked(settings.model_dump(mode="json")) == settings
 
 
@@ -48,7 +48,7 @@ def test_settings_cannot_be_changed():
         ),
         ({"skipping": {"reasons": ["x"] * 21}}, "skipping.reasons has 21 entries; pass a list of at most 20 texts."),
         ({"skipping": {"reasons": ["x", ""]}}, "skipping.reasons[1] is ''; pass a text of 1 to 200 characters."),
-        ({"checks": {"catch": [{"head": "a", "near": "b"}]}}, "checks.catch[0].far is missing; pass the name of an"),
+        ({"checks": {"catch": [{"anchor": "a", "near": "b"}]}}, "checks.catch[0].far is missing; pass the name of an"),
         ({"strategy": "clever"}, "strategy is 'clever'; pass adaptive, random,"),
         ({"hold_out": 0.1}, "hold_out is no setting; did you mean holdout?"),
         ({"limits": {"per_participants": 3}}, "limits.per_participants is no setting; did you mean per_participant?"),
@@ -85,7 +85,7 @@ def test_all_faults_are_told_at_once():
 
 
 def _catch(*names):
-    return checked({"checks": {"catch": [dict(zip(("head", "near", "far"), names, strict=True))]}})
+    return checked({"checks": {"catch": [dict(zip(("anchor", "near", "far"), names, strict=True))]}})
 
 
 def test_a_fault_has_a_kind_whatever_its_sentence_says():

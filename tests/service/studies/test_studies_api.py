@@ -51,7 +51,7 @@ def test_objects_come_back_with_their_texts(researcher):
         ({"settings": {"holdout": 1.5}}, "holdout is 1.5; pass a share from 0 to 1."),
         ({"settings": {"hold_out": 0.5}}, "hold_out is no setting; did you mean holdout?"),
         (
-            {"settings": {"checks": {"catch": [{"head": "Paris", "near": "Oslo", "far": "Rome"}]}}},
+            {"settings": {"checks": {"catch": [{"anchor": "Paris", "near": "Oslo", "far": "Rome"}]}}},
             "checks.catch[0].near",
         ),
         ({"objects": ["a", "a", "b"]}, "'a' is there already"),
@@ -133,7 +133,7 @@ def test_states_follow_each_other(researcher, draft):
 
 
 def test_a_study_whose_settings_do_not_hold_is_not_opened(researcher, store, draft):
-    wrong = {"checks": {"catch": [{"head": "Paris", "near": "Lyon", "far": "Oslo"}]}}
+    wrong = {"checks": {"catch": [{"anchor": "Paris", "near": "Lyon", "far": "Oslo"}]}}
     store.studies.revise(draft, lambda *_: (None, wrong))
     answer = researcher.post(f"/api/studies/{draft}/state", json={"state": "open"})
     assert answer.status_code == 422
@@ -145,7 +145,7 @@ def test_a_preview_asks_questions_and_records_nothing(researcher, store, draft):
     questions = researcher.get(f"/api/studies/{draft}/preview").json()["questions"]
     assert questions
     assert all(question["token"] == "" for question in questions)
-    assert all(len({question[part]["id"] for part in ("head", "left", "right")}) == 3 for question in questions)
+    assert all(len({question[part]["id"] for part in ("anchor", "left", "right")}) == 3 for question in questions)
     assert store.studies.counts(draft).answers == 0
     assert store.participants.all(draft) == []
 

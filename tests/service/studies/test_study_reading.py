@@ -32,7 +32,7 @@ limits:
   answers: null
 checks:
   catch:
-    - {head: Paris, near: "1984", far: "no"}
+    - {anchor: Paris, near: "1984", far: "no"}
 endings:
   completed: {code: "0123", url: https://example.org/done?cc=1}
 """
@@ -92,7 +92,7 @@ def test_a_study_needs_no_more_than_objects(write):
         ("  - Paris", "  - ''", "line 4: the name is ''; pass a text of 1 to 2,000 characters."),
         ("  - Paris", "  - [Paris]", "line 4: objects[0] is a list; pass a name"),
         ("text: ", "txt: ", "line 7: objects[3].txt is no key of an object; did you mean text?"),
-        ("head: Paris", "head: Pariss", "line 20: checks.catch[0].head is 'Pariss', which no object is called"),
+        ("anchor: Paris", "anchor: Pariss", "line 20: checks.catch[0].anchor is 'Pariss', which no object is called"),
         ('"0123"', "0123", "line 22: endings.completed.code is 83, which is no text; put it between quotes."),
         ("https://", "javascript:", "line 22: endings.completed.url is 'javascript:example.org/done?cc=1'; pass"),
         ("strategy: balanced", "holdout: 0.1", "line 9: holdout is there twice; keep one of them."),

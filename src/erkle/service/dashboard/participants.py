@@ -43,13 +43,13 @@ class ParticipantRow(BaseModel):
 
 
 class DisputedQuestion(BaseModel):
-    """A question that was answered both ways: how often each way, and the learner's probability of ``o1``."""
+    """A question that was answered both ways: how often each way, and the learner's probability of ``first``."""
 
-    head: int
-    o1: int
-    o2: int
-    for_o1: int
-    for_o2: int
+    anchor: int
+    first: int
+    second: int
+    for_first: int
+    for_second: int
     probability: float
 
 
@@ -79,8 +79,10 @@ def disputed_questions(learning: Learning, limit: int) -> list[DisputedQuestion]
     chances = np.full(len(questions), 0.5) if learning.view is None else learning.view.predict_proba(questions)[:, 1]
     rows = zip(questions.tolist(), counts.tolist(), np.round(chances, 4).tolist(), strict=True)
     return [
-        DisputedQuestion(head=anchor, o1=o1, o2=o2, for_o1=for_o1, for_o2=for_o2, probability=chance)
-        for (anchor, o1, o2), (for_o1, for_o2), chance in rows
+        DisputedQuestion(
+            anchor=anchor, first=first, second=second, for_first=for_first, for_second=for_second, probability=chance
+        )
+        for (anchor, first, second), (for_first, for_second), chance in rows
     ]
 
 

@@ -64,7 +64,7 @@ class PreparedStudy(NamedTuple):
         """Prepare a study with these objects."""
         settings = spec.checked(study.settings)
         ids = {each.name: number for number, each in enumerate(objects)}
-        catches = [(ids[catch.head], ids[catch.near], ids[catch.far]) for catch in settings.checks.catch]
+        catches = [(ids[catch.anchor], ids[catch.near], ids[catch.far]) for catch in settings.checks.catch]
         return cls(
             raw=study.settings,
             settings=settings,

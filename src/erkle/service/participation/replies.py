@@ -14,11 +14,11 @@ Outcome = Acknowledged | Skipped | Refused | None
 
 
 class Question(BaseModel):
-    """Is the anchor (``head``) more like the left or like the right object?"""
+    """Is the anchor more like the left or like the right object?"""
 
     token: str
     practice: bool
-    head: ShownObject
+    anchor: ShownObject
     left: ShownObject
     right: ShownObject
     expires_at: int
@@ -30,7 +30,7 @@ class Question(BaseModel):
         return cls(
             token=issued.token,
             practice=issued.kind == Kind.PRACTICE,
-            head=prepared.objects[issued.anchor],
+            anchor=prepared.objects[issued.anchor],
             left=prepared.objects[issued.left],
             right=prepared.objects[right],
             expires_at=issued.expires_at // 1000,

@@ -47,8 +47,8 @@ def complaints(error: ValidationError, model: type[BaseModel]) -> list[Complaint
 def spelled(place: Place) -> str:
     """A place as people write it.
 
-    >>> spelled(("checks", "catch", 0, "head"))
-    'checks.catch[0].head'
+    >>> spelled(("checks", "catch", 0, "anchor"))
+    'checks.catch[0].anchor'
     """
     steps = (f"[{step}]" if isinstance(step, int) else f".{printable(step)}" for step in place)
     return "".join(steps).removeprefix(".")

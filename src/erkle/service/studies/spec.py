@@ -73,9 +73,9 @@ class Limits(_Part):
 
 
 class Catch(_Part):
-    """A question whose answer is known: the head is more like near."""
+    """A question whose answer is known: the anchor is more like ``near``."""
 
-    head: Name
+    anchor: Name
     near: Name
     far: Name
 
@@ -85,7 +85,7 @@ class Checks(_Part):
 
     practice: int = Field(default=1, ge=0, le=10, description="a whole number from 0 to 10")
     catch: list[Catch] = Field(
-        default=[], max_length=100, description="a list of at most 100 questions (head, near, far)"
+        default=[], max_length=100, description="a list of at most 100 questions (anchor, near, far)"
     )
     catch_every: int = Field(default=15, ge=1, le=1000, description="a whole number from 1 to 1,000")
     fail_after: int = Field(default=2, ge=1, le=100, description="a whole number from 1 to 100")
@@ -170,7 +170,7 @@ def check_objects(settings: StudySettings, names: Sequence[str]) -> None:
     known, found = set(names), list[Complaint]()
     for number, catch in enumerate(settings.checks.catch):
         place: Place = ("checks", "catch", number)
-        asked = {"head": catch.head, "near": catch.near, "far": catch.far}
+        asked = {"anchor": catch.anchor, "near": catch.near, "far": catch.far}
         unknown = [
             Complaint((*place, role), _no_such_object(spelled((*place, role)), name, names))
             for role, name in asked.items()

@@ -7,7 +7,7 @@ import { StudyMap } from "./map/map.js";
 import { get } from "./server.js";
 import { Disputed } from "./study/disputed.js";
 import { exchange } from "./study/exchange.js";
-import { Head } from "./study/head.js";
+import { StudyHeader } from "./study/header.js";
 import { follow } from "./study/live.js";
 import { Numbers } from "./study/numbers.js";
 import { Participants } from "./study/participants.js";
@@ -46,11 +46,11 @@ function open(study, objects) {
   const stopping = el("p", { class: "stopping" });
   const chosen = el("p", { class: "hint" });
   const tables = seldom(() => Promise.all([participants.refresh(), disputed.refresh()]), TABLES_MS);
-  const head = new Head(study, tables);
+  const header = new StudyHeader(study, tables);
 
   main.classList.add("dashboard");
   main.append(
-    head.node,
+    header.node,
     numbers.node,
     el(
       "div",
@@ -84,7 +84,7 @@ function open(study, objects) {
 
   let answers = null;
   const show = (live) => {
-    head.heard(live.state, live.participants);
+    header.heard(live.state, live.participants);
     numbers.update(live);
     if (live.map) map.update(live.map.points);
     errors.update(live.curves, live.stopping?.target ?? study.settings.target_error);
@@ -97,7 +97,7 @@ function open(study, objects) {
     answers = live.answers;
   };
   tables();
-  follow(path, show, (link) => head.connected(link));
+  follow(path, show, (link) => header.connected(link));
 }
 
 /** `work`, but at most once in `ms`, and once more at the end if it was wanted in between. */

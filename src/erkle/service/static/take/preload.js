@@ -3,14 +3,14 @@
 // A picture that does not come never holds up the study: after a while the question is shown without it.
 
 const PATIENCE_MS = 8000;
-const ROLES = ["head", "left", "right"];
+const ROLES = ["anchor", "left", "right"];
 
 export class Preload {
   constructor() {
     this.ready = new Map();
   }
 
-  // {head, left, right: the media elements of each}, and `done`, a promise that never fails.
+  // {anchor, left, right: the media elements of each}, and `done`, a promise that never fails.
   of(question) {
     if (!this.ready.has(question.token)) this.ready.set(question.token, prepare(question));
     return this.ready.get(question.token);

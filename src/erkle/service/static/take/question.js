@@ -82,16 +82,16 @@ export class QuestionView {
   }
 
   #fill(question, prepared) {
-    const { head, left, right } = question;
+    const { anchor, left, right } = question;
     const names = this.info.show_names;
-    this.#settleKind([head, left, right]);
+    this.#settleKind([anchor, left, right]);
     this.heading.textContent = texts.question.spoken(
       labelOf(left, names, texts.question.leftThing),
       labelOf(right, names, texts.question.rightThing),
-      labelOf(head, names, texts.question.headThing),
+      labelOf(anchor, names, texts.question.anchorThing),
     );
     this.practice.hidden = !question.practice;
-    this.head.replaceChildren(figureOf(head, prepared.head, names));
+    this.anchor.replaceChildren(figureOf(anchor, prepared.anchor, names));
     const choose = (side) => (event) => this.#press(side, this.presses.input(event), event.detail);
     this.candidates.replaceChildren(
       candidateOf("left", left, prepared.left, names, choose("left")),
@@ -107,11 +107,11 @@ export class QuestionView {
 
   // Boxes grow to what the study holds and never shrink again, until the window changes.
   #settleHeights() {
-    for (const box of [this.head, this.candidates]) box.style.minHeight = `${box.offsetHeight}px`;
+    for (const box of [this.anchor, this.candidates]) box.style.minHeight = `${box.offsetHeight}px`;
   }
 
   #forgetHeights() {
-    for (const box of [this.head, this.candidates]) box.style.minHeight = "";
+    for (const box of [this.anchor, this.candidates]) box.style.minHeight = "";
   }
 
   #settleKind(things) {
@@ -139,7 +139,7 @@ export class QuestionView {
     this.heading = element("h1", { class: "visually-hidden", tabindex: "-1" });
     this.practice = element("p", { class: "practice", hidden: true });
     this.practice.append(element("span", { class: "tag accent" }, texts.practice), element("span", { class: "soft small" }, texts.practiceHint));
-    this.head = element("div", { class: "head" });
+    this.anchor = element("div", { class: "anchor" });
     this.candidates = element("div", { class: "candidates" });
     this.skip = element("button", { type: "button", class: "button quiet small", onclick: () => this.#skip() }, texts.skip.open);
     this.sentence = element("p", {});
@@ -151,7 +151,7 @@ export class QuestionView {
       this.heading,
       element("div", { class: "practice-slot" }, this.practice),
       prose(this.info.question_html, "prompt"),
-      element("div", { class: "things" }, this.head, element("div", { class: "fork", "aria-hidden": "true" }), this.candidates),
+      element("div", { class: "things" }, this.anchor, element("div", { class: "fork", "aria-hidden": "true" }), this.candidates),
       element("div", { class: "below" }, this.skip),
       this.waiting,
     );

@@ -33,11 +33,11 @@ export const texts = {
   },
 
   question: {
-    spoken: (left, right, head) => `${left} or ${right}: which is more like ${head}?`,
+    spoken: (left, right, anchor) => `${left} or ${right}: which is more like ${anchor}?`,
     reference: "To compare with",
     leftThing: "the left one",
     rightThing: "the right one",
-    headThing: "the one on top",
+    anchorThing: "the one on top",
     choose: (name) => `Choose ${name}`,
     or: "or",
     left: "Left",

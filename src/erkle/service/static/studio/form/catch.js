@@ -29,7 +29,7 @@ export function catchQuestions(given, names) {
     el(
       "div",
       {},
-      button("Add a catch question", "small", () => add({ head: "", near: "", far: "" })),
+      button("Add a catch question", "small", () => add({ anchor: "", near: "", far: "" })),
     ),
   );
   given.forEach(add);
@@ -38,7 +38,7 @@ export function catchQuestions(given, names) {
       Object.fromEntries([...each.querySelectorAll("[name]")].map((input) => [input.name, input.value])),
     );
   const check = () => {
-    const broken = read().find(({ head, near, far }) => !head || !near || !far || new Set([head, near, far]).size < 3);
+    const broken = read().find(({ anchor, near, far }) => !anchor || !near || !far || new Set([anchor, near, far]).size < 3);
     complain(broken ? "A catch question needs three different objects." : null);
     return !broken;
   };
@@ -50,7 +50,7 @@ export function catchQuestions(given, names) {
 }
 
 const ROLES = [
-  ["head", "Thing"],
+  ["anchor", "Anchor"],
   ["near", "Right answer"],
   ["far", "Wrong answer"],
 ];

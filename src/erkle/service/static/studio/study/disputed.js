@@ -27,11 +27,11 @@ export class Disputed {
     this.list.replaceChildren(...rows.slice(0, 12).map((row) => this.row(row)));
   }
 
-  row({ head, o1, o2, for_o1, for_o2, probability }) {
-    const share = for_o1 / Math.max(1, for_o1 + for_o2);
+  row({ anchor, first, second, for_first, for_second, probability }) {
+    const share = for_first / Math.max(1, for_first + for_second);
     const bar = el(
       "div",
-      { class: "votes", role: "img", "aria-label": `${for_o1} to ${for_o2} votes` },
+      { class: "votes", role: "img", "aria-label": `${for_first} to ${for_second} votes` },
       el("span"),
       el("span"),
     );
@@ -41,17 +41,17 @@ export class Disputed {
       probability === null || probability === undefined
         ? null
         : probability >= 0.5
-          ? [o1, probability]
-          : [o2, 1 - probability];
+          ? [first, probability]
+          : [second, 1 - probability];
     return el(
       "li",
       {},
-      el("p", { class: "dispute-head" }, this.name(head), el("span", { class: "soft" }, " is more like")),
+      el("p", { class: "dispute-anchor" }, this.name(anchor), el("span", { class: "soft" }, " is more like")),
       el(
         "div",
         { class: "dispute-sides" },
-        el("span", {}, this.name(o1), el("b", { class: "number" }, ` ${for_o1}`)),
-        el("span", {}, el("b", { class: "number" }, `${for_o2} `), this.name(o2)),
+        el("span", {}, this.name(first), el("b", { class: "number" }, ` ${for_first}`)),
+        el("span", {}, el("b", { class: "number" }, `${for_second} `), this.name(second)),
       ),
       bar,
       model &&

@@ -1,4 +1,4 @@
-/** The head of the dashboard: title, state, link, and what can be done with the study. */
+/** The top of the dashboard: title, state, link, and what can be done with the study. */
 
 import { attempt, copy, dialog, note } from "../dialogs.js";
 import { button, el } from "../elements.js";
@@ -20,7 +20,7 @@ const STATES = {
 const WAITING = "This study is open and waits for its first participant: copy the link and send it to them.";
 const LINKS = { live: ["good", "live"], asking: ["warn", "every few seconds"], lost: ["bad", "reconnecting"] };
 
-export class Head {
+export class StudyHeader {
   constructor(study, onchange) {
     this.study = study;
     this.onchange = onchange;
