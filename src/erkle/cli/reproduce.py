@@ -62,8 +62,8 @@ def reproduce_figures(
     from erkle.experiments.units import open_units
 
     figures = chosen_figures(names, protocol)
-    for world in dict.fromkeys(figure.world for figure in figures):
-        check_data(world, protocol)
+    for dataset in dict.fromkeys(figure.dataset for figure in figures):
+        check_data(dataset, protocol)
     units = units_for(figures, protocol, n_trials)
     runner = open_units(out, protocol)
     with units_bar("Running", len(units), len(runner.missing(units))) as advance:

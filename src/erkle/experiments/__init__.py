@@ -1,5 +1,5 @@
-"""The experiments of the paper, each figure from one command: data, picture and verdict on what the paper says.
+"""The experiments of the paper. One command makes the data and the picture of each figure, and checks the claims.
 
-Work is cut into units, a method on one trial of one data set with one setting. Each leaves a file of its own, so that
-a run that was stopped goes on where it was, and processes or machines can share it.
+Work is cut into units: one method with one setting on one trial of one data set. Each unit saves its result in a file,
+so that an interrupted run can continue and several processes or machines can share the work.
 """

@@ -1,4 +1,4 @@
-"""What the paper says about each figure, and the rule that decides whether it holds here."""
+"""The claims of the paper about each figure, and the rules that decide whether they hold here."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -6,18 +6,18 @@ from typing import NamedTuple
 from erkle.experiments.curves import Curves
 from erkle.experiments.figures import BATCH, FIGURES, PLAIN
 
-# Whether a claim holds against batch fits run to the optimum, and against plain steps.
+# Remarks, by whether a claim holds against batch fits run to the optimum and against plain gradient steps.
 _REMARKS = {
     (True, True): "",
     (True, False): "It holds against batch fits run to the optimum, but not against plain gradient steps.",
-    (False, True): "It holds against plain gradient steps that end where the paper's did, but not against the optimum.",
-    (False, False): "It holds neither against batch fits run to the optimum nor against plain gradient steps that end "
-    "where the paper's did.",
+    (False, True): "It holds against plain gradient steps that stop as in the paper, but not against the optimum.",
+    (False, False): "It holds neither against batch fits run to the optimum nor against plain gradient steps that stop "
+    "as in the paper.",
 }
 
 
 class Claim(NamedTuple):
-    """A sentence of the paper, what we measured, whether it holds, and why not if it does not."""
+    """A claim of the paper in our words, what we measured, whether the claim holds, and a remark if it does not."""
 
     paper: str
     measured: str
@@ -26,9 +26,9 @@ class Claim(NamedTuple):
 
 
 def _ends(name: str, curves: Curves) -> dict[str, float]:
-    """Where the curve of each method of a figure ends."""
+    """The last value of the curve of each method of a figure."""
     figure = FIGURES[name]
-    return {method: curves.of(figure.world, method, figure.y).last for method in figure.methods}
+    return {method: curves.of(figure.dataset, method, figure.y).last for method in figure.methods}
 
 
 def _figure_1a(curves: Curves) -> list[Claim]:
@@ -40,17 +40,17 @@ def _figure_1a(curves: Curves) -> list[Claim]:
     decaying = min(end["STE-ERKLE 1/j"], end["STE-ERKLE 1/sqrt j"])
     return [
         Claim(
-            "With the rate 1/j there is no significant improvement after 3,000 answers.",
-            f"{third:.3f} at three tenths of the answers, {inverse.last:.3f} at the end: {gained:.0%} less",
+            "With the rate 1/j the error hardly falls after 3,000 answers.",
+            f"{third:.3f} after 30 % of the answers, {inverse.last:.3f} at the end: {gained:.0%} less",
             gained < 0.15,
         ),
         Claim(
-            "1/√j does better than 1/j, but levels off sooner than the rates that do not fall.",
+            "The rate 1/√j is better than 1/j, but levels off earlier than rates that stay constant.",
             f"1/j {end['STE-ERKLE 1/j']:.3f}, 1/√j {end['STE-ERKLE 1/sqrt j']:.3f}, constant {end['STE-ERKLE']:.3f}",
             end["STE-ERKLE"] < end["STE-ERKLE 1/sqrt j"] < end["STE-ERKLE 1/j"],
         ),
         Claim(
-            "A constant rate and passive-aggressive steps vastly outperform rates that fall.",
+            "A constant rate and passive-aggressive steps are much better than falling rates.",
             f"constant {end['STE-ERKLE']:.3f}, PA {end['PA-ERKLE']:.3f}, best falling rate {decaying:.3f}",
             steady < 0.9 * decaying,
         ),
@@ -61,10 +61,10 @@ def _figure_1b(curves: Curves) -> list[Claim]:
     end = _ends("1b", curves)
     one, ten = ("PA-ERKLE", "STE-ERKLE"), ("PA-ERKLE 10 passes", "STE-ERKLE 10 passes")
     return [
-        _against_batch("With one pass both ERKLE methods slightly outperform all batch methods.", one, 1.0, end),
-        _against_batch("With ten passes they outperform the batch methods by a large margin.", ten, 0.9, end),
+        _against_batch("With one pass both ERKLE methods are slightly better than all batch methods.", one, 1.0, end),
+        _against_batch("With ten passes they are much better than the batch methods.", ten, 0.9, end),
         Claim(
-            "Ten passes are far better than one.",
+            "Ten passes are much better than one.",
             f"PA {end['PA-ERKLE']:.3f} to {end['PA-ERKLE 10 passes']:.3f}, "
             f"STE {end['STE-ERKLE']:.3f} to {end['STE-ERKLE 10 passes']:.3f}",
             max(end[name] for name in ten) < min(end[name] for name in one),
@@ -73,13 +73,13 @@ def _figure_1b(curves: Curves) -> list[Claim]:
 
 
 def _against_batch(paper: str, online: tuple[str, str], share: float, end: dict[str, float]) -> Claim:
-    """A claim that both of these make less than a share of every batch method's error."""
+    """The claim that the errors of both online methods are below a share of the error of every batch method."""
     passive, ste = (end[name] for name in online)
     optimum, plain = (min(end[name] for name in batch) for batch in (BATCH, PLAIN))
     holds = (max(passive, ste) < share * optimum, max(passive, ste) < share * plain)
     return Claim(
         paper,
-        f"PA {passive:.3f}, STE {ste:.3f}; best batch {optimum:.3f} at the optimum, {plain:.3f} by plain steps",
+        f"PA {passive:.3f}, STE {ste:.3f}; best batch {optimum:.3f} at the optimum, {plain:.3f} with plain steps",
         all(holds),
         _REMARKS[holds],
     )
@@ -91,13 +91,13 @@ def _figure_1c(curves: Curves) -> list[Claim]:
     batch = min(first["GNMDS-Batch by steps"], first["STE-Batch by steps"])
     return [
         Claim(
-            "If only few passes through the data can be made, ERKLE is the better choice.",
-            f"after one: ERKLE {online:.3f} or better, a batch step {batch:.3f} or worse",
+            "ERKLE is the better choice if there is only time for a few passes over the answers.",
+            f"after one pass or step: ERKLE {online:.3f} or better, batch {batch:.3f} or worse",
             online < batch,
             ""
             if online < batch
-            else "One gradient step of the best length from K = I is a strong start: it sums all "
-            "answers and a projection removes half of the noise.",
+            else "One gradient step of the best length from K = I is strong: it sums over all answers, and the "
+            "projection removes half of the noise.",
         )
     ]
 
@@ -111,18 +111,18 @@ def _figure_2a(curves: Curves) -> list[Claim]:
     return [
         Claim(
             "A single pass of PA-ERKLE is often significantly faster than a single gradient step of batch GNMDS.",
-            f"{ours:.1f} s against {seconds['GNMDS 1 step']:.1f} s for one step a mini-batch "
-            f"and {seconds['GNMDS 2 steps']:.1f} s for two",
+            f"{ours:.1f} s against {seconds['GNMDS 1 step']:.1f} s for one step per mini-batch "
+            f"and {seconds['GNMDS 2 steps']:.1f} s for two steps",
             ours < seconds["GNMDS 1 step"],
         ),
         Claim(
             "724.2 eigenpairs were computed for 10,000 answers: 93 % of the projections were skipped.",
-            f"{pairs.last:,.0f} eigenpairs for {pairs.x[-1]:,.0f} answers ({skipped:.0%} skipped), "
-            f"of which {projections:,.0f} were projections",
+            f"{pairs.last:,.0f} eigenpairs for {pairs.x[-1]:,.0f} answers ({skipped:.0%} skipped); "
+            f"{projections:,.0f} of them led to a projection",
             skipped > 0.9,
-            "The rule cannot give the paper's count: from K = I a fresh answer costs 0.3 of a bound that never exceeds "
-            "1 while nothing has been projected, so only three in a row can be skipped. Our bound is also not raised "
-            "by Lanczos, which sees only what a move has touched.",
+            "The paper's rule cannot give the paper's count. From K = I each new answer uses 0.3 of a bound that is at "
+            "most 1 until the first projection, so at most three projections in a row can be skipped. Our Lanczos "
+            "search also does not raise the bound, because it sees only the objects that a step has moved.",
         ),
     ]
 
@@ -132,17 +132,19 @@ def _figure_2b(curves: Curves) -> list[Claim]:
     steps = [curves.of("large", name, "test_error") for name in ("GNMDS 1 step", "GNMDS 2 steps")]
     best = [min(step.at(x) for step in steps) for x in online.x]
     leads = [own < other for own, other in zip(online.mean, best, strict=True)]
-    # The mark from which on PA-ERKLE is never behind again.
-    turn = next((x for i, x in enumerate(online.x) if all(leads[i:])), None)
+    # PA-ERKLE is ahead at this mark and at all later ones.
+    ahead_from = next((x for i, x in enumerate(online.x) if all(leads[i:])), None)
     return [
         Claim(
-            "At first the batch methods do better; from about 2,500 answers on PA-ERKLE does.",
-            f"PA-ERKLE is ahead for good from {turn:,.0f} answers on" if turn else "PA-ERKLE is behind at the end",
-            turn is not None and not leads[0] and turn <= 0.5 * online.x[-1],
+            "The batch methods are better at first, and PA-ERKLE after about 2,500 answers.",
+            f"PA-ERKLE is ahead from {ahead_from:,.0f} answers to the end"
+            if ahead_from
+            else "PA-ERKLE is behind at the end",
+            ahead_from is not None and not leads[0] and ahead_from <= 0.5 * online.x[-1],
         ),
         Claim(
             "PA-ERKLE reaches competitive results in a single pass.",
-            f"{online.last:.3f} at the end; batch {best[-1]:.3f}; popularity "
+            f"at the end PA-ERKLE {online.last:.3f}, batch {best[-1]:.3f}, popularity "
             f"{curves.of('large', 'popularity', 'test_error').last:.3f}",
             online.last < 1.02 * best[-1],
         ),
@@ -155,13 +157,13 @@ def _figure_3a(curves: Curves) -> list[Claim]:
     passive = min(end["PA-ERKLE"], end["PA-ERKLE 10 passes"])
     return [
         Claim(
-            "STE-ERKLE does considerably worse than the other methods, because answers conflict.",
+            "STE-ERKLE is considerably worse than the other methods, because answers conflict.",
             f"STE-ERKLE {end['STE-ERKLE']:.3f}, PA-ERKLE {end['PA-ERKLE']:.3f}, batch {min(batch):.3f} to "
             f"{max(batch):.3f}",
             end["STE-ERKLE"] > 1.05 * max(end["PA-ERKLE"], *batch),
         ),
         Claim(
-            "PA-ERKLE does as well as the batch methods, and often better with several passes.",
+            "PA-ERKLE is as good as the batch methods, and often better with several passes.",
             f"PA-ERKLE {end['PA-ERKLE']:.3f}, ten passes {end['PA-ERKLE 10 passes']:.3f}, best batch {min(batch):.3f}",
             passive < 1.02 * min(batch),
         ),
@@ -185,7 +187,7 @@ def _figure_3c(curves: Curves) -> list[Claim]:
     texts = [f"{method} {curve.mean[0]:.0f} to {curve.last:.0f}" for method, curve in ranks.items()]
     return [
         Claim(
-            "Batch methods give low ranks with few answers, and higher ones as answers come in.",
+            "Batch methods give low ranks with few answers, and higher ranks with more answers.",
             ", ".join(texts),
             all(curve.mean[0] < curve.last for curve in ranks.values()),
         )
@@ -199,14 +201,14 @@ def _figure_4a(curves: Curves) -> list[Claim]:
     behind = sum(of["STE-ERKLE"].at(x) > of["STE-Batch"].at(x) for x in marks)
     return [
         Claim(
-            "STE-ERKLE consistently outperforms STE-Batch.",
-            f"{of['STE-ERKLE'].last:.3f} against {of['STE-Batch'].last:.3f} at the end; behind at {behind} of "
-            f"{len(marks)} marks",
+            "STE-ERKLE is better than STE-Batch at every moment.",
+            f"{of['STE-ERKLE'].last:.3f} against {of['STE-Batch'].last:.3f} at the end; worse at {behind} of "
+            f"{len(marks)} moments",
             behind == 0,
         ),
         Claim(
-            "PA-ERKLE is comparable to or better than GNMDS-Batch from 500 answers on.",
-            f"at half {of['PA-ERKLE'].at(half):.3f} against {of['GNMDS-Batch'].at(half):.3f}, "
+            "PA-ERKLE is as good as GNMDS-Batch or better after 500 answers.",
+            f"after half of the answers {of['PA-ERKLE'].at(half):.3f} against {of['GNMDS-Batch'].at(half):.3f}, "
             f"at the end {of['PA-ERKLE'].last:.3f} against {of['GNMDS-Batch'].last:.3f}",
             all(of["PA-ERKLE"].at(x) < 1.02 * of["GNMDS-Batch"].at(x) for x in marks if x >= half),
         ),
@@ -219,8 +221,8 @@ def _figure_4b(curves: Curves) -> list[Claim]:
     best = min(others, key=others.__getitem__)
     return [
         Claim(
-            "PA-ERKLE does quite well in training error compared to all other methods.",
-            f"PA-ERKLE {end['PA-ERKLE']:.3f}; best other {best} {others[best]:.3f}",
+            "The training error of PA-ERKLE is low compared with all other methods.",
+            f"PA-ERKLE {end['PA-ERKLE']:.3f}; best of the others: {best} {others[best]:.3f}",
             end["PA-ERKLE"] <= others[best],
         )
     ]

@@ -1,4 +1,4 @@
-"""From units to curves: the best setting of each trial, then the mean over trials with its 95 % interval."""
+"""Curves from the results of units: the best setting of each trial, then means over trials with 95 % intervals."""
 
 from typing import NamedTuple
 
@@ -15,7 +15,7 @@ Floats = NDArray[np.float64]
 
 
 class MeanCurve(NamedTuple):
-    """Means over trials and half the width of their 95 % intervals, and the setting each trial chose."""
+    """Means over trials, half the width of their 95 % intervals, and the setting chosen in each trial."""
 
     x: Floats
     mean: Floats
@@ -23,25 +23,25 @@ class MeanCurve(NamedTuple):
     chosen: list[dict[str, float]]
 
     def at(self, x: float) -> float:
-        """The mean at the mark nearest to x."""
+        """The mean at the place nearest to x."""
         return float(self.mean[np.argmin(np.abs(self.x - x))])
 
     @property
     def last(self) -> float:
-        """The mean at the end."""
+        """The last mean."""
         return float(self.mean[-1])
 
 
 class Curves:
-    """The finished units of a run, asked for by data set, method and quantity."""
+    """The curves of a run, by data set, method and quantity."""
 
     def __init__(self, runner: Runner[Unit], protocol: Protocol, n_trials: int) -> None:
         self._runner, self._protocol, self._n_trials = runner, protocol, n_trials
         self._chosen: dict[tuple[str, str], list[tuple[Unit, list[Row]]]] = {}
 
-    def of(self, world: str, method: str, y: str, x: str = "answers") -> MeanCurve:
-        """The curve of a quantity, over answers or over passes."""
-        trials = self._trials(world, method)
+    def of(self, dataset: str, method: str, y: str, x: str = "answers") -> MeanCurve:
+        """The curve of a quantity over answers or over passes."""
+        trials = self._trials(dataset, method)
         values = np.array([[getattr(row, y) for row in rows] for _, rows in trials], dtype=float)
         places = np.array([getattr(row, x) for row in trials[0][1]], dtype=float)
         n = len(values)
@@ -49,16 +49,16 @@ class Curves:
         chosen = [dict(unit.setting) for unit, _ in trials]
         return MeanCurve(places, values.mean(axis=0), spread * np.ones(len(places)), chosen)
 
-    def bounds_chosen(self, world: str, method: str) -> list[str]:
-        """A sentence for each bound of the settings tried that some trial chose; a better one may lie beyond."""
+    def bounds_chosen(self, dataset: str, method: str) -> list[str]:
+        """A sentence for each smallest or largest setting that a trial chose: a better one may lie outside the grid."""
         grid = METHODS[method].settings(self._protocol)
-        chosen = [dict(unit.setting) for unit, _ in self._trials(world, method)]
+        chosen = [dict(unit.setting) for unit, _ in self._trials(dataset, method)]
         sentences = []
         for name in grid[0]:
             values = sorted({setting[name] for setting in grid})
             for word, bound in (("smallest", values[0]), ("largest", values[-1])):
                 times = sum(setting[name] == bound for setting in chosen)
-                # Of one or two values each is a bound.
+                # With one or two values, every value is the smallest or the largest.
                 if times and len(values) > 2:
                     sentences.append(
                         f"{method} chose the {word} {name} tried ({bound:g}) in {times} of "
@@ -66,16 +66,16 @@ class Curves:
                     )
         return sentences
 
-    def _trials(self, world: str, method: str) -> list[tuple[Unit, list[Row]]]:
-        """For each trial the unit whose setting did best on the validation answers in the end."""
-        if (world, method) not in self._chosen:
+    def _trials(self, dataset: str, method: str) -> list[tuple[Unit, list[Row]]]:
+        """For each trial, the unit whose last validation error is the lowest."""
+        if (dataset, method) not in self._chosen:
             trials = []
             for trial in range(self._n_trials):
-                units = units_of(world, method, trial, self._protocol)
+                units = units_of(dataset, method, trial, self._protocol)
                 results = [(unit, read_rows(unit, self._runner)) for unit in units]
                 trials.append(min(results, key=_validation_error))
-            self._chosen[world, method] = trials
-        return self._chosen[world, method]
+            self._chosen[dataset, method] = trials
+        return self._chosen[dataset, method]
 
 
 def _validation_error(result: tuple[Unit, list[Row]]) -> float:

@@ -1,8 +1,11 @@
-"""The methods compared: each follows the stream of a trial and says at every mark how good it is.
+"""The methods that are compared. Each learns the answers of a trial in order, and is measured at several marks.
 
-ERKLE learns answer by answer; a batch method fits all answers so far at every mark, from the fit before, or with
-plain steps as the paper did, from K = I; and "steps" are the paper's cheap batch, a few plain gradient steps of a
-given length at every mark.
+- `Online` is ERKLE, which learns answer by answer.
+- `Batch` fits all answers so far at every mark, and starts from the previous fit.
+- `PlainBatch` does the same with plain gradient steps from K = I, as the paper did.
+- `Steps` takes only one or two plain gradient steps at every mark: the cheap batch method of the paper.
+
+A mark is the number of answers after which a method is measured.
 """
 
 import time
@@ -31,11 +34,12 @@ from erkle.steps import Constant, Inverse, InverseSqrt, PassiveAggressive, Step
 Marks = Sequence[int]
 Setting = dict[str, float]
 
+# Plain gradient steps stop when the objective changes by less.
 _TOL = 1e-7
 
 
 class Row(NamedTuple):
-    """How good a method is after so many answers and passes, and what it has cost."""
+    """The errors and the costs of a method at one mark."""
 
     answers: int
     passes: int
@@ -49,17 +53,17 @@ class Row(NamedTuple):
 
 
 class FixedKernel(NamedTuple):
-    """A kernel that predicts as a learner does."""
+    """A kernel with the ``score`` method of a learner."""
 
     kernel_: NDArray[np.float64]
 
     def score(self, T: NDArray[np.int64]) -> float:
-        """Share of answers that it predicts rightly."""
+        """Share of answers that are predicted correctly."""
         return 1.0 - metrics.triplet_error(self.kernel_, T)
 
 
 class Fit(NamedTuple):
-    """A learner at a mark: the answers and passes it has had, and what they took."""
+    """A learner at a mark, with the answers, passes, eigenpairs and projections so far."""
 
     learner: TripletLearner | FixedKernel
     answers: int
@@ -68,7 +72,7 @@ class Fit(NamedTuple):
     projections: int = 0
 
     def row(self, trial: Trial, seconds: float) -> Row:
-        """How good it is."""
+        """Measure the learner."""
         kernel = getattr(self.learner, "kernel_", None)
         test = 1.0 - self.learner.score(trial.test)
         same = trial.validation is trial.test
@@ -78,8 +82,7 @@ class Fit(NamedTuple):
             test_error=test,
             train_error=1.0 - self.learner.score(trial.train[: self.answers]),
             validation_error=test if same else 1.0 - self.learner.score(trial.validation),
-            # Ranks as people count them: directions with at least a thousandth of the largest variance. At n = 5000
-            # the eigenvalues would cost more than the learning, and the paper shows none.
+            # At n = 5000 the eigenvalues would cost more than learning, and the paper shows no ranks there.
             rank=metrics.rank(kernel, 1e-3) if kernel is not None and len(kernel) < 2000 else -1,
             seconds=seconds,
             eigenpairs=self.eigenpairs,
@@ -88,20 +91,20 @@ class Fit(NamedTuple):
 
 
 class Method(ABC):
-    """What runs a unit."""
+    """A method that is compared with others."""
 
-    def every(self, world: str, sizes: Protocol) -> int:
-        """Answers between two marks."""
-        return sizes.every_large if world == "large" else sizes.every
+    def every(self, dataset: str, protocol: Protocol) -> int:
+        """Number of answers between two marks."""
+        return protocol.measure_every_large if dataset == "large" else protocol.measure_every
 
-    def settings(self, sizes: Protocol) -> list[Setting]:
-        """The settings to try, of which the best one counts; by default there is nothing to choose."""
+    def settings(self, protocol: Protocol) -> list[Setting]:
+        """The settings to try; only the best one is shown. By default there is nothing to choose."""
         return [{}]
 
-    def rows(self, trial: Trial, every: int, seed: int, setting: Setting, sizes: Protocol) -> Iterator[Row]:
-        """A row for each mark; the clock stops while errors are measured."""
+    def rows(self, trial: Trial, every: int, seed: int, setting: Setting, protocol: Protocol) -> Iterator[Row]:
+        """Yield a row for each mark; the seconds do not include measuring errors."""
         marks = range(every, len(trial.train) + 1, every)
-        fits, seconds = self.fits(trial, marks, seed, setting, sizes), 0.0
+        fits, seconds = self.fits(trial, marks, seed, setting, protocol), 0.0
         while True:
             start = time.perf_counter()
             fit = next(fits, None)
@@ -111,19 +114,19 @@ class Method(ABC):
             yield fit.row(trial, seconds)
 
     @abstractmethod
-    def fits(self, trial: Trial, marks: Marks, seed: int, setting: Setting, sizes: Protocol) -> Iterator[Fit]:
+    def fits(self, trial: Trial, marks: Marks, seed: int, setting: Setting, protocol: Protocol) -> Iterator[Fit]:
         """The learner at each mark."""
 
 
 @dataclass(frozen=True)
 class Online(Method):
-    """ERKLE, evaluated as it goes."""
+    """ERKLE, which learns answer by answer."""
 
     loss: Loss
     step: Step
     passes: int = 1
 
-    def fits(self, trial: Trial, marks: Marks, seed: int, setting: Setting, sizes: Protocol) -> Iterator[Fit]:
+    def fits(self, trial: Trial, marks: Marks, seed: int, setting: Setting, protocol: Protocol) -> Iterator[Fit]:
         """The learner after each mini-batch."""
         learner = ERKLE(trial.n_objects, self.loss, self.step, passes=self.passes, random_state=seed).partial_fit([])
         for seen in marks:
@@ -133,25 +136,25 @@ class Online(Method):
 
 @dataclass(frozen=True)
 class Batch(Method):
-    """A trace-regularised fit of all answers so far, warm-started."""
+    """A trace-regularised fit of all answers so far, which starts from the previous fit."""
 
     loss: Loss
 
-    def every(self, world: str, sizes: Protocol) -> int:
-        """Answers between two marks."""
-        return sizes.mini_batch
+    def every(self, dataset: str, protocol: Protocol) -> int:
+        """Number of answers between two marks."""
+        return protocol.mini_batch
 
-    def settings(self, sizes: Protocol) -> list[Setting]:
-        """Weights of the trace, from none to speak of to far too much."""
-        return [{"trace": trace} for trace in np.geomspace(0.03, 30.0, sizes.n_traces).round(4).tolist()]
+    def settings(self, protocol: Protocol) -> list[Setting]:
+        """Weights of the trace, from negligible to far too large."""
+        return [{"trace": trace} for trace in np.geomspace(0.03, 30.0, protocol.n_traces).round(4).tolist()]
 
-    def fits(self, trial: Trial, marks: Marks, seed: int, setting: Setting, sizes: Protocol) -> Iterator[Fit]:
+    def fits(self, trial: Trial, marks: Marks, seed: int, setting: Setting, protocol: Protocol) -> Iterator[Fit]:
         """The fit of the answers up to each mark."""
-        learner = RCKL(trial.n_objects, self.loss, setting["trace"], max_iter=sizes.max_iter, warm_start=True)
+        learner = RCKL(trial.n_objects, self.loss, setting["trace"], max_iter=protocol.max_iter, warm_start=True)
         n_iter = 0
         for seen in marks:
             with warnings.catch_warnings():
-                # The paper's limit of iterations is part of the protocol, and reached at times.
+                # The paper limits the iterations, and some fits reach the limit.
                 warnings.simplefilter("ignore", ConvergenceWarning)
                 learner.fit(trial.train[:seen])
             n_iter += learner.n_iter_
@@ -159,32 +162,32 @@ class Batch(Method):
 
 
 class PlainBatch(Batch):
-    """The same fit by plain gradient steps from K = I, which end where the paper's did."""
+    """The same fit by plain gradient steps from K = I, which stop as in the paper."""
 
-    def fits(self, trial: Trial, marks: Marks, seed: int, setting: Setting, sizes: Protocol) -> Iterator[Fit]:
+    def fits(self, trial: Trial, marks: Marks, seed: int, setting: Setting, protocol: Protocol) -> Iterator[Fit]:
         """The fit of the answers up to each mark."""
         n_iter = 0
         for seen in marks:
             objective = ByKernel(terms_of(trial.train[:seen], self.loss), setting["trace"])
             with one_thread(trial.n_objects):
-                K, n_steps = plain_descent(objective, trial.n_objects, sizes.max_iter)
+                K, n_steps = plain_descent(objective, trial.n_objects, protocol.max_iter)
             n_iter += n_steps
             yield Fit(FixedKernel(K), seen, n_steps, n_iter, n_iter)
 
 
 @dataclass(frozen=True)
 class Steps(Method):
-    """Plain projected gradient steps K <- projection(K - rate (gradient + trace I)), so many at every mark."""
+    """Plain projected gradient steps K <- projection(K - rate (gradient + trace I)), ``n_steps`` at every mark."""
 
     loss: Loss
     n_steps: int = 1
 
-    def settings(self, sizes: Protocol) -> list[Setting]:
-        """Lengths of the step; the weight of the trace is that of a light regularisation."""
-        return [{"rate": rate, "trace": 0.1} for rate in np.geomspace(0.001, 0.1, sizes.n_traces).round(4).tolist()]
+    def settings(self, protocol: Protocol) -> list[Setting]:
+        """Lengths of the step, with a small weight of the trace."""
+        return [{"rate": rate, "trace": 0.1} for rate in np.geomspace(0.001, 0.1, protocol.n_traces).round(4).tolist()]
 
-    def fits(self, trial: Trial, marks: Marks, seed: int, setting: Setting, sizes: Protocol) -> Iterator[Fit]:
-        """The kernel after the steps at each mark; the number of steps taken in all counts as eigenpairs."""
+    def fits(self, trial: Trial, marks: Marks, seed: int, setting: Setting, protocol: Protocol) -> Iterator[Fit]:
+        """The kernel after the steps at each mark; eigenpairs and projections are the number of steps so far."""
         K, steps = np.eye(trial.n_objects), 0
         for seen in marks:
             objective = ByKernel(terms_of(trial.train[:seen], self.loss), setting["trace"])
@@ -197,31 +200,31 @@ class Steps(Method):
 
 @dataclass(frozen=True)
 class Passes(Method):
-    """ERKLE over the whole trial with one, two, three ... passes."""
+    """ERKLE on all answers of the trial, with one, two, three, ... passes."""
 
     loss: Loss
     step: Step
 
-    def fits(self, trial: Trial, marks: Marks, seed: int, setting: Setting, sizes: Protocol) -> Iterator[Fit]:
+    def fits(self, trial: Trial, marks: Marks, seed: int, setting: Setting, protocol: Protocol) -> Iterator[Fit]:
         """A learner for each number of passes."""
-        for passes in range(1, sizes.most_passes + 1):
-            yield from Online(self.loss, self.step, passes).fits(trial, [len(trial.train)], seed, setting, sizes)
+        for passes in range(1, protocol.most_passes + 1):
+            yield from Online(self.loss, self.step, passes).fits(trial, [len(trial.train)], seed, setting, protocol)
 
 
 class Descent(Steps):
-    """The same steps over all answers, one after the other."""
+    """The same steps on all answers of the trial, measured after each step."""
 
-    def fits(self, trial: Trial, marks: Marks, seed: int, setting: Setting, sizes: Protocol) -> Iterator[Fit]:
+    def fits(self, trial: Trial, marks: Marks, seed: int, setting: Setting, protocol: Protocol) -> Iterator[Fit]:
         """The kernel after each step."""
-        marks = sizes.most_passes * [len(trial.train)]
-        for step, fit in enumerate(super().fits(trial, marks, seed, setting, sizes), 1):
+        marks = protocol.most_passes * [len(trial.train)]
+        for step, fit in enumerate(super().fits(trial, marks, seed, setting, protocol), 1):
             yield fit._replace(passes=step)
 
 
-class Counting(Method):
-    """Popularity: how far one gets without looking at the anchor."""
+class ByPopularity(Method):
+    """Predictions from the popularity of the objects alone, whatever the anchor."""
 
-    def fits(self, trial: Trial, marks: Marks, seed: int, setting: Setting, sizes: Protocol) -> Iterator[Fit]:
+    def fits(self, trial: Trial, marks: Marks, seed: int, setting: Setting, protocol: Protocol) -> Iterator[Fit]:
         """The counts after each mini-batch."""
         learner = Popularity(trial.n_objects)
         for before, seen in pairwise([0, *marks]):
@@ -229,10 +232,11 @@ class Counting(Method):
 
 
 def plain_descent(objective: ByKernel, n_objects: int, max_iter: int) -> tuple[NDArray[np.float64], int]:
-    """The best kernel on the way, and the number of steps: projected gradient as in the MATLAB codes the paper used.
+    """The best kernel found by projected gradient steps, and the number of steps.
 
-    A step is as long as the mean of the losses asks for, times the number of objects. It gets a hundredth longer while
-    the objective falls and is halved when it rises; five rises in a row end it, as does a change of less than 1e-7.
+    This is the method of the MATLAB programs that the paper used. The rate starts at the number of objects over the
+    number of answers. It grows by 1 % after each step that lowers the objective, and is halved after each step that
+    raises it. The descent stops after five rises in a row, or when the objective changes by less than 1e-7.
     """
     K = best = np.eye(n_objects)
     rate = n_objects / len(objective.terms.T)
@@ -268,5 +272,5 @@ METHODS: dict[str, Method] = {
     "STE-ERKLE by passes": Passes(STE(), Constant(1.0)),
     "GNMDS-Batch by steps": Descent(GNMDS()),
     "STE-Batch by steps": Descent(STE()),
-    "popularity": Counting(),
+    "popularity": ByPopularity(),
 }

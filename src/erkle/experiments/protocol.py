@@ -1,34 +1,39 @@
-"""How large an experiment is: the sizes of section 5 of the paper, and smaller ones for a look."""
+"""The sizes of the experiments: those of section 5 of the paper, and smaller ones for a quick look."""
 
 from typing import NamedTuple
 
 
 class Protocol(NamedTuple):
-    """Sizes, how often errors are measured, and what batch methods may spend."""
+    """The sizes of all experiments, how often errors are measured, and the limits of batch methods."""
 
     name: str
-    # Objects and answers to learn of the small synthetic set; all other answers test.
+    # Objects of the small synthetic set.
     n_small: int
+    # Training answers of the small synthetic set; all other answers are test answers.
     n_train: int
-    # Objects, answers to learn and answers to test of the large synthetic set.
+    # Objects of the large synthetic set.
     n_large: int
+    # Training answers of the large synthetic set.
     n_train_large: int
+    # Test answers of the large synthetic set.
     n_test_large: int
-    # Answers to learn about musicians, and about scenes.
+    # Training answers about musicians.
     n_train_music: int
+    # Training answers about scenes.
     n_train_scenes: int
-    # Answers between two measurements of online methods, elsewhere and on the large set.
-    every: int
-    every_large: int
+    # Answers between two measurements of online methods, except on the large set.
+    measure_every: int
+    # Answers between two measurements on the large set.
+    measure_every_large: int
     # Answers between two fits of a batch method.
     mini_batch: int
-    # Settings that each batch method tries.
+    # Number of settings that each batch method tries.
     n_traces: int
-    # Passes, or full gradient steps, of figure 1c.
+    # Largest number of passes or gradient steps in figure 1c.
     most_passes: int
-    # Iterations of a batch fit, at most.
+    # Largest number of iterations of a batch fit.
     max_iter: int
-    # Full path of a file of answers for figures 4a and 4b, if there is one.
+    # Full path of an answer file for figures 4a and 4b; empty for the public data set.
     scenes: str = ""
 
 
@@ -41,8 +46,8 @@ PAPER = Protocol(
     n_test_large=50_000,
     n_train_music=10_000,
     n_train_scenes=1000,
-    every=100,
-    every_large=500,
+    measure_every=100,
+    measure_every_large=500,
     mini_batch=100,
     n_traces=10,
     most_passes=10,

@@ -1,6 +1,6 @@
-"""What `erkle reproduce` leaves behind: tidy tables, pictures, and one page that shows them with the verdicts.
+"""The files that `erkle reproduce` writes: tables, pictures, and a page that shows them with the verdicts.
 
-A picture shows the mean of each method with its 95 % interval, in the order of the paper's legend.
+A picture shows the mean of each method with its 95 % interval. The legend has the order of the paper.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _NAMES = {
     "test_error": "test error",
     "train_error": "training error",
     "rank": "rank of the kernel",
-    "seconds": "seconds in all",
+    "seconds": "seconds so far",
 }
 _DASHES = ("-", "--", ":")
 _STYLE = """
@@ -47,7 +47,7 @@ tr { border-top: 1px solid #e4e6ea; } .holds { color: #2a7d6b; } .differs { colo
 
 
 class Verdict(NamedTuple):
-    """A figure with what became of the paper's claims about it, and the bounds of settings that were chosen."""
+    """A figure, the paper's claims about it, and sentences about settings at the end of their grid."""
 
     figure: Figure
     claims: list[Claim]
@@ -55,11 +55,11 @@ class Verdict(NamedTuple):
 
 
 def write_figure(figure: Figure, curves: Curves, out: Path) -> Verdict:
-    """Table and pictures of a figure."""
+    """Write the table and the pictures of a figure."""
     header = ["figure", "method", figure.x, figure.y, "half_width_95", "settings_chosen"]
     rows: list[list[str]] = []
     for method in figure.methods:
-        curve = curves.of(figure.world, method, figure.y, figure.x)
+        curve = curves.of(figure.dataset, method, figure.y, figure.x)
         chosen = "; ".join(" ".join(f"{name}={value:g}" for name, value in each.items()) for each in curve.chosen)
         for x, mean, half in zip(curve.x, curve.mean, curve.half_width, strict=True):
             rows.append([figure.name, method, f"{x:g}", f"{mean:.6g}", f"{half:.3g}", chosen.strip("; ")])
@@ -67,17 +67,17 @@ def write_figure(figure: Figure, curves: Curves, out: Path) -> Verdict:
     picture = _draw(figure, curves)
     for suffix in ("png", "svg"):
         save(picture, out / f"figure-{figure.name}.{suffix}")
-    bounds = [text for method in figure.methods for text in curves.bounds_chosen(figure.world, method)]
+    bounds = [text for method in figure.methods for text in curves.bounds_chosen(figure.dataset, method)]
     return Verdict(figure, CLAIMS[figure.name](curves), bounds)
 
 
 def write_page(verdicts: list[Verdict], protocol: Protocol, n_trials: int, command: str, out: Path) -> None:
-    """One page with everything in it, and the table of verdicts as Markdown beside it."""
+    """Write one page that contains everything, and the table of verdicts as a Markdown file."""
     rows = [(verdict.figure.name, claim) for verdict in verdicts for claim in verdict.claims]
     body = [
         "<h1>Efficient Online Relative Comparison Kernel Learning, reproduced</h1>",
-        f"<p>{html.escape(_circumstances(protocol, n_trials))} Repeated by <code>{html.escape(command)}</code>.</p>",
-        "<h2>What the paper says, and what we measured</h2>",
+        f"<p>{html.escape(_environment(protocol, n_trials))} Repeat it with <code>{html.escape(command)}</code>.</p>",
+        "<h2>Claims of the paper, and what we measured</h2>",
         "<table><tr><th>figure</th><th>the paper</th><th>measured</th><th></th></tr>",
         *(_html_row(name, claim) for name, claim in rows),
         "</table>",
@@ -88,7 +88,7 @@ def write_page(verdicts: list[Verdict], protocol: Protocol, n_trials: int, comma
     write_text(out / "verdicts.md", _markdown(rows))
 
 
-def _circumstances(protocol: Protocol, n_trials: int) -> str:
+def _environment(protocol: Protocol, n_trials: int) -> str:
     sizes = ", ".join(f"{name} {value}" for name, value in protocol._asdict().items() if value and name != "name")
     return (
         f"erkle {erkle.__version__}, {n_trials} trial{'s' if n_trials > 1 else ''}, seeds [2015, data set, trial]; "
@@ -121,12 +121,12 @@ def _markdown(rows: list[tuple[str, Claim]]) -> str:
 
 
 def _draw(figure: Figure, curves: Curves) -> matplotlib.figure.Figure:
-    """The picture of a figure."""
+    """Draw a figure."""
     with look():
         picture = new_figure(460, 320)
         axes = picture.add_axes((0.11, 0.14, 0.58, 0.74))
         for i, method in enumerate(figure.methods):
-            curve = curves.of(figure.world, method, figure.y, figure.x)
+            curve = curves.of(figure.dataset, method, figure.y, figure.x)
             _line(axes, curve, method, COLOURS[i % len(COLOURS)], _DASHES[i // len(COLOURS)])
         if figure.y == "seconds":
             axes.set_yscale("log")
@@ -154,9 +154,9 @@ def _line(axes: matplotlib.axes.Axes, curve: MeanCurve, name: str, colour: str, 
 
 
 def _highest(figure: Figure, curves: Curves) -> float:
-    """Room for all but the very beginning, where every error starts at one."""
+    """Upper limit of an error axis; it leaves out the first values, where every error starts at 1."""
     heights = []
     for method in figure.methods:
-        mean = curves.of(figure.world, method, figure.y, figure.x).mean
+        mean = curves.of(figure.dataset, method, figure.y, figure.x).mean
         heights.append(np.sort(mean)[-1 - len(mean) // 20])
     return float(1.08 * max(heights))

@@ -1,7 +1,7 @@
-"""Questions chosen as the paper's scenes were: a random start, then rounds of the most informative one per anchor.
+"""Adaptive choice of questions, as for the paper's scenes: a random start, then one informative question per anchor.
 
-The criterion is that of Tamuz et al. (2011): given where the anchor may be (a posterior over the places of the other
-objects, from its answers so far), the question whose answer is expected to tell most.
+The criterion is that of Tamuz et al. (2011). The answers so far give a posterior over the position of the anchor, which
+is assumed to be the position of one of the objects. The question with the largest expected information is chosen.
 """
 
 import warnings
@@ -16,13 +16,16 @@ from erkle.losses import CKL
 Triplets = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
+# Random questions per anchor at the start.
 _RANDOM_PER_ANCHOR = 6
+# Questions that are scored for one choice.
 _CANDIDATES = 200
+# Regulariser of the crowd kernel (CKL).
 _MU = 0.05
 
 
 def adaptively_chosen(answers: Triplets, n_objects: int, n_wanted: int, rng: np.random.Generator) -> Triplets:
-    """So many of the answers (one per question at most), chosen in rounds of one question for each anchor."""
+    """Choose ``n_wanted`` of the answers, in rounds of one question per anchor."""
     pools = [rng.permutation(answers[answers[:, 0] == anchor]) for anchor in range(n_objects)]
     chosen = np.concatenate([pool[:_RANDOM_PER_ANCHOR] for pool in pools])
     pools = [pool[_RANDOM_PER_ANCHOR:] for pool in pools]
@@ -45,13 +48,13 @@ def adaptively_chosen(answers: Triplets, n_objects: int, n_wanted: int, rng: np.
 def _map(chosen: Triplets, n_objects: int) -> Floats:
     learner = TripletEmbedding(n_objects, n_components=3, loss=CKL(_MU), ridge=0.1, random_state=0, max_iter=100)
     with warnings.catch_warnings():
-        # Good enough to choose by; the next round fits again.
+        # A rough fit is good enough to choose questions, and the next round fits again.
         warnings.simplefilter("ignore", ConvergenceWarning)
         return np.asarray(learner.fit(chosen).embedding_)
 
 
 def _information(X: Floats, known: Triplets, candidates: Triplets) -> Floats:
-    """Expected fall in bits of the entropy of the anchor's place, for each candidate question."""
+    """Expected information about the anchor's position, in bits, for each candidate question."""
     log_posterior = np.log(_probabilities(X, known)).sum(axis=1)
     posterior = np.exp(log_posterior - log_posterior.max())
     posterior /= posterior.sum()
@@ -60,7 +63,7 @@ def _information(X: Floats, known: Triplets, candidates: Triplets) -> Floats:
 
 
 def _probabilities(X: Floats, T: Triplets) -> Floats:
-    """Of each answer, if the anchor were where each of the objects is: shape (objects, answers)."""
+    """Probability of each answer if the anchor has the position of each object, (n_objects, n_answers)."""
     squared = ((X[:, None] - X[None]) ** 2).sum(axis=2)
     near, far = squared[:, T[:, 1]] + _MU, squared[:, T[:, 2]] + _MU
     return np.asarray(far / (near + far))

@@ -1,4 +1,4 @@
-"""Units of work: a method with one setting on one trial of one data set."""
+"""Units of work of the experiments."""
 
 import re
 from functools import lru_cache, partial
@@ -7,50 +7,55 @@ from typing import NamedTuple
 
 from erkle.experiments.methods import METHODS, Row
 from erkle.experiments.protocol import Protocol
-from erkle.experiments.trials import WORLDS, Trial
+from erkle.experiments.trials import DATASETS, Trial
 from erkle.runner import Runner
 
 
 class Unit(NamedTuple):
-    """A method with one setting on one trial of one data set."""
+    """One method with one setting on one trial of one data set."""
 
-    world: str
+    dataset: str
     method: str
     trial: int
     setting: tuple[tuple[str, float], ...] = ()
 
     @property
     def name(self) -> str:
-        """The name of its file."""
-        words = [self.world, self.method, f"trial {self.trial}", *(f"{name} {value:g}" for name, value in self.setting)]
+        """The name of the file with the result."""
+        words = [
+            self.dataset,
+            self.method,
+            f"trial {self.trial}",
+            *(f"{name} {value:g}" for name, value in self.setting),
+        ]
         return re.sub(r"[^a-z0-9.]+", "-", " ".join(words).lower())
 
 
-def units_of(world: str, method: str, trial: int, protocol: Protocol) -> list[Unit]:
-    """A unit for each setting of the method."""
+def units_of(dataset: str, method: str, trial: int, protocol: Protocol) -> list[Unit]:
+    """The units of a method on a trial, one per setting."""
     settings = METHODS[method].settings(protocol)
-    return [Unit(world, method, trial, tuple(setting.items())) for setting in settings]
+    return [Unit(dataset, method, trial, tuple(setting.items())) for setting in settings]
 
 
 def open_units(out: Path, protocol: Protocol) -> Runner[Unit]:
-    """The units in a folder of results; refuses one that holds units of another protocol, or of another erkle."""
-    # Workers of a cluster have other working folders than we.
+    """The units in a folder of results; refuses a folder with units of another protocol or another version of erkle."""
+    # A full path, because workers of a cluster have other working folders.
     return Runner(out.resolve() / "units", partial(_rows, protocol), protocol._asdict())
 
 
 def _rows(protocol: Protocol, unit: Unit) -> list[Row]:
-    trial = _trial(unit.world, unit.trial, protocol)
+    trial = _trial(unit.dataset, unit.trial, protocol)
     method = METHODS[unit.method]
-    every = method.every(unit.world, protocol)
+    every = method.every(unit.dataset, protocol)
     return list(method.rows(trial, every, unit.trial, dict(unit.setting), protocol))
 
 
 @lru_cache(maxsize=4)
-def _trial(world: str, number: int, protocol: Protocol) -> Trial:
-    # Settings and methods of one trial follow each other, and choosing questions adaptively takes a minute.
-    return WORLDS[world](number, protocol)
+def _trial(dataset: str, number: int, protocol: Protocol) -> Trial:
+    # Cached, because units of the same trial follow each other and choosing questions adaptively takes a minute.
+    return DATASETS[dataset](number, protocol)
 
 
 def read_rows(unit: Unit, runner: Runner[Unit]) -> list[Row]:
-    """What the unit has left behind."""
+    """The result of a finished unit."""
     return [Row(*row) for row in runner.result(unit)]
