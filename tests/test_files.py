@@ -14,8 +14,6 @@ from hypothesis import strategies as st
 
 from erkle.files import FileError, load_npz, save_npz, write_atomically, write_text
 
-seeded = settings(deadline=None, derandomize=True)
-
 ARRAYS = {
     "K": np.eye(3),
     "T": np.arange(6).reshape(2, 3),
@@ -232,7 +230,7 @@ def test_a_file_cut_short_is_refused(keep, tmp_path):
 
 
 @given(st.integers(0, 10_000), st.binary(min_size=1, max_size=8))
-@settings(seeded, max_examples=300)
+@settings(max_examples=300)
 def test_damage_is_explained_or_harmless(tmp_path_factory, place, patch):
     path = tmp_path_factory.getbasetemp() / "damaged.npz"
     save_npz(path, ARRAYS, {})

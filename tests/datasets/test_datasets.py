@@ -1,4 +1,4 @@
-"""Laws of the loaders, on a few made-up lines of each published format."""
+"""Tests of `load` with a few made-up lines in each published format."""
 
 import json
 
@@ -13,22 +13,22 @@ from made_up import CARS, EGGS, FOOD, PUBLISHED, SCENES, TEXTS, check, in_folder
 
 pytestmark = [
     pytest.mark.usefixtures("cache"),
-    # Made-up answers are never those published.
-    pytest.mark.filterwarnings(r"ignore:.*published; get the files again:UserWarning"),
+    # The made-up answers differ from the published ones.
+    pytest.mark.filterwarnings(r"ignore:.*download the files again:UserWarning"),
 ]
 
 
-def test_every_set_of_the_catalogue_has_a_reader_and_a_made_up_copy_here():
+def test_every_data_set_of_the_catalogue_has_a_reader_and_made_up_files():
     assert set(PUBLISHED) == set(CATALOGUE) == set(READERS)
 
 
 @pytest.mark.parametrize("name", PUBLISHED)
-def test_the_published_files_are_understood(name, tmp_path):
+def test_published_files_are_read(name, tmp_path):
     check(load(name, put(tmp_path, in_folder(name, PUBLISHED[name][0]))), name)
 
 
 @pytest.mark.parametrize("name", PUBLISHED)
-def test_the_environment_names_the_folder_and_an_argument_comes_before_it(name, tmp_path, monkeypatch):
+def test_the_argument_takes_precedence_over_the_environment_variable(name, tmp_path, monkeypatch):
     home = put(tmp_path / "data", in_folder(name, PUBLISHED[name][0]))
     monkeypatch.setenv("ERKLE_DATA", str(home))
     check(load(name), name)
@@ -38,7 +38,7 @@ def test_the_environment_names_the_folder_and_an_argument_comes_before_it(name, 
 
 
 @pytest.mark.parametrize("name", PUBLISHED)
-def test_the_cache_is_searched_last_and_the_folder_original_too(name, tmp_path, cache):
+def test_the_cache_and_the_subfolder_original_are_searched(name, tmp_path, cache):
     put(cache, in_folder(f"{name}/original", PUBLISHED[name][0]))
     check(load(name), name)
     (tmp_path / "empty").mkdir()
@@ -46,7 +46,7 @@ def test_the_cache_is_searched_last_and_the_folder_original_too(name, tmp_path, 
 
 
 @pytest.mark.parametrize("name", TEXTS)
-def test_marks_line_ends_blanks_and_blank_lines_of_other_systems_change_nothing(name, tmp_path):
+def test_byte_order_marks_line_ends_and_blanks_change_nothing(name, tmp_path):
     files = {
         file: b"\xef\xbb\xbf" + content.replace(b"\n", b" \r\n\r\n") + b"\r\n" for file, content in TEXTS[name].items()
     }
@@ -54,7 +54,7 @@ def test_marks_line_ends_blanks_and_blank_lines_of_other_systems_change_nothing(
 
 
 @pytest.mark.parametrize("name", PUBLISHED)
-def test_a_zipped_file_is_read_as_if_it_were_not(name, tmp_path):
+def test_zipped_files_give_the_same_answers(name, tmp_path):
     files = {f"{file}.zip": zipped({f"any/folder/{file}": content}) for file, content in PUBLISHED[name][0].items()}
     check(load(name, put(tmp_path, in_folder(name, files))), name)
 
@@ -69,7 +69,7 @@ def test_a_zipped_file_is_read_as_if_it_were_not(name, tmp_path):
         ("vogue", "nature_vogue/nature_and_vogue_triplets.zip", "vogue/vogue_triplets.txt"),
     ],
 )
-def test_the_published_archives_are_understood(name, archive, member, tmp_path):
+def test_published_archives_are_read(name, archive, member, tmp_path):
     [content] = PUBLISHED[name][0].values()
     shadow = f"__MACOSX/{member.replace('/', '/._', 1)}"
     home = put(tmp_path, {archive: zipped({"README.txt": b"", shadow: b"x", member: content})})
@@ -84,14 +84,14 @@ def tables(name):
 
 
 @pytest.mark.parametrize("name", PUBLISHED)
-def test_tables_of_ids_give_the_same_answers_and_names(name, tmp_path):
+def test_tables_give_the_same_answers_and_names(name, tmp_path):
     dataset = load(name, put(tmp_path, in_folder(name, tables(name))))
     assert dataset.triplets.tolist() == PUBLISHED[name][1]
     assert dataset.names == PUBLISHED[name][2]
     assert "answer" in dataset.columns or "answer" not in PUBLISHED[name][3]
 
 
-def test_a_list_of_objects_names_the_objects_of_published_files_too(tmp_path):
+def test_objects_csv_names_the_objects_of_published_files(tmp_path):
     home = put(tmp_path, in_folder("cars60", TEXTS["cars60"]))
     listed = "".join(f"{i},car number {i}\n" for i in range(60))
     put(home, {"cars60/objects.csv": f"id,name\n{listed}".encode()})
@@ -101,7 +101,7 @@ def test_a_list_of_objects_names_the_objects_of_published_files_too(tmp_path):
         load("cars60", home)
 
 
-def test_degenerate_rows_are_kept_when_asked_for(tmp_path):
+def test_all_rows_include_those_that_name_an_object_twice(tmp_path):
     home = put(tmp_path, in_folder("aset400", PUBLISHED["aset400"][0]))
     whole = load("aset400", home, all_rows=True)
     assert whole.triplets.tolist() == [[0, 2, 1], [0, 2, 3], [2, 2, 1], [3, 1, 3], [2, 1, 0]]
@@ -110,7 +110,7 @@ def test_degenerate_rows_are_kept_when_asked_for(tmp_path):
     assert load("aset400_vdm", home, all_rows=True).triplets.tolist() == [[0, 1, 2], [3, 3, 0], [3, 0, 1]]
 
 
-def test_tables_may_hold_the_degenerate_rows_with_more_about_each_in_another_file(tmp_path):
+def test_tables_may_have_a_file_of_all_rows_and_a_file_of_columns(tmp_path):
     home = put(tmp_path, in_folder("aset400", tables("aset400")))
     with pytest.raises(FileError, match=r"filtered-survey\.txt and musician_names\.txt"):
         load("aset400", home, all_rows=True)
@@ -126,19 +126,19 @@ def test_tables_may_hold_the_degenerate_rows_with_more_about_each_in_another_fil
     assert dataset.triplets.tolist() == [[0, 2, 1], [2, 1, 0]]
     assert dataset.columns["participant"].tolist() == ["anna", "cleo"]
     put(home, {"aset400/triplets_16385_judgement_user.csv": b"judgement,user\n1,anna\n"})
-    with pytest.raises(ReadError, match="1 rows for 3 answers"):
+    with pytest.raises(ReadError, match=r"1 rows.* 3 answers"):
         load("aset400", home)
 
 
 @pytest.mark.parametrize("files", [TEXTS["cars60"], tables("cars60")], ids=["published files", "tables"])
-def test_a_set_that_is_learned_from_whole_is_the_same_with_all_rows(files, tmp_path):
+def test_all_rows_change_nothing_if_no_rows_are_dropped(files, tmp_path):
     home = put(tmp_path, in_folder("cars60", files))
     learned, whole = load("cars60", home), load("cars60", home, all_rows=True)
     assert whole.triplets.tolist() == learned.triplets.tolist()
     assert list(whole.columns) == list(learned.columns)
 
 
-def test_repeated_answers_about_food_are_kept_in_their_order_when_asked_for(tmp_path):
+def test_all_rows_of_food_include_repeats_in_order(tmp_path):
     home = put(tmp_path, in_folder("food100", TEXTS["food100"]))
     assert load("food100", home, all_rows=True).triplets.tolist() == [[1, 0, 2], [1, 0, 2], [0, 3, 2]]
 
@@ -154,7 +154,7 @@ def screen(probe, images, near, catch=False):
     }
 
 
-def test_raw_screens_about_food_give_each_pick_against_each_rest_without_catch_trials(tmp_path):
+def test_raw_screens_of_food_compare_each_chosen_dish_with_each_other_dish_without_catch_trials(tmp_path):
     tasks = [
         {"worker_id": 308, "HIT_screens": [screen("b", "acde", "ad"), screen("a", "bcde", "b", catch=True)]},
         {"worker_id": 309, "HIT_screens": [screen("e", "ab", "b")]},
@@ -167,7 +167,7 @@ def test_raw_screens_about_food_give_each_pick_against_each_rest_without_catch_t
     assert load("food100", home).triplets.tolist() == sorted(whole.triplets.tolist())
     for damage in (b"[{}]", b"{", b"7", b"[]"):
         put(home, {"food100/raw-json/grid4_rep1.json": damage})
-        with pytest.raises(FileError, match="get the"):
+        with pytest.raises(FileError, match=r"raw-json|grid4_rep1"):
             load("food100", home)
 
 
@@ -181,60 +181,60 @@ DAMAGED = {
     "no number": ("aset400", "filtered-survey.txt", b"1 S a 7 9 3\n\n1 S a 7 x 3\n", "line 3: has 'x' for chosen"),
     "no artist ids": ("aset400", "musician_names.txt", b"abe seven\n", "has 'seven' for id"),
     "empty": ("aset400", "filtered-survey.txt", b"\n", "has no answers"),
-    "not a matrix": ("aset400_vdm", "music_triplets.mat", b"MATLAB 5.0" + bytes(200), "no MATLAB 5 file"),
-    "another matrix": ("aset400_vdm", "music_triplets.mat", matrix([[1, 2, 3]], "other"), "no MATLAB 5 file"),
-    "from zero": ("aset400_vdm", "music_triplets.mat", matrix([[0, 1, 2]]), "beyond the 4 listed"),
-    "artist 5 of 4": ("aset400_vdm", "music_triplets.mat", matrix([[1, 2, 5]]), "beyond the 4 listed"),
+    "not a matrix": ("aset400_vdm", "music_triplets.mat", b"MATLAB 5.0" + bytes(200), "MATLAB 5 file"),
+    "another matrix": ("aset400_vdm", "music_triplets.mat", matrix([[1, 2, 3]], "other"), "MATLAB 5 file"),
+    "from zero": ("aset400_vdm", "music_triplets.mat", matrix([[0, 1, 2]]), "1 to 4"),
+    "artist 5 of 4": ("aset400_vdm", "music_triplets.mat", matrix([[1, 2, 5]]), "1 to 4"),
     "commas": ("food100", "all-triplets.csv", b"a, b, c\n", "has 1 cells instead of 3"),
     "not text": ("food100", "all-triplets.csv", b"\xff\xfe\x00", "not UTF-8"),
     "another header": ("cars60", "survey_data.csv", b"a,b\n1,2\n", "no column 'survey_round'"),
-    "car 0": ("cars60", "survey_data.csv", CARS + b"3,0,0,1,2,1\n", "line 5: has ids 0, but they run from 1 to 60"),
+    "car 0": ("cars60", "survey_data.csv", CARS + b"3,0,0,1,2,1\n", "line 5: has ids 0,.* from 1 to 60"),
     "car 61": ("cars60", "survey_data.csv", CARS + b"3,1,61,1,2,1\n", "line 5"),
-    "no centre": ("cars60", "survey_data.csv", CARS + b"3,4,1,2,3,1\n", "line 5: the central car is not one"),
+    "no centre": ("cars60", "survey_data.csv", CARS + b"3,4,1,2,3,1\n", "line 5"),
     "one car twice": ("cars60", "survey_data.csv", CARS + b"3,1,1,2,2,1\n", "line 5"),
     "shoe 85": ("zappos85", "deconflicted_triplets.csv", b"0,1,2\n0,1,85\n", "line 2"),
     "shoe twice": ("zappos85", "deconflicted_triplets.csv", b"0,1,2\n0,1,1\n", "object 1 twice"),
     "answer not shown": ("eggs300", "responses.csv", EGGS.replace(b"i0002,900", b"i0006,900"), "line 2: the answer"),
-    "not three scenes": ("nature", "nature_triplets.txt", SCENES + b"a b b\n", "line 3: does not name three"),
+    "not three scenes": ("nature", "nature_triplets.txt", SCENES + b"a b b\n", "line 3"),
     "two scenes": ("nature", "nature_triplets.txt", SCENES + b"a b\n", "line 3: has 2 cells"),
 }
 
 
 @pytest.mark.parametrize("damage", DAMAGED)
-def test_a_damaged_file_gets_one_sentence_with_its_name(damage, tmp_path):
-    name, file, content, said = DAMAGED[damage]
+def test_an_error_names_the_damaged_file(damage, tmp_path):
+    name, file, content, words = DAMAGED[damage]
     home = put(tmp_path, in_folder(name, PUBLISHED[name][0] | {file: content}))
-    with pytest.raises(FileError, match=said) as caught:
+    with pytest.raises(FileError, match=words) as caught:
         load(name, home)
     assert file in str(caught.value)
     assert "\n" not in str(caught.value)
 
 
-def test_damaged_tables_get_one_sentence_with_their_name(tmp_path):
+def test_an_error_names_the_damaged_table(tmp_path):
     good = tables("zappos85")
-    for rows, said in [(b"anchor,near\n0,1\n", "no column 'far'"), (b"anchor,near,far\n0,1,2\n0,1,85\n", "line 3")]:
+    for rows, words in [(b"anchor,near\n0,1\n", "no column 'far'"), (b"anchor,near,far\n0,1,2\n0,1,85\n", "line 3")]:
         home = put(tmp_path, in_folder("zappos85", good | {"triplets.csv": rows}))
-        with pytest.raises(ReadError, match=rf"triplets\.csv.*{said}"):
+        with pytest.raises(ReadError, match=rf"triplets\.csv.*{words}"):
             load("zappos85", home)
 
 
 @pytest.mark.filterwarnings("error")
-def test_answers_that_are_not_those_published_are_loaded_with_a_warning(tmp_path, monkeypatch):
+def test_a_warning_says_that_answers_differ_from_the_published_ones(tmp_path, monkeypatch):
     home = put(tmp_path, in_folder("cars60", TEXTS["cars60"]))
-    with pytest.warns(UserWarning, match="holds 6 answers about 60 objects, not the 14,194 about 60 published"):
+    with pytest.warns(UserWarning, match=r"6 answers about 60 objects.* 14,194 answers about 60 objects"):
         load("cars60", home)
     entry = CATALOGUE["cars60"]._replace(n_triplets=6)
     monkeypatch.setitem(CATALOGUE, "cars60", entry)
-    with pytest.warns(UserWarning, match="holds other answers than those published"):
+    with pytest.warns(UserWarning, match="cars60: .* other answers"):
         load("cars60", home)
     monkeypatch.setitem(CATALOGUE, "cars60", entry._replace(digest=None))
     load("cars60", home)
 
 
-def test_an_unknown_name_and_a_missing_folder_are_refused_in_a_sentence(tmp_path, monkeypatch):
-    with pytest.raises(ValueError, match="no data set 'aset401'; choose from aset400"):
+def test_an_unknown_name_and_a_missing_folder_are_refused(tmp_path, monkeypatch):
+    with pytest.raises(ValueError, match=r"'aset401'.* aset400"):
         load("aset401")
-    with pytest.raises(FileError, match="there is no such folder"):
+    with pytest.raises(FileError, match="nowhere"):
         load("aset400", tmp_path / "nowhere")
     monkeypatch.setenv("ERKLE_DATA", str(tmp_path / "nowhere"))
     with pytest.raises(FileError, match="ERKLE_DATA"):
@@ -242,46 +242,46 @@ def test_an_unknown_name_and_a_missing_folder_are_refused_in_a_sentence(tmp_path
 
 
 @pytest.mark.parametrize("path", ["../all-triplets.csv", "/etc/all-triplets.csv", "a/../../x", "..\\x", "C:\\x"])
-def test_an_archive_that_reaches_out_of_its_folder_writes_nothing(path, tmp_path):
+def test_an_archive_with_paths_outside_its_folder_writes_nothing(path, tmp_path):
     put(tmp_path, {"a/b/a.zip": zipped({path: FOOD})})
     assert read_member(tmp_path / "a" / "b" / "a.zip") == FOOD
     assert [each.name for each in tmp_path.rglob("*") if each.is_file()] == ["a.zip"]
 
 
-def test_a_bomb_is_refused_before_it_unfolds(tmp_path, monkeypatch):
+def test_a_zip_bomb_is_refused_before_it_unpacks(tmp_path, monkeypatch):
     monkeypatch.setattr("erkle.datasets.copies.MOST_BYTES", 1 << 20)
     put(tmp_path, {"a.zip": zipped({"x.csv": bytes(2 << 20)})})
     assert (tmp_path / "a.zip").stat().st_size < 4000
-    with pytest.raises(FileError, match="unfolds to more than 1 MiB"):
+    with pytest.raises(FileError, match="1 MiB"):
         read_member(tmp_path / "a.zip", "x.csv")
 
 
-def test_a_bomb_that_lies_about_its_size_is_refused_too(tmp_path):
+def test_a_zip_bomb_with_a_false_size_is_refused(tmp_path):
     data = bytearray(zipped({"x.csv": bytes(1000)}))
-    # The size in the directory at the end of the archive and in the header before the file.
+    # The size stands in the directory at the end of the archive and in the header before the file.
     for mark, offset in ((b"PK\x01\x02", 24), (b"PK\x03\x04", 22)):
         at = data.index(mark) + offset
         data[at : at + 4] = (10).to_bytes(4, "little")
     put(tmp_path, {"a.zip": bytes(data)})
-    with pytest.raises(FileError, match="no ZIP archive that can be read"):
+    with pytest.raises(FileError, match="not a readable ZIP archive"):
         read_member(tmp_path / "a.zip", "x.csv")
 
 
-def test_archives_that_are_damaged_locked_or_of_something_else_are_refused_in_a_sentence(tmp_path):
+def test_damaged_encrypted_and_wrong_archives_are_refused(tmp_path):
     whole = zipped({"x.csv": FOOD, "y.csv": FOOD})
-    locked = bytearray(whole)
+    encrypted = bytearray(whole)
     for mark, offset in ((b"PK\x01\x02", 8), (b"PK\x03\x04", 6)):
-        locked[locked.index(mark) + offset] |= 1
-    for content, name, said in [
-        (b"<html>", "x.csv", "no ZIP archive"),
-        (whole[: len(whole) // 2], "x.csv", "no ZIP archive"),
-        (whole[:40] + b"zz" + whole[42:], "x.csv", "no ZIP archive"),
-        (bytes(locked), "x.csv", "no ZIP archive"),
+        encrypted[encrypted.index(mark) + offset] |= 1
+    for content, name, words in [
+        (b"<html>", "x.csv", "ZIP archive"),
+        (whole[: len(whole) // 2], "x.csv", "ZIP archive"),
+        (whole[:40] + b"zz" + whole[42:], "x.csv", "ZIP archive"),
+        (bytes(encrypted), "x.csv", "ZIP archive"),
         (whole, "z.csv", "no file z.csv"),
-        (whole, None, "not exactly one file"),
+        (whole, None, "2 files"),
     ]:
         put(tmp_path, {"a.zip": content})
-        with pytest.raises(FileError, match=said):
+        with pytest.raises(FileError, match=words):
             read_member(tmp_path / "a.zip", name)
     with pytest.raises(FileError, match="no such file"):
         read_member(tmp_path / "none.zip")

@@ -1,4 +1,4 @@
-"""Laws of `load_study`: whatever tool wrote the file, a row comes out as (anchor, near, far)."""
+"""Tests of `load_study`: the files of all tools give rows (anchor, near, far)."""
 
 import io
 import zipfile
@@ -25,7 +25,7 @@ def study(tmp_path, content, name="answers.csv"):
     return load_study(path)
 
 
-def test_responses_of_salmon_keep_their_ids_file_names_and_columns(tmp_path):
+def test_a_file_of_salmon_gives_ids_file_names_and_columns(tmp_path):
     found = study(tmp_path, SALMON)
     assert found.triplets.tolist() == [[0, 1, 3], [3, 0, 1]]
     assert found.names == ["a.jpg", "b.jpg", "2", "d.jpg"]
@@ -59,21 +59,21 @@ SAME = {
 
 
 @pytest.mark.parametrize("form", SAME)
-def test_all_forms_of_the_same_answers_give_the_same_triplets(form, tmp_path):
+def test_all_formats_give_the_same_triplets(form, tmp_path):
     found = study(tmp_path, SAME[form])
     assert found.triplets.dtype == np.int64
     assert found.triplets.tolist() == [[0, 1, 2], [2, 0, 1]]
     assert found.names == ["0", "1", "2"]
 
 
-def test_names_are_numbered_as_they_come_like_everywhere(tmp_path):
+def test_names_get_ids_in_order_of_first_appearance(tmp_path):
     for header in ("", "head,winner,loser\n", "anchor,near,far\n"):
         found = study(tmp_path, header + "cat,dog,bus\nbus,tram,cat\n")
         assert found.triplets.tolist() == [[0, 1, 2], [2, 3, 0]]
         assert found.names == ["cat", "dog", "bus", "tram"]
 
 
-def test_numbers_without_a_header_are_ids_also_of_objects_never_seen(tmp_path):
+def test_numbers_without_a_header_are_ids_and_smaller_ids_need_not_occur(tmp_path):
     found = study(tmp_path, "5,1,2\n")
     assert found.triplets.tolist() == [[5, 1, 2]]
     assert found.names == list("012345")
@@ -90,21 +90,21 @@ def test_numbers_without_a_header_are_ids_also_of_objects_never_seen(tmp_path):
         (["9" * 30, "1"], [1e30, 1.0]),
     ],
 )
-def test_other_columns_are_numbers_where_nothing_is_lost_by_that(cells, expected, tmp_path):
+def test_other_columns_become_numbers_unless_information_would_be_lost(cells, expected, tmp_path):
     rows = "".join(f"{cell},0,1,2\n" for cell in cells)
     values = study(tmp_path, "extra,head,winner,loser\n" + rows).columns["extra"].tolist()
     assert values == expected
     assert set(map(type, values)) == set(map(type, expected))
 
 
-def test_a_zipped_study_is_read_as_if_it_were_not(tmp_path):
+def test_a_zipped_study_gives_the_same_answers(tmp_path):
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w") as archive:
         archive.writestr("responses.csv", SALMON)
     assert study(tmp_path, file.getvalue(), "responses.csv.zip").triplets.tolist() == [[0, 1, 3], [3, 0, 1]]
 
 
-def test_file_names_that_do_not_tell_objects_apart_are_not_used(tmp_path):
+def test_file_names_that_are_empty_or_not_unique_are_not_used(tmp_path):
     for useless in ("a.jpg", ""):
         assert study(tmp_path, SALMON.replace("d.jpg", useless)).names == ["0", "1", "2", "3"]
 
@@ -112,13 +112,13 @@ def test_file_names_that_do_not_tell_objects_apart_are_not_used(tmp_path):
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        ("", "no known header"),
-        ("a,b\n1,2\n", "2 columns and no known header"),
-        ("head,left,right,winner\n0,1,2,3\n", "line 2: the answer '3' is not one"),
+        ("", "header"),
+        ("a,b\n1,2\n", "2 columns"),
+        ("head,left,right,winner\n0,1,2,3\n", "line 2: .*'3'"),
         ("head,left,right,winner\n0,1,1,1\n", "line 2"),
         ("head,winner,loser\n0,1,2\n0,1\n", "line 3: has 2 cells"),
         ("head,winner,loser\n0,1,2\n0,1,1\n", "object 1 twice"),
-        ("head,winner,loser\ncat,dog,bus\ncat,cat,bus\n", "line 3: the anchor and the near object are both 'cat'"),
+        ("head,winner,loser\ncat,dog,bus\ncat,cat,bus\n", "line 3: .*'cat'"),
         ("anchor,near,far\ncat,dog,\n", "line 2: the far object is missing"),
         ("0,1,2\n0,1,-2\n", "line 2: has an id"),
         ("0,1,2\n0,1.5,2\n", "line 2: has an id"),
@@ -129,19 +129,19 @@ def test_file_names_that_do_not_tell_objects_apart_are_not_used(tmp_path):
         (b"\xff\xfe0,1,2\n", "not UTF-8"),
     ],
 )
-def test_a_study_that_cannot_be_understood_gets_one_sentence(content, said, tmp_path):
+def test_an_error_names_the_file_and_the_line(content, said, tmp_path):
     with pytest.raises(ReadError, match=said) as caught:
         study(tmp_path, content)
     assert str(caught.value).startswith("answers.csv")
     assert "\n" not in str(caught.value)
 
 
-def test_a_study_that_is_not_there_is_missed(tmp_path):
+def test_a_missing_file_is_refused(tmp_path):
     with pytest.raises(FileError, match=r"none\.csv: there is no such file"):
         load_study(tmp_path / "none.csv")
 
 
-def test_studies_and_the_reader_of_answers_agree(tmp_path):
+def test_load_study_and_read_agree(tmp_path):
     T = triplets.sample(12, 500, random_state=0)
     path = tmp_path / "answers.csv"
     path.write_text("anchor,near,far\n" + "".join(f"o{a},o{b},o{c}\n" for a, b, c in T.tolist()))

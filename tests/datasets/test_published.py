@@ -1,4 +1,4 @@
-"""The published answers themselves, where a folder of them is at hand; see ERKLE_DATA in the docs."""
+"""Tests with the published data sets, if ERKLE_DATA or a shared folder has them."""
 
 import os
 import shutil
@@ -13,17 +13,17 @@ from erkle.datasets import CATALOGUE, load
 HOME = Path(os.environ.get("ERKLE_DATA") or Path(__file__).parents[3] / "shared" / "datasets")
 NAMES = [name for name in CATALOGUE if (HOME / name / "triplets.csv").exists()]
 
-pytestmark = pytest.mark.skipif(not NAMES, reason="there is no folder of published data")
+pytestmark = pytest.mark.skipif(not NAMES, reason="no published data is available")
 
 
 @pytest.fixture(scope="module")
 def published():
-    """Each set, read once. An answer that is not the published one would be a warning, and so an error."""
+    """All data sets, read once. A warning about answers that differ from the published ones is an error in tests."""
     return {name: load(name, HOME) for name in NAMES}
 
 
 def tables(name, folder):
-    """A folder with the tables of a set and nothing else."""
+    """A folder with only the tables of a data set."""
     (folder / name).mkdir(parents=True)
     for path in (HOME / name).glob("*.csv"):
         shutil.copy(path, folder / name)
@@ -31,7 +31,7 @@ def tables(name, folder):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_counts_are_those_published(name, published):
+def test_counts_equal_the_published_ones(name, published):
     dataset = published[name]
     assert len(dataset.triplets) == CATALOGUE[name].n_triplets
     assert len(dataset.names) == CATALOGUE[name].n_objects
@@ -43,9 +43,9 @@ def test_counts_are_those_published(name, published):
     ("name", "n_duplicates", "n_conflicting", "n_questions"),
     [("aset400", 5607, 2957, 802), ("eggs300", 30, None, 9), ("cars60", 1042, None, 242), ("food100", 0, None, 9349)],
 )
-def test_repeats_and_conflicts_are_those_on_record(name, n_duplicates, n_conflicting, n_questions, published):
+def test_repeats_and_conflicts_equal_the_known_counts(name, n_duplicates, n_conflicting, n_questions, published):
     if name not in published:
-        pytest.skip(f"{name} is not at hand")
+        pytest.skip(f"{name} is not available")
     T = published[name].triplets
     conflicting = conflicts.contradicted(T)
     assert triplets.duplicates(T).sum() == n_duplicates
@@ -54,7 +54,7 @@ def test_repeats_and_conflicts_are_those_on_record(name, n_duplicates, n_conflic
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if name in ("aset400", "aset400_vdm", "cars60")])
-def test_published_files_and_tables_give_the_same(name, published, tmp_path):
+def test_published_files_and_tables_give_the_same_data_set(name, published, tmp_path):
     files = tmp_path / "files" / name
     shutil.copytree(HOME / name / "original", files)
     if name == "aset400_vdm":
@@ -91,9 +91,9 @@ def write_shoes(dataset, folder):
 @pytest.mark.parametrize(
     ("name", "write"), [("food100", write_food), ("eggs300", write_eggs), ("zappos85", write_shoes)]
 )
-def test_answers_written_in_the_published_form_are_read_back_unchanged(name, write, published, tmp_path):
+def test_answers_written_in_the_published_format_are_read_back_unchanged(name, write, published, tmp_path):
     if name not in published:
-        pytest.skip(f"{name} is not at hand")
+        pytest.skip(f"{name} is not available")
     (tmp_path / name).mkdir()
     write(published[name], tmp_path / name)
     dataset = load(name, tmp_path)
@@ -104,8 +104,8 @@ def test_answers_written_in_the_published_form_are_read_back_unchanged(name, wri
     }
 
 
-@pytest.mark.skipif("aset400" not in NAMES, reason="aset400 is not at hand")
-def test_the_recipe_of_the_paper_gives_16385_answers_about_412_artists_of_whom_400_occur(published, tmp_path):
+@pytest.mark.skipif("aset400" not in NAMES, reason="aset400 is not available")
+def test_aset400_has_16385_answers_about_400_of_412_artists_as_in_the_paper(published, tmp_path):
     for home in (HOME, tables("aset400", tmp_path)):
         whole = load("aset400", home, all_rows=True)
         assert whole.triplets.shape == (16_385, 3)
@@ -117,8 +117,8 @@ def test_the_recipe_of_the_paper_gives_16385_answers_about_412_artists_of_whom_4
         assert len(np.unique(whole.columns["participant"])) == 541
 
 
-@pytest.mark.skipif("aset400_vdm" not in NAMES, reason="aset400_vdm is not at hand")
-def test_the_version_without_conflicts_is_a_part_of_the_survey(published):
+@pytest.mark.skipif("aset400_vdm" not in NAMES, reason="aset400_vdm is not available")
+def test_aset400_vdm_is_a_subset_of_aset400_without_conflicts(published):
     assert load("aset400_vdm", HOME, all_rows=True).triplets.shape == (9107, 3)
     T = published["aset400_vdm"].triplets
     assert not conflicts.contradicted(T).any()

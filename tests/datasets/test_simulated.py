@@ -1,4 +1,4 @@
-"""Laws of simulated answers: every question at most once, right by distance, and wrong as often as asked for."""
+"""Tests of simulated answers: no repeated question, right answers, and the expected share of wrong answers."""
 
 import math
 from itertools import combinations
@@ -15,7 +15,7 @@ def wrong(T, X):
     return np.linalg.norm(a - b, axis=1) > np.linalg.norm(a - c, axis=1)
 
 
-def test_the_small_set_of_the_paper_has_every_question_once_and_answered_rightly():
+def test_the_small_data_set_of_the_paper_has_the_right_answer_to_every_question_once():
     T, points = make_gaussian(random_state=0)
     assert T.shape == (485_100, 3)
     assert T.dtype == np.int64
@@ -25,17 +25,17 @@ def test_the_small_set_of_the_paper_has_every_question_once_and_answered_rightly
     assert (points.mean(), points.std()) == pytest.approx((0, 1), abs=0.05)
 
 
-def test_the_large_set_of_the_paper_is_a_sample_of_different_questions():
+def test_the_large_data_set_of_the_paper_has_10000_different_questions():
     T, points = make_gaussian(5000, n_answers=10_000, random_state=1)
     assert T.shape == (10_000, 3)
     assert len(np.unique(triplets.question_keys(triplets.check(T, 5000)))) == 10_000
     assert not wrong(T, points).any()
-    # All objects and both ends of the ids come up, as anchors and as candidates.
+    # Ids are spread evenly over anchors and candidates.
     assert (np.abs(T.mean(axis=0) - 2500) < 100).all()
 
 
 @pytest.mark.parametrize("n", [3, 4, 5, 8, 11])
-def test_all_questions_are_those_of_three_loops(n):
+def test_all_questions_equal_a_naive_enumeration(n):
     expected = {(a, b, c) for a in range(n) for b, c in combinations(sorted(set(range(n)) - {a}), 2)}
     T = all_questions(n)
     assert len(T) == len(expected) == n * (n - 1) * (n - 2) // 2
@@ -44,7 +44,7 @@ def test_all_questions_are_those_of_three_loops(n):
     assert sorted(zip(drawn[:, 0].tolist(), *np.sort(drawn[:, 1:]).T.tolist(), strict=True)) == sorted(expected)
 
 
-def test_answers_come_in_random_order_and_the_same_seed_gives_the_same():
+def test_answers_are_in_random_order_and_the_seed_determines_them():
     first, second, other = (make_gaussian(20, 3, random_state=seed) for seed in (3, np.random.default_rng(3), 4))
     np.testing.assert_array_equal(first.triplets, second.triplets)
     np.testing.assert_array_equal(first.points, second.points)
@@ -53,23 +53,23 @@ def test_answers_come_in_random_order_and_the_same_seed_gives_the_same():
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "words"),
     [
         ({"n_objects": 2}, "at least 3"),
-        ({"n_components": 0}, "n_components is 0; pass"),
+        ({"n_components": 0}, "n_components is 0"),
         ({"n_objects": 4, "n_answers": 13}, "12 questions"),
         ({"n_answers": -1}, "n_answers=-1"),
         ({"n_objects": 5000}, "pass n_answers"),
-        ({"random_state": "x"}, "random_state is 'x'; pass"),
-        ({"random_state": -1}, "random_state is -1; pass"),
+        ({"random_state": "x"}, "random_state is 'x'"),
+        ({"random_state": -1}, "random_state is -1"),
     ],
 )
-def test_an_impossible_set_is_refused_in_a_sentence(arguments, said):
-    with pytest.raises(ValueError, match=said):
+def test_impossible_arguments_are_refused(arguments, words):
+    with pytest.raises(ValueError, match=words):
         make_gaussian(**arguments)
 
 
-def test_no_answers_are_an_empty_array():
+def test_zero_answers_give_an_empty_array():
     assert make_gaussian(n_answers=0).triplets.shape == (0, 3)
 
 
@@ -81,7 +81,7 @@ def test_noisy_answers_are_right_with_the_logistic_probability_of_the_difference
         assert np.mean(T[:, 1] == b) == pytest.approx(1 / (1 + math.exp(-slope * difference)), abs=0.01)
 
 
-def test_questions_are_answered_alike_whichever_candidate_comes_first():
+def test_the_order_of_the_candidates_does_not_change_the_answers():
     T, X = make_gaussian(15, 3, random_state=0)
     np.testing.assert_array_equal(answered(T[:, [0, 2, 1]], X), T)
     np.testing.assert_array_equal(answered(T[:, [0, 2, 1]], X, slope=1e300, random_state=0), T)
@@ -99,12 +99,12 @@ def test_easier_questions_are_answered_wrongly_less_often():
 
 
 @pytest.mark.parametrize("slope", [-1.0, math.nan])
-def test_a_slope_is_not_negative(slope):
+def test_a_negative_slope_is_refused(slope):
     with pytest.raises(ValueError, match="slope"):
         answered([[0, 1, 2]], np.eye(3), slope)
 
 
-def test_points_are_rows_and_answers_name_only_them():
+def test_points_that_are_not_rows_and_unknown_objects_are_refused():
     with pytest.raises(ValueError, match="shape"):
         answered([[0, 1, 2]], np.zeros(3))
     with pytest.raises(ValueError, match="object 3"):
@@ -112,7 +112,7 @@ def test_points_are_rows_and_answers_name_only_them():
 
 
 @pytest.mark.parametrize("probability", [0.0, 0.2, 0.5, 1.0])
-def test_flipping_turns_just_that_share_round_and_keeps_every_question(probability):
+def test_flip_reverses_the_given_share_and_keeps_every_question(probability):
     T, X = make_gaussian(40, 5, random_state=0)
     flipped = flip(T, probability, random_state=1)
     np.testing.assert_array_equal(triplets.question_keys(flipped), triplets.question_keys(T))
@@ -120,14 +120,14 @@ def test_flipping_turns_just_that_share_round_and_keeps_every_question(probabili
     np.testing.assert_array_equal(flip(T, probability, random_state=1), flipped)
 
 
-def test_flipping_leaves_its_input_alone():
+def test_flip_does_not_change_its_input():
     T = np.array([[0, 1, 2]])
     flip(T, 1.0)
     assert T.tolist() == [[0, 1, 2]]
 
 
 @pytest.mark.parametrize("probability", [-0.1, 1.1, math.nan])
-def test_a_probability_lies_from_0_to_1(probability):
+def test_a_probability_outside_0_to_1_is_refused(probability):
     with pytest.raises(ValueError, match="probability"):
         flip([[0, 1, 2]], probability)
 
@@ -144,6 +144,6 @@ DRAWN = {
 
 @pytest.mark.parametrize("seed", ["x", -1, 0.5])
 @pytest.mark.parametrize("draw", DRAWN.values(), ids=DRAWN)
-def test_what_is_no_seed_is_refused_by_its_name(draw, seed):
-    with pytest.raises(ValueError, match=f"^random_state is {seed!r}; pass "):
+def test_an_invalid_seed_is_refused(draw, seed):
+    with pytest.raises(ValueError, match=f"^random_state is {seed!r}"):
         draw(seed)

@@ -1,15 +1,13 @@
-"""Laws of names and ids."""
+"""Tests of `Labels`: names and their ids."""
 
 import pickle
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from erkle.triplets import Labels
-
-seeded = settings(deadline=None, derandomize=True)
 
 names = st.lists(st.text("abc é,\"'", min_size=1).map(str.strip).filter(bool), min_size=3, unique=True)
 
@@ -20,7 +18,6 @@ def named_rows(draw):
     return draw(st.lists(st.permutations(pool).map(lambda order: order[:3]), max_size=20))
 
 
-@seeded
 @given(named_rows())
 def test_decode_undoes_encode(rows):
     labels = Labels()
@@ -29,7 +26,6 @@ def test_decode_undoes_encode(rows):
     assert labels.decode(T).tolist() == rows
 
 
-@seeded
 @given(named_rows())
 def test_ids_are_given_in_order_of_first_appearance(rows):
     labels = Labels()
@@ -39,7 +35,6 @@ def test_ids_are_given_in_order_of_first_appearance(rows):
     assert len(labels) == len(labels.names)
 
 
-@seeded
 @given(named_rows(), st.integers(0, 20))
 def test_any_split_of_the_rows_gives_the_same_ids(rows, cut):
     whole, parts = Labels(), Labels()
@@ -48,7 +43,7 @@ def test_any_split_of_the_rows_gives_the_same_ids(rows, cut):
     assert parts.names == whole.names
 
 
-def test_arrays_and_iterators_of_names_are_rows_too():
+def test_rows_may_be_arrays_or_iterators():
     rows = [["cat", "dog", "bus"], ["bus", "tram", "cat"]]
     expected = Labels().encode(rows).tolist()
     assert Labels().encode(np.array(rows)).tolist() == expected
@@ -56,7 +51,7 @@ def test_arrays_and_iterators_of_names_are_rows_too():
     assert Labels().encode([]).shape == (0, 3)
 
 
-def test_names_are_plain_str_whatever_came():
+def test_names_become_plain_str():
     labels = Labels(np.array(["cat", "dog"]))
     labels.encode([np.array(["cat", "bus", "dog"])])
     assert {type(name) for name in [*labels.names, *labels.ids]} == {str}
@@ -69,25 +64,25 @@ def test_decode_keeps_the_shape_of_the_ids():
     assert labels.decode([]).shape == (0,)
 
 
-TROUBLE = [
-    (["cat", "dog"], "row is three names"),
-    ("cat", "row is three names"),
-    (7, "row is three names"),
-    (["cat", 3, "bus"], "the near object is 3, but names are text"),
+REFUSED = [
+    (["cat", "dog"], r"\['cat', 'dog'\]"),
+    ("cat", "'cat'"),
+    (7, "7"),
+    (["cat", 3, "bus"], "the near object is 3"),
     ([["x"], "dog", "bus"], r"the anchor object is \['x'\]"),
     (["cat", "dog", ""], r"the far object is missing \(''\)"),
     (["NaN", "dog", "bus"], r"the anchor object is missing \('NaN'\)"),
     (["cat", "-17", "bus"], r"the near object is a negative number \('-17'\)"),
-    (["cat", "dog", " bus"], "the far object has blanks around it"),
-    (["cat", "a\nb", "bus"], "the near object has a character that is not text"),
-    (["cat", "\ud800", "bus"], "the near object has a character that is not text"),
+    (["cat", "dog", " bus"], "the far object .*' bus'"),
+    (["cat", "a\nb", "bus"], r"the near object .*'a\\nb'"),
+    (["cat", "\ud800", "bus"], r"the near object .*ud800"),
     (["new", "new", "bus"], "the anchor and the near object are both 'new'"),
     (["new", "bus", "new"], "the anchor and the far object are both 'new'"),
     (["bus", "new", "new"], "the near and the far object are both 'new'"),
 ]
 
 
-@pytest.mark.parametrize(("row", "words"), TROUBLE)
+@pytest.mark.parametrize(("row", "words"), REFUSED)
 def test_a_refused_row_is_named_and_adds_no_names(row, words):
     labels = Labels(["cat", "dog"])
     with pytest.raises(ValueError, match=f"^Row 1: .*{words}") as caught:
@@ -100,9 +95,9 @@ def test_a_refused_row_is_named_and_adds_no_names(row, words):
 def test_frozen_labels_do_not_grow_and_suggest_the_nearest_name():
     labels = Labels(["cat", "dog", "bus"])
     assert labels.encode([["bus", "cat", "dog"]], frozen=True).tolist() == [[2, 0, 1]]
-    with pytest.raises(ValueError, match=r"^Row 0: the near object 'catt' .* 3 objects; did you mean 'cat'\?$"):
+    with pytest.raises(ValueError, match=r"^Row 0: the near object 'catt' .* 3 objects.*'cat'\?$"):
         labels.encode([["bus", "catt", "dog"]], frozen=True)
-    with pytest.raises(ValueError, match="'zebra' is not one of the 3 objects; correct it or add it"):
+    with pytest.raises(ValueError, match=r"'zebra' .* 3 objects"):
         labels.encode([["zebra", "cat", "dog"]], frozen=True)
     assert len(labels) == 3
 
@@ -115,27 +110,27 @@ def test_a_declared_name_may_look_like_a_missing_value():
 @pytest.mark.parametrize(
     ("names", "words"),
     [
-        (["cat", "dog", "cat"], "Names 0 and 2 are both 'cat'; give each object its own name."),
-        (["cat", ""], "Name 1 is missing"),
-        (["cat", " dog"], "Name 1 has blanks around it"),
-        (["a\tb"], "Name 0 has a character that is not text"),
-        (["cat", 3], "Name 1 is 3; pass names as text."),
+        (["cat", "dog", "cat"], "Names 0 and 2 .*'cat'"),
+        (["cat", ""], "Name 1 .*''"),
+        (["cat", " dog"], "Name 1 .*' dog'"),
+        (["a\tb"], r"Name 0 .*'a\\tb'"),
+        (["cat", 3], "Name 1 is 3"),
     ],
 )
-def test_lists_of_names_that_cannot_be_told_apart_are_refused(names, words):
+def test_duplicate_and_unusable_names_are_refused(names, words):
     with pytest.raises(ValueError, match=words):
         Labels(names)
 
 
 @pytest.mark.parametrize("ids", [[0.5], ["cat"], [None], [True]])
 def test_ids_that_are_not_integers_are_refused(ids):
-    with pytest.raises(ValueError, match="but ids are whole numbers; pass integers"):
+    with pytest.raises(ValueError, match=f"type {np.asarray(ids).dtype}"):
         Labels(["cat", "dog"]).decode(ids)
 
 
 @pytest.mark.parametrize("ids", [[2], [-1], [[0, 1, 99]]])
 def test_ids_without_a_name_are_refused(ids):
-    with pytest.raises(ValueError, match="there are 2 names; pass whole numbers from 0 to 1"):
+    with pytest.raises(ValueError, match=r"2 names.* from 0 to 1"):
         Labels(["cat", "dog"]).decode(ids)
 
 

@@ -1,4 +1,4 @@
-"""Laws of reading answers: every form gives the same rows, and everything else a sentence with its line."""
+"""Tests of reading answers: every format gives the same rows, and every error names the file and the line."""
 
 import io
 import json
@@ -11,8 +11,6 @@ from erkle.files import FileError
 from erkle.triplets import Labels, Reader, ReadError, read
 from erkle.triplets.decoding import BadLine
 from erkle.triplets.parsing import Delimited
-
-seeded = settings(deadline=None, derandomize=True)
 
 ROWS = [["cat", "dog", "bus"], ["bus", "tram", "cat"], ["Zoë", "cat", "17"]]
 PLAIN = "cat,dog,bus\nbus,tram,cat\nZoë,cat,17\n"
@@ -66,13 +64,13 @@ def test_every_form_gives_the_same_answers(form, tmp_path):
         ("", '5" plate,x,6" plate', ['5" plate', "x", '6" plate']),
     ],
 )
-def test_the_name_of_the_file_settles_what_its_first_line_leaves_open(suffix, text, row, tmp_path):
+def test_the_suffix_decides_between_possible_separators(suffix, text, row, tmp_path):
     path = tmp_path / f"answers{suffix}"
     path.write_text(text)
     assert read(path).labels.names == row
 
 
-def test_known_labels_are_extended_or_kept():
+def test_new_names_extend_the_labels_unless_they_are_frozen():
     labels = Labels(["tram", "cat", "dog", "bus"])
     text = b"cat,dog,bus\nbus,tram,cat\n"
     assert read(io.BytesIO(text), labels, frozen=True).triplets.tolist() == [[1, 2, 3], [3, 0, 1]]
@@ -82,32 +80,24 @@ def test_known_labels_are_extended_or_kept():
 
 GOOD = "anchor,near,far\n" + "cat,dog,bus\n" * 3
 JSON = '{"anchor": "cat", "near": "dog", "far": "bus"}\n'
-TROUBLE = [
+REFUSED = [
     ("", None, "is empty"),
     ("\n \r\n", None, "is empty"),
     ("\ufeff", None, "is empty"),
     ("anchor,near,far\n", None, "has a header but no answers"),
     ("anchor,near,far", None, "has a header but no answers"),
-    (
-        "x,y\n",
-        1,
-        r"has 2 columns \('x', 'y'\) and no known header; give three columns, or a header with anch",
-    ),
+    ("x,y\n", 1, r"has 2 columns \('x', 'y'\).* header with anchor, near, far"),
     ("\n\nx\n", 3, r"has 1 column \('x'\)"),
     ("1,2,3,4\n", 1, r"has 4 columns \('1', '2', '3', '4'\)"),
-    (
-        "anchor,positive,negative\n1,2,3\n",
-        1,
-        r"has 3 columns \('anchor', 'positive', 'negative'\) and no known",
-    ),
-    ("anchor,near,far,near\n1,2,3,4\n", 1, "names the column near more than once"),
+    ("anchor,positive,negative\n1,2,3\n", 1, r"has 3 columns \('anchor', 'positive', 'negative'\)"),
+    ("anchor,near,far,near\n1,2,3,4\n", 1, ".*column near"),
     ('"x\n', 1, "has a quoted cell that does not end on its line"),
     (GOOD + "cat,dog\n", 5, "has 2 columns instead of 3"),
     (GOOD + "cat,dog,bus,\n", 5, "has 4 columns instead of 3"),
     (GOOD + "cat,dog,bus,x\ncat,dog\n", 5, "has 4 columns instead of 3"),
     (GOOD + "\n\ncat\n", 7, "has 1 column instead of 3"),
     (GOOD + 'cat,dog,"bus\ntram"\n', 5, "has a quoted cell that does not end on its line"),
-    (GOOD + "cat,,bus\n", 5, r"the near object is missing \(''\); every answer needs three named objects"),
+    (GOOD + "cat,,bus\n", 5, r"the near object is missing \(''\)"),
     (GOOD + "nan,dog,bus\n", 5, r"the anchor object is missing \('nan'\)"),
     (GOOD + "cat,dog, NULL \n", 5, r"the far object is missing \('NULL'\)"),
     (GOOD + "cat,None,bus\n", 5, r"the near object is missing \('None'\)"),
@@ -116,48 +106,44 @@ TROUBLE = [
     (GOOD + "cat,cat,bus\n", 5, "the anchor and the near object are both 'cat'"),
     (GOOD + "cat,dog,cat\n", 5, "the anchor and the far object are both 'cat'"),
     (GOOD + "new,dog,dog\n", 5, "the near and the far object are both 'dog'"),
-    (GOOD + "cat,d\0g,bus\n", 5, "does not look like text .*NUL"),
-    (GOOD + "cat,d\rg,bus\n", 5, "has a carriage return inside"),
-    ("cat,dog,bus\rcat,dog,bus\r", 1, "has a carriage return inside"),
-    (GOOD + "cat,d\x07g,bus\n", 5, "the near object has a character that is not text"),
-    (GOOD.encode() + b"cat,d\xe9g,bus\n", 5, "does not look like text .*not UTF-8"),
-    (GOOD.encode("utf-16"), 1, "does not look like text"),
-    (GOOD + "cat," + "x" * (1 << 20) + ",bus\n", 5, "is longer than a million bytes"),
-    (GOOD + "cat," + "x" * (1 << 20), 5, "is longer than a million bytes"),
-    ("x" * (3 << 20), 1, "is longer than a million bytes"),
+    (GOOD + "cat,d\0g,bus\n", 5, ".*NUL"),
+    (GOOD + "cat,d\rg,bus\n", 5, ".*carriage return"),
+    ("cat,dog,bus\rcat,dog,bus\r", 1, ".*carriage return"),
+    (GOOD + "cat,d\x07g,bus\n", 5, r"the near object .*'d\\x07g'"),
+    (GOOD.encode() + b"cat,d\xe9g,bus\n", 5, ".*not UTF-8"),
+    (GOOD.encode("utf-16"), 1, ".*UTF-8"),
+    (GOOD + "cat," + "x" * (1 << 20) + ",bus\n", 5, "is longer than 1,048,576 bytes"),
+    (GOOD + "cat," + "x" * (1 << 20), 5, "is longer than 1,048,576 bytes"),
+    ("x" * (3 << 20), 1, "is longer than 1,048,576 bytes"),
     (GOOD + 'cat,"' + "x" * 200_000 + '",bus\n', 5, "has a quoted cell"),
     ("{\n", 1, "is not JSON"),
-    ('{"x": 1, "anchor": 2}\n', 1, r"has 2 keys \('x', 'anchor'\), which are not known; name them anchor"),
+    ('{"x": 1, "anchor": 2}\n', 1, r"has 2 keys \('x', 'anchor'\).* anchor, near, far"),
     (JSON + "[1, 2, 3]\n", 2, "is JSON but not an object"),
     (JSON + "cat,dog,bus\n", 2, "is not JSON"),
-    (
-        JSON + '{"anchor": "cat", "far": "bus"}\n',
-        2,
-        "has no key 'near'; give every answer the keys anchor, near",
-    ),
+    (JSON + '{"anchor": "cat", "far": "bus"}\n', 2, "has no key 'near'"),
     (JSON + JSON.replace('"dog"', "null"), 2, r"the near object is missing \('null'\)"),
     (JSON + JSON.replace('"dog"', "NaN"), 2, r"the near object is missing \('null'\)"),
-    (JSON + JSON.replace('"dog"', "1.5"), 2, "has '1.5' under near; name objects by text or whole numbers"),
+    (JSON + JSON.replace('"dog"', "1.5"), 2, "has '1.5' under near"),
     (JSON + JSON.replace('"dog"', "true"), 2, "has 'True' under near"),
     (JSON + JSON.replace('"dog"', '{"x": 1}'), 2, "has .* under near"),
     (JSON + JSON.replace('"dog"', "-3"), 2, "the near object is a negative number"),
-    (JSON + JSON.replace('"dog"', r'"\ud800"'), 2, "the near object has a character that is not text"),
-    (JSON + "[" * 100_000 + "\n", 2, "is JSON too deep or with a number too long"),
-    (JSON + '{"anchor": ' + "1" * 5000 + "}\n", 2, "is JSON too deep or with a number too long"),
+    (JSON + JSON.replace('"dog"', r'"\ud800"'), 2, "the near object .*ud800"),
+    (JSON + "[" * 100_000 + "\n", 2, "is JSON .*deep"),
+    (JSON + '{"anchor": ' + "1" * 5000 + "}\n", 2, "is JSON .*long"),
 ]
 
 
-@pytest.mark.parametrize(("text", "line", "words"), TROUBLE, ids=range(len(TROUBLE)))
-def test_everything_wrong_gets_a_sentence_with_file_and_line(text, line, words, tmp_path):
+@pytest.mark.parametrize(("text", "line", "words"), REFUSED, ids=range(len(REFUSED)))
+def test_an_error_names_the_file_and_the_line(text, line, words, tmp_path):
     path = tmp_path / "answers.txt"
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
     place = "answers.txt: " if line is None else f"answers.txt, line {line}: "
     with pytest.raises(ReadError, match=f"^{place}{words}") as caught:
         read(path)
-    assert_is_a_short_sentence(caught)
+    assert_is_short_sentence(caught)
 
 
-@pytest.mark.parametrize(("text", "line", "words"), TROUBLE, ids=range(len(TROUBLE)))
+@pytest.mark.parametrize(("text", "line", "words"), REFUSED, ids=range(len(REFUSED)))
 def test_every_answer_before_the_wrong_line_is_delivered(text, line, words):
     content = text if isinstance(text, bytes) else text.encode()
     n_good = 3 if content.startswith(GOOD.encode()) else content.startswith(JSON.encode())
@@ -172,26 +158,26 @@ def test_every_answer_before_the_wrong_line_is_delivered(text, line, words):
         assert content[: chunk.end_offset].count(b"\n") == chunk.line < line
 
 
-def test_an_unknown_object_is_refused_by_frozen_labels_with_a_suggestion():
+def test_frozen_labels_refuse_an_unknown_object_and_suggest_a_similar_name():
     labels = Labels(["cat", "dog", "bus"])
-    with pytest.raises(ReadError, match=r"^x, line 2: the near object 'dgo' is not one .* did you mean 'dog'\?$"):
+    with pytest.raises(ReadError, match=r"^x, line 2: the near object 'dgo' .*'dog'\?$"):
         list(Reader(io.BytesIO(b"cat,dog,bus\ncat,dgo,bus\n"), labels, frozen=True, name="x"))
     with pytest.raises(ReadError, match=r"^answers, line 1: the far object is missing \('nan'\)"):
         read(io.BytesIO(b"cat,dog,nan\n"), labels, frozen=True)
 
 
-def test_missing_files_and_folders_are_named(tmp_path):
-    with pytest.raises(FileError, match=r"^answers.csv: there is no such file in .*; check the path\.$"):
+def test_an_error_names_a_missing_file_or_a_folder(tmp_path):
+    with pytest.raises(FileError, match=f"^answers.csv: .* no such file in {tmp_path}"):
         read(tmp_path / "answers.csv")
-    with pytest.raises(FileError, match="is a folder, not a file"):
+    with pytest.raises(FileError, match="is a folder"):
         read(tmp_path)
     with pytest.raises(FileError, match="cannot be read"):
         read("answers\0.csv")
-    with pytest.raises(ReadError, match="is open as text"):
+    with pytest.raises(ReadError, match="text mode"):
         read(io.StringIO("1,2,3\n"))
 
 
-def assert_is_a_short_sentence(caught):
+def assert_is_short_sentence(caught):
     text = str(caught.value)
     assert "\n" not in text
     assert len(text) < 300
@@ -199,7 +185,7 @@ def assert_is_a_short_sentence(caught):
     text.encode()
 
 
-def assert_reads_or_explains(content):
+def assert_reads_or_refuses(content):
     try:
         triplets, labels = read(io.BytesIO(content))
     except ReadError as error:
@@ -215,21 +201,21 @@ def assert_reads_or_explains(content):
 @example(b"\xef\xbb\xbf")
 @example(b'"')
 @example(b"{}")
-@settings(seeded, max_examples=300)
-def test_no_bytes_make_it_fall_over(content):
-    assert_reads_or_explains(content)
+@settings(max_examples=150)
+def test_any_bytes_are_read_or_refused(content):
+    assert_reads_or_refuses(content)
 
 
 @given(
     st.sampled_from(sorted(FORMS)),
     st.lists(st.tuples(st.integers(0, 200), st.integers(0, 3), st.binary(max_size=3)), max_size=4),
 )
-@settings(seeded, max_examples=300)
-def test_no_damage_to_a_good_file_makes_it_fall_over(form, changes):
+@settings(max_examples=150)
+def test_a_damaged_file_is_read_or_refused(form, changes):
     content = FORMS[form].encode()
     for place, length, patch in changes:
         content = content[:place] + patch + content[place + length :]
-    assert_reads_or_explains(content)
+    assert_reads_or_refuses(content)
 
 
 lines = st.text('ab1 ,;\t"\r\0é\u00a0-', max_size=12)
@@ -246,15 +232,15 @@ formats = st.sampled_from(
 
 
 @given(formats, st.lists(lines | st.just("a,b,1") | st.just("a\tb\t1"), min_size=1, max_size=5), st.booleans())
-@settings(seeded, max_examples=300)
-def test_a_block_gives_what_its_lines_give_or_leaves_it_to_them(form, lines, is_ended):
+@settings(max_examples=150)
+def test_a_block_gives_the_same_cells_as_its_lines_or_none(form, lines, is_ended):
     block = "\n".join(lines).encode() + b"\n" * is_ended
     cells = form.cells(block) if block else None
     if cells is not None:
         try:
             by_line = [cell for line in io.BytesIO(block) for cell in form.row(line.decode().rstrip("\r\n"))]
         except BadLine:
-            pytest.fail("The block was taken, but one of its lines is wrong.")
+            pytest.fail("The block was accepted, but one of its lines is wrong.")
         assert [cell.strip() for cell in cells] == by_line
 
 
@@ -270,7 +256,7 @@ def test_a_block_gives_what_its_lines_give_or_leaves_it_to_them(form, lines, is_
         ),
     ],
 )
-def test_a_further_column_comes_along_with_the_same_answers(name, content, tmp_path):
+def test_a_further_column_does_not_change_the_answers(name, content, tmp_path):
     (tmp_path / name).write_bytes(content)
     chunks = list(Reader(tmp_path / name, column="Who"))
     assert [cell for chunk in chunks for cell in chunk.column] == ["ann", "", "bob"]
@@ -278,7 +264,24 @@ def test_a_further_column_comes_along_with_the_same_answers(name, content, tmp_p
     assert [list(chunk.column) for chunk in Reader(tmp_path / name)] == [[] for _ in chunks]
 
 
-def test_a_further_column_ends_where_the_answers_do():
+@pytest.mark.parametrize(
+    ("name", "text", "column", "words"),
+    [
+        ("answers.csv", "anchor,near,far,puid\na,b,c,1\n", "who", r"no column 'who', but 4 columns \('anchor', "),
+        ("answers.csv", "dog,cat,bus\n", "who", "no column 'who'"),
+        ("answers.csv", "anchor,near,far,who,WHO\na,b,c,1,2\n", "who", "column who"),
+        ("answers.csv", "anchor,near,far,who\na,b,c,1\n", "NEAR", "column 'NEAR'"),
+        ("answers.jsonl", '{"a": 1, "b": 2, "c": 3, "by": 4}\n', "who", "no key 'who', but 4 keys"),
+        ("answers.jsonl", '{"anchor": 1, "near": 2, "far": 3, "who": 4}\n', "far", "key 'far'"),
+    ],
+)
+def test_a_further_column_that_is_missing_ambiguous_or_an_object_is_refused(name, text, column, words, tmp_path):
+    (tmp_path / name).write_text(text)
+    with pytest.raises(ReadError, match=f"^{name}, line 1: .*{words}"):
+        list(Reader(tmp_path / name, column=column))
+
+
+def test_a_further_column_ends_at_the_last_good_answer():
     reader = Reader(io.BytesIO(b"anchor,near,far,who\na,b,c,1\nb,a,c,2\nc,c,a,3\n"), column="who")
     found = []
     with pytest.raises(ReadError, match="line 4"):

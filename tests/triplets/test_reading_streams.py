@@ -1,4 +1,4 @@
-"""Laws of reading piece by piece: the answers are the same however they arrive and wherever one resumes."""
+"""Tests of reading in pieces: the answers do not depend on how they arrive or where reading resumes."""
 
 import io
 import os
@@ -13,9 +13,6 @@ from hypothesis import strategies as st
 
 from erkle.files import FileError
 from erkle.triplets import Reader, ReadError, read, sample
-from erkle.triplets.decoding import BLOCK
-
-seeded = settings(deadline=None, derandomize=True)
 
 HEADER = b"far,note,anchor,near\n"
 LINES = st.sampled_from(
@@ -31,8 +28,8 @@ LINES = st.sampled_from(
 WRONG = st.sampled_from([b"", b"1,2,3\n", b"1,,1,2\n", b"\0\n", b'"\n', b"nan,,1,2", b"\xff"])
 
 
-class Arriving:
-    """A pipe whose bytes come in given pieces."""
+class Pipe:
+    """A pipe that delivers given pieces of bytes."""
 
     def __init__(self, pieces):
         self.pieces = iter(pieces)
@@ -46,14 +43,14 @@ class Arriving:
 
 
 def outcome(reader):
-    """Answers, names, last position and error of a reader."""
+    """The answers, names, last position and error of a reader."""
     rows, end, error = [], None, None
     try:
         for chunk in reader:
             rows += chunk.triplets.tolist()
             end = chunk[1:3]
-    except ReadError as trouble:
-        error = str(trouble)
+    except ReadError as refusal:
+        error = str(refusal)
     return rows, reader.labels.names, end, error
 
 
@@ -69,15 +66,15 @@ def cut(content, places):
     st.lists(LINES, max_size=3).map(b"".join),
     st.lists(st.integers(0, 500), max_size=30),
 )
-@settings(seeded, max_examples=300)
-def test_any_cutting_of_the_bytes_gives_the_same_outcome(start, good, wrong, rest, places):
+@settings(max_examples=150)
+def test_any_split_of_the_bytes_gives_the_same_outcome(start, good, wrong, rest, places):
     content = start + HEADER + good + wrong + rest
     whole = outcome(Reader(io.BytesIO(content)))
-    assert outcome(Reader(Arriving(cut(content, places)))) == whole
-    assert outcome(Reader(Arriving(bytes([byte]) for byte in content))) == whole
+    assert outcome(Reader(Pipe(cut(content, places)))) == whole
+    assert outcome(Reader(Pipe(bytes([byte]) for byte in content))) == whole
 
 
-def test_a_line_is_delivered_when_it_has_arrived():
+def test_a_line_is_delivered_as_soon_as_it_arrives():
     reading, writing = os.pipe()
     with os.fdopen(reading, "rb") as source, os.fdopen(writing, "wb", buffering=0) as sink:
         reader = Reader(source)
@@ -95,14 +92,14 @@ def test_a_line_is_delivered_when_it_has_arrived():
         assert not source.closed
 
 
-def big_file(path, n_rows=60_000):
+def big_file(path, n_rows=50_000):
     T = sample(500, n_rows, random_state=0)
     text = "\n".join(",".join(map(str, row)) for row in T.tolist())
     path.write_text(f"anchor,near,far\n{text}\n")
     return T
 
 
-def test_a_large_file_comes_in_chunks_that_make_up_the_whole(tmp_path):
+def test_the_chunks_of_a_large_file_hold_all_answers(tmp_path):
     T = big_file(tmp_path / "answers.csv")
     with Reader(tmp_path / "answers.csv") as reader:
         chunks = list(reader)
@@ -113,7 +110,7 @@ def test_a_large_file_comes_in_chunks_that_make_up_the_whole(tmp_path):
     assert decoded.astype(np.int64).tolist() == T.tolist()
 
 
-def test_reading_resumes_behind_any_chunk(tmp_path):
+def test_reading_resumes_after_any_chunk(tmp_path):
     big_file(tmp_path / "answers.csv")
     whole = read(tmp_path / "answers.csv")
     n_read = 0
@@ -128,13 +125,12 @@ def test_reading_resumes_behind_any_chunk(tmp_path):
             assert rest[-1][1:3] == (resumed.size, len(whole.triplets) + 1)
 
 
-@seeded
 @given(
     st.sampled_from([b"", HEADER, b"\xef\xbb\xbf" + HEADER, b"\n" + HEADER]),
     st.lists(st.sampled_from([b"1,2,3", b"4,5,6", b"", b'"7",8,9\r']), min_size=1, max_size=8),
     st.data(),
 )
-def test_reading_resumes_behind_any_line(tmp_path_factory, header, lines, data):
+def test_reading_resumes_after_any_line(tmp_path_factory, header, lines, data):
     lines = [b"1,2,3", *lines]
     if header:
         lines = [line and b"x," + line for line in lines]
@@ -150,7 +146,7 @@ def test_reading_resumes_behind_any_line(tmp_path_factory, header, lines, data):
     assert rows == whole.triplets[n_done:].tolist()
 
 
-def test_line_numbers_go_on_after_resuming(tmp_path):
+def test_line_numbers_continue_after_resuming(tmp_path):
     path = tmp_path / "answers.csv"
     path.write_bytes(b"1,2,3\n4,5,6")
     *_, last = Reader(path)
@@ -159,7 +155,7 @@ def test_line_numbers_go_on_after_resuming(tmp_path):
         reader.seek(last.end_offset, last.line)
         chunks = iter(reader)
         assert next(chunks)[1:3] == (18, 3)
-        with pytest.raises(ReadError, match=r"^answers.csv, line 4: the anchor and the near object are both '1'"):
+        with pytest.raises(ReadError, match=r"^answers.csv, line 4: .*'1'"):
             next(chunks)
 
 
@@ -168,17 +164,17 @@ def test_a_file_that_changed_is_not_resumed(offset, tmp_path):
     (tmp_path / "answers.csv").write_text("1,2,3\n4,5,6\n")
     with (
         Reader(tmp_path / "answers.csv") as reader,
-        pytest.raises(ReadError, match="does not follow a whole line"),
+        pytest.raises(ReadError, match=f"byte {offset}"),
     ):
         reader.seek(offset, 1)
 
 
-def test_a_pipe_is_not_resumed_and_no_source_is_read_twice():
+def test_a_pipe_cannot_be_resumed_and_no_reader_iterates_twice():
     reader = Reader(io.BytesIO(b"1,2,3\n"))
-    with pytest.raises(ReadError, match="is a pipe, which cannot be resumed"):
+    with pytest.raises(ReadError, match="pipe"):
         reader.seek(6, 1)
     assert len(list(reader)) == 1
-    with pytest.raises(ReadError, match="is being read already; make a new Reader"):
+    with pytest.raises(ReadError, match="new Reader"):
         list(reader)
 
 
@@ -192,7 +188,7 @@ def test_an_open_regular_file_has_a_size_and_can_be_resumed(tmp_path):
         assert not source.closed
 
 
-def test_a_file_is_closed_at_its_end_and_when_reading_stops_early(tmp_path):
+def test_a_file_is_closed_at_its_end_and_if_reading_stops_early(tmp_path):
     (tmp_path / "answers.csv").write_text("1,2,3\n4,5\n")
     for read_some in (list, lambda reader: next(iter(reader))):
         reader = Reader(tmp_path / "answers.csv")
@@ -201,30 +197,30 @@ def test_a_file_is_closed_at_its_end_and_when_reading_stops_early(tmp_path):
         assert reader._stream.closed
 
 
-def test_a_line_without_end_is_refused_before_it_fills_the_memory():
-    pipe = Arriving(repeat(b"x" * 4096))
-    with pytest.raises(ReadError, match="line 1: is longer than a million bytes"):
+def test_an_endless_line_is_refused_before_it_fills_the_memory():
+    pipe = Pipe(repeat(b"x" * 4096))
+    with pytest.raises(ReadError, match=r"line 1: .* 1,048,576 bytes"):
         list(Reader(pipe))
     assert pipe.n_read < 2 << 20
 
 
 @pytest.mark.parametrize("form", ["{},{},{}\n", '"{}",{},{}\n', '{{"a":{},"b":{},"c":{}}}\n'])
-def test_memory_is_bounded_however_long_the_stream_is(form):
+def test_memory_does_not_grow_with_the_length_of_the_stream(form):
     line = form.format(1, 2, 3).encode()
-    block = line * (BLOCK // len(line))
+    block = line * (60_000 // len(line))
     tracemalloc.start()
     try:
-        chunks = islice(Reader(Arriving(repeat(block))), 4)
+        chunks = islice(Reader(Pipe(repeat(block))), 4)
         peaks = [tracemalloc.get_traced_memory()[1] for _ in chunks]
     finally:
         tracemalloc.stop()
-    assert peaks[-1] < 1.1 * peaks[1] < 40e6
+    assert peaks[-1] < 1.1 * peaks[1] < 10e6
 
 
-def test_a_pipe_that_would_not_wait_is_refused_rather_than_cut_short():
+def test_a_non_blocking_pipe_is_refused():
     reading, writing = os.pipe()
     os.set_blocking(reading, False)
-    refused = pytest.raises(ReadError, match="is open in non-blocking mode")
+    refused = pytest.raises(ReadError, match="non-blocking mode")
     with os.fdopen(reading, "rb") as source, os.fdopen(writing, "wb"), refused:
         list(Reader(source))
 
@@ -234,6 +230,6 @@ class Broken:
         raise OSError(5, "Input/output error")
 
 
-def test_a_failing_disk_is_an_error_with_its_reason():
-    with pytest.raises(FileError, match=r"cannot be read \(Input/output error\); check"):
+def test_an_error_of_the_disk_is_reported_with_its_reason():
+    with pytest.raises(FileError, match=r"\(Input/output error\)"):
         list(Reader(Broken(), name="answers.csv"))

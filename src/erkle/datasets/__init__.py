@@ -1,9 +1,10 @@
-"""Data to learn from: simulated, of people, and your own.
+"""Data sets: simulated answers, published answers of people, and files of your own studies.
 
-`make_gaussian` makes the paper's synthetic sets, `city_answers` a map of Europe, and `flip` and `answered` wrong
-answers. `load` brings answers of people by name; `CATALOGUE` says what they are and whose. It looks for a folder of
-the data set's name in ``data_home`` (or else the environment's ``ERKLE_DATA``) and then in the user's cache, where it
-fetches the published files to if it finds none. `load_study` reads your own files from Salmon, cblearn and the like.
+`make_gaussian` makes the synthetic data of the paper, and `city_answers` makes answers about European cities. `flip`
+and `answered` add wrong answers. `load` loads a published data set by name, and `CATALOGUE` describes each of them.
+`load` looks in the folder ``data_home`` (by default the environment variable ``ERKLE_DATA``) and then in the user's
+cache. If neither has the data set, it downloads the published files to the cache. `load_study` reads files from
+Salmon, cblearn and similar tools.
 
 >>> from erkle.datasets import flip, make_gaussian
 >>> points = make_gaussian(n_objects=20, n_components=2, random_state=0)

@@ -1,8 +1,8 @@
-"""The data sets known by name: what they are, where they come from, how their files are recognised.
+"""The catalogue of published data sets: descriptions, addresses, file names and checksums.
 
-A SHA-256 stands here only where it was computed on the file itself or is on record for it; None says that
-nobody we know has published one. The digest of an entry is of its answers, as `digest` computes it, and holds
-whatever file they were read from. Nothing of the data itself is in this package.
+The SHA-256 of a source was computed from the file itself or published with it; None means that no checksum is known.
+The digest of an entry is computed from its answers by `digest`, so it is the same for every file that holds them. The
+data sets themselves are not part of this package.
 """
 
 import hashlib
@@ -14,19 +14,19 @@ from numpy.typing import NDArray
 
 
 class Source(NamedTuple):
-    """A public address and the SHA-256 of the file there."""
+    """The address of a public file, and its SHA-256."""
 
     url: str
     sha256: str | None
 
     @property
     def file(self) -> str:
-        """The name that the file is kept under."""
+        """The name of the downloaded file."""
         return self.url.rsplit("/", 1)[-1]
 
 
 class Part(NamedTuple):
-    """A file that `load` reads, as it is or out of an archive; the sources are tried in their order."""
+    """A file that `load` reads, either directly or from a ZIP archive. Sources are tried in order."""
 
     name: str
     sources: tuple[Source, ...]
@@ -34,14 +34,14 @@ class Part(NamedTuple):
 
     @property
     def files(self) -> tuple[str, ...]:
-        """Names under which the part, or an archive with it, may lie in a folder."""
+        """File names that the part, or an archive that contains it, may have in a folder."""
         return tuple(
             dict.fromkeys((self.name, *self.aliases, f"{self.name}.zip", *(source.file for source in self.sources)))
         )
 
 
 class Entry(NamedTuple):
-    """What is known of a data set."""
+    """The description of a data set."""
 
     name: str
     title: str
@@ -52,21 +52,21 @@ class Entry(NamedTuple):
     citation: str
     notes: str
     digest: str | None
-    shared_folder: str | None = None  # where one archive serves several sets
-    rows_per_answer: int = 1  # rows that come from one answer follow each other
-    learns_repeats: bool = True  # whether an answer counts as often as it was given
-    rows_file: str = "triplets.csv"  # in tables: every row, also those that are not learned from
-    columns_file: str = ""  # in tables: more about each of these rows
-    columns: Mapping[str, str] = {}  # headers of further columns, and what they are called here
+    shared_folder: str | None = None  # the folder of an archive that holds several data sets
+    rows_per_answer: int = 1  # number of consecutive rows that one answer gives
+    learns_repeats: bool = True  # False: `load` drops repeated rows
+    rows_file: str = "triplets.csv"  # the table with all rows, including those that `load` drops
+    columns_file: str = ""  # the table with further columns for all rows
+    columns: Mapping[str, str] = {}  # header of each further column in the file: its name in the data set
 
     @property
     def folder(self) -> str:
-        """The folder that fetched files go to."""
+        """The name of the folder for downloaded files."""
         return self.shared_folder or self.name
 
     @property
     def description(self) -> str:
-        """A paragraph for people."""
+        """A paragraph about the data set."""
         return (
             f"{self.title}: {self.n_triplets:,} answers about {self.n_objects} objects. {self.notes}"
             f" Cite {self.citation}. Licence: {self.licence}."
@@ -74,7 +74,7 @@ class Entry(NamedTuple):
 
 
 def entry_of(name: str) -> Entry:
-    """The entry of a data set, or an error that lists the names."""
+    """The entry of a data set; a `ValueError` lists the known names."""
     if name not in CATALOGUE:
         raise ValueError(f"There is no data set {name!r}; choose from {', '.join(CATALOGUE)}.")
     return CATALOGUE[name]
@@ -133,16 +133,16 @@ _MUSICIANS = Part("musician_names.txt", (_MUSICIAN_NAMES,), aliases=("cblearn_mu
 
 
 def _odd_one_out(name: str, objects: str, n_objects: int, n_answers: int) -> Entry:
-    """One of the two sets that were published in one archive."""
+    """The entry of nature or vogue, which were published in one archive."""
     return Entry(
         name=name,
-        title=f"Similarity of {objects}, from the odd one out",
+        title=f"Similarity of {objects} (odd one out)",
         n_objects=n_objects,
         n_triplets=2 * n_answers,
         parts=(Part(f"{name}_triplets.txt", (_NATURE_VOGUE,)),),
         licence="none stated",
         citation="Heikinheimo, Ukkonen, The Crowd-Median Algorithm, HCOMP 2013",
-        notes=f"Each of {n_answers:,} answers gives two rows, one after the other: split by the column answer.",
+        notes=f"Each of the {n_answers:,} answers gives two consecutive rows; split by the column answer.",
         digest=None,
         shared_folder="nature_vogue",
         rows_per_answer=2,
@@ -154,16 +154,16 @@ CATALOGUE = {
     for entry in (
         Entry(
             name="aset400",
-            title="Similarity of musicians, the paper's music data",
+            title="Similarity of musicians (the music data of the paper)",
             n_objects=412,
             n_triplets=16_331,
             parts=(Part("filtered-survey.txt", (_SURVEY,)), _MUSICIANS),
-            licence="none stated for the data; the repositories that carry it are MIT",
+            licence="none stated for the data; the repositories that host it are under MIT",
             citation="Ellis, Whitman, Berenzweig, Lawrence, The Quest for Ground Truth in Musical Artist Similarity,"
             " ISMIR 2002; McFee, Lanckriet, ISMIR 2009 and JMLR 2011",
-            notes="The survey's lines about the 412 listed artists, 16,385, less 54 that name one artist twice."
-            " Many are repeated or contradicted, and a judgement gives several: split by question. The columns are"
-            " judgement and participant. 12 artists are in no answer.",
+            notes="The 16,385 rows of the survey about the 412 listed artists, without 54 rows that name one artist"
+            " twice. Many rows are repeated or contradicted, and one judgement gives several rows; split by question."
+            " The columns are judgement and participant. 12 artists appear in no answer.",
             digest="ea1ce531506d3bbccd6d0af522d6584c2201c46cc8acfc4fe01670ceff69ce3d",
             rows_file="triplets_16385.csv",
             columns_file="triplets_16385_judgement_user.csv",
@@ -171,15 +171,15 @@ CATALOGUE = {
         ),
         Entry(
             name="aset400_vdm",
-            title="Similarity of musicians, without conflicts",
+            title="Similarity of musicians (without conflicts)",
             n_objects=412,
             n_triplets=9_090,
             parts=(Part("music_triplets.mat", (_MUSIC_MATRIX,)), _MUSICIANS),
             licence="none stated for the data; the code beside it is free for non-commercial use",
             citation="van der Maaten, Weinberger, Stochastic Triplet Embedding, MLSP 2012; Ellis, Whitman, Berenzweig,"
             " Lawrence, ISMIR 2002",
-            notes="aset400 without repeats, conflicts and short cycles, 9,107 rows, less 17 that name one artist"
-            " twice. Its objects are those of aset400.",
+            notes="The 9,107 rows of aset400 that remain without repeats, conflicts and short cycles, without 17 rows"
+            " that name one artist twice. The objects are those of aset400.",
             digest="d4d06d6fc6b6c50aba843038b763248c57bb6f9d9de6def2a73cf79b889ed81b",
             rows_file="triplets_9107.csv",
         ),
@@ -189,25 +189,25 @@ CATALOGUE = {
             n_objects=100,
             n_triplets=190_376,
             parts=(Part("all-triplets.csv", (_FOOD_ARCHIVE, _FOOD_TABLE), aliases=("raw-json",)),),
-            licence="copyrighted pictures under the educational fair use exemption of United States law",
+            licence="copyrighted pictures, under the educational fair use exemption of United States law",
             citation="Wilber, Kwak, Belongie, Cost-Effective HITs for Relative Similarity Comparisons, HCOMP 2014",
-            notes="The different ones of 250,320 answers; a screen gives up to 48, so they are not independent. All"
-            " rows of the raw screens (a folder raw-json) have the columns participant and screen.",
+            notes="The distinct rows among 250,320 answers. One screen gives up to 48 answers, so they are not"
+            " independent. All rows of the raw screens (a folder raw-json) have the columns participant and screen.",
             digest="667a228106714e3e7dc4e1178a680746bd42f01bba3d830ce768b1320b6846d7",
             learns_repeats=False,
             rows_file="triplets_all.csv",
         ),
         Entry(
             name="cars60",
-            title="Similarity of cars, from the most central of three",
+            title="Similarity of cars (most central of three)",
             n_objects=60,
             n_triplets=14_194,
             parts=(Part("survey_data.csv", (_CARS_TABLE, _CARS_ARCHIVE)),),
             licence="none stated for the answers (please cite); the pictures are in the public domain",
             citation="Kleindessner, von Luxburg, Lens Depth Function and k-Relative Neighborhood Graph, JMLR 18(58),"
             " 2017",
-            notes="Each of 7,097 answers gives two rows, one after the other: split by the column answer. The published"
-            " file adds the columns round (146, each by one person) and response_time in seconds.",
+            notes="Each of the 7,097 answers gives two consecutive rows; split by the column answer. The published file"
+            " adds the columns round (146 rounds, each by one person) and response_time (in seconds).",
             digest="686ff27fe34bee973c266689c7757df882f7e6e6aa66733a3d4772abaf5686e3",
             rows_per_answer=2,
         ),
@@ -217,22 +217,22 @@ CATALOGUE = {
             n_objects=85,
             n_triplets=283_770,
             parts=(Part("deconflicted_triplets.csv", (_SHOES_TABLE, _SHOES_ARCHIVE)),),
-            licence="none stated for the data; the repository that carries it is BSD-3-Clause",
+            licence="none stated for the data; the repository that hosts it is under BSD-3-Clause",
             citation="Heim, Berger, Seversky, Hauskrecht, Active Perceptual Similarity Modeling with Auxiliary"
             " Information, arXiv 1511.02254",
-            notes="Nearly every question, each answered once; contradictions over several questions remain.",
+            notes="Nearly every possible question, answered once. Contradictions across several questions remain.",
             digest="560256eaf31e2266f476e0bf6b63eec084e0816430ec489c35e4531a88fd1fea",
         ),
         Entry(
             name="eggs300",
-            title="Similarity of drawn eggs that differ in one way",
+            title="Similarity of drawn eggs that differ in one dimension",
             n_objects=300,
             n_triplets=17_611,
             parts=(Part("responses.csv", (_EGGS_ARCHIVE, _EGGS_TABLE)),),
             licence="BSD-3-Clause",
             citation="the examples of Salmon, github.com/stsievert/salmon",
-            notes="The true order is the number in the name; 86 % of the answers agree with it. The columns are"
-            " participant (231), algorithm (which chose the question) and set (Train or Test).",
+            notes="The number in an object's name gives the true order; 86 % of the answers agree with it. The columns"
+            " are participant (231 people), algorithm (the one that chose the question) and set (Train or Test).",
             digest="2f9bb36cdea818c35a761796e0e8f350b93fa7b9c60f14258a1ebf011c4b0708",
             columns_file="algorithm.csv",
             columns={"participant.id": "participant", "origalg.label": "algorithm", "alg.label": "set"},

@@ -1,7 +1,7 @@
-"""European cities, and simulated answers to *is A nearer to B or to C?*
+"""European cities, and simulated answers to the question *Is A nearer to B or to C?*
 
-Everybody knows the map that should come out. An answer goes by the great circle, except a chosen share given
-the wrong way round; the same seed gives the same answers.
+Great-circle distances give the right answers, and a chosen share of the answers is wrong. The same seed gives the same
+answers. Everybody can see whether the learned map is right.
 """
 
 from typing import NamedTuple
@@ -16,10 +16,10 @@ Floats = npt.NDArray[np.float64]
 
 EARTH_RADIUS_KM = 6371.0088
 
-# Where the European Union centres its own equal-area grid (ETRS89-LAEA).
+# The centre of the European Union's equal-area grid (ETRS89-LAEA).
 CENTRE_LATITUDE, CENTRE_LONGITUDE = 52.0, 10.0
 
-# Degrees north and east of city centres, to two decimals.
+# Degrees north and east of each city centre, to two decimals.
 CITIES = {
     "Amsterdam": (52.37, 4.90),
     "Athens": (37.98, 23.73),
@@ -90,17 +90,17 @@ CITIES = {
 
 
 class Cities(NamedTuple):
-    """Names, places on the globe and places on a flat map, one row for each city."""
+    """Names, coordinates on the globe and positions on a flat map, one row per city."""
 
     names: tuple[str, ...]
-    coordinates: Floats  # degrees of latitude and longitude
-    positions: Floats  # kilometres east and north of the centre of the map
+    coordinates: Floats  # latitude and longitude in degrees, shape (65, 2)
+    positions: Floats  # kilometres east and north of the map's centre, shape (65, 2)
 
 
 def load_cities() -> Cities:
-    """The cities by alphabet: names, degrees of shape (65, 2) and kilometres of shape (65, 2).
+    """Names, coordinates in degrees and positions in kilometres of 65 European cities, in alphabetical order.
 
-    The flat map is Lambert's azimuthal equal-area projection about 52° N 10° E, the usual one of Europe.
+    Positions use Lambert's azimuthal equal-area projection around 52° N 10° E, the usual projection for Europe.
 
     Examples
     --------
@@ -117,28 +117,28 @@ def load_cities() -> Cities:
 def city_answers(
     n_answers: int, wrong: float = 0.1, random_state: int | np.random.Generator | None = 0
 ) -> npt.NDArray[np.int64]:
-    """Random questions about the cities, answered by distance with a share answered wrong.
+    """Random questions about the cities, answered according to distance, with a share of wrong answers.
 
     Parameters
     ----------
     n_answers : int
-        How many.
+        The number of answers.
     wrong : float
-        Share of answers given the wrong way round, from 0 to 1.
+        Share of wrong answers, from 0 to 1.
     random_state : int, Generator or None
         Seed of the questions and of the wrong answers.
 
     Returns
     -------
     integer array of shape (n_answers, 3)
-        Rows of anchor, near, far, as indices of `load_cities`.
+        Rows (anchor, near, far) of indices into ``load_cities().names``.
 
     Examples
     --------
     >>> city_answers(1000).shape
     (1000, 3)
     """
-    whole(n_answers, "n_answers", 0, "it is how many answers to draw")
+    whole(n_answers, "n_answers", 0, "it is the number of answers to draw")
     share(wrong, "wrong")
     rng = random_generator(random_state, "random_state")
     T = triplets.sample(len(CITIES), n_answers, rng)
@@ -150,7 +150,7 @@ def city_answers(
 
 
 def _great_circle_km(coordinates: Floats) -> Floats:
-    """Distances of all pairs by the haversine formula."""
+    """Distances between all pairs, from the haversine formula."""
     latitude, longitude = np.radians(coordinates).T[:, :, None]
     haversine = (
         np.sin((latitude - latitude.T) / 2) ** 2
@@ -160,7 +160,7 @@ def _great_circle_km(coordinates: Floats) -> Floats:
 
 
 def _flat_km(coordinates: Floats) -> Floats:
-    """East and north by the azimuthal equal-area projection of the sphere."""
+    """Kilometres east and north in the azimuthal equal-area projection of a sphere."""
     latitude = np.radians(coordinates[:, 0])
     longitude = np.radians(coordinates[:, 1] - CENTRE_LONGITUDE)
     centre = np.radians(CENTRE_LATITUDE)

@@ -1,4 +1,4 @@
-"""What every loader returns."""
+"""`Dataset`, the type that every loader returns."""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -10,10 +10,10 @@ from erkle import triplets
 
 
 class Dataset(NamedTuple):
-    """Answers of people: ids, the names of the ids, and what else is known of each answer.
+    """Answers of people, the names of the objects, and further columns.
 
-    ``triplets`` has shape (m, 3) and type int64, ``names[i]`` is the name of object i, and each of the
-    ``columns``, for example ``"participant"``, is an array with one value a row of ``triplets``.
+    ``triplets`` has shape (m, 3) and type int64, and ``names[i]`` is the name of object i. Each of the ``columns``, for
+    example ``"participant"``, is an array with one value per row of ``triplets``.
     """
 
     triplets: NDArray[np.int64]
@@ -22,13 +22,13 @@ class Dataset(NamedTuple):
     description: str
 
     def rows(self, wanted: NDArray[Any]) -> "Dataset":
-        """The same objects with some of the rows: a mask or their numbers."""
+        """The data set with only the wanted rows, given as a mask or as row numbers."""
         columns = {name: values[wanted] for name, values in self.columns.items()}
         return self._replace(triplets=self.triplets[wanted], columns=columns)
 
 
 def checked(dataset: Dataset, file: str) -> Dataset:
-    """The data set, if `triplets.check` accepts its rows, or an error that names the file."""
+    """The data set, if `triplets.check` accepts its rows; otherwise raise an error that names the file."""
     try:
         return dataset._replace(triplets=triplets.check(dataset.triplets))
     except ValueError as error:
@@ -36,7 +36,10 @@ def checked(dataset: Dataset, file: str) -> Dataset:
 
 
 def column(cells: list[str]) -> NDArray[Any]:
-    """Whole numbers, where all cells are, or else numbers, or else text; 007 is text, for 7 is somebody else."""
+    """Cells as integers if possible, or else as floats, or else as text.
+
+    Cells such as 007 stay text, because 7 could be a different participant.
+    """
     text = np.array(cells, dtype=np.str_)
     try:
         whole = text.astype(np.int64)
@@ -50,7 +53,7 @@ def column(cells: list[str]) -> NDArray[Any]:
 
 
 def by_alphabet(*parts: list[str]) -> tuple[list[str], NDArray[np.int64]]:
-    """Sorted names of the objects in columns of names, and the columns with their places, shape (m, columns)."""
+    """The sorted names in all columns, and the columns as positions in these names, shape (m, n_columns)."""
     names = sorted(set().union(*parts))
     places = {name: place for place, name in enumerate(names)}
     return names, np.array([list(map(places.__getitem__, part)) for part in parts], dtype=np.int64).T.copy()

@@ -1,7 +1,7 @@
-"""Published files, fetched once.
+"""Download published files, once.
 
-A file is in place whole or not at all, and only if its SHA-256 is the one on record. Where none is, that is said
-in a warning; the answers are compared with those published in any case, when they are loaded.
+A downloaded file is complete and has the SHA-256 in the catalogue, or it is not kept. If the catalogue has no SHA-256,
+a warning says so. In any case, `load` compares the answers with the published ones.
 """
 
 import logging
@@ -19,12 +19,13 @@ from erkle.datasets.catalogue import Entry, Part, Source
 from erkle.datasets.copies import VARIABLE, Copy, find_in
 from erkle.files import FileError
 
+# Further attempts after a download failed.
 RETRIES = 2
 TIMEOUT_SECONDS = 30
 
 
 def fetch(entry: Entry, home: Path) -> Copy:
-    """Bring what is missing of a data set into its folder in ``home``."""
+    """Download the missing files of a data set into its folder in ``home``."""
     folder = home / entry.folder
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -33,42 +34,41 @@ def fetch(entry: Entry, home: Path) -> Copy:
                 _fetch_part(entry, part, folder)
     except OSError as error:
         sentence = (
-            f"{folder}: cannot be written ({error.strerror}); make room or allow it, or get the files by other means"
-            f" and name the folder that holds {folder.name} with {VARIABLE} or --data."
+            f"{folder}: cannot be written ({error.strerror}); free some space or change its permissions, or download"
+            f" the files yourself and pass the folder that contains {folder.name} with {VARIABLE} or --data."
         )
         raise OSError(error.errno, sentence) from error
     finally:
         with suppress(OSError):
-            folder.rmdir()  # which does nothing unless it is still empty
+            folder.rmdir()  # fails unless the folder is empty
     copy = find_in(entry, home)
     assert copy is not None
     return copy
 
 
 def _fetch_part(entry: Entry, part: Part, folder: Path) -> None:
-    troubles = []
+    problems = []
     for source in part.sources:
         try:
             _download(source, folder)
             return
         except (OSError, ValueError) as error:
             if isinstance(error, OSError) and error.errno is not None:
-                raise  # our disk, not their network
-            troubles.append(f"{source.url} ({_reason(error)})")
+                raise  # an error of this machine's disk, not of the network
+            problems.append(f"{source.url} ({_reason(error)})")
     files = " or ".join(dict.fromkeys((part.name, *(source.file for source in part.sources))))
     raise FileError(
-        f"{entry.name}: {part.name} could not be fetched from {' or '.join(troubles)}; get {files} by other means"
-        f" and put it into {folder}, or name the folder that holds {entry.folder} with {VARIABLE} or --data."
+        f"{entry.name}: {part.name} could not be downloaded from {' or '.join(problems)}; download {files} yourself"
+        f" into {folder}, or pass the folder that contains {entry.folder} with {VARIABLE} or --data."
     )
 
 
 def _download(source: Source, folder: Path) -> None:
-    import pooch  # takes a third of a second, and most loads find their files here
+    import pooch  # takes a third of a second, and most calls of `load` need no download
 
     if source.sha256 is None:
         warnings.warn(
-            f"{source.file}: no checksum of it is known, so only the answers in it can be compared with those"
-            " published.",
+            f"{source.file}: has no known checksum, so only its answers can be compared with the published ones.",
             stacklevel=2,
         )
     store = pooch.Pooch(
@@ -83,14 +83,14 @@ def _download(source: Source, folder: Path) -> None:
     path = folder / source.file
     if source.sha256 is None and not _is_plausible(path):
         path.unlink()
-        raise ValueError("what came is another kind of file")
-    # A temporary file is for its owner alone; data in a shared folder are for everybody.
+        raise ValueError("the server sent another kind of file")
+    # pooch makes the file readable only for its owner, but the folder may be shared.
     with suppress(OSError):
         path.chmod(0o644)
 
 
 def _is_plausible(path: Path) -> bool:
-    """Whether it may be what its name says; networks that want a login first answer everything with a web page."""
+    """Whether the file is not a web page. Networks that require a login answer every request with one."""
     if path.suffix == ".zip":
         return zipfile.is_zipfile(path)
     with path.open("rb") as file:
@@ -100,15 +100,15 @@ def _is_plausible(path: Path) -> bool:
 def _reason(error: OSError | ValueError) -> str:
     status = getattr(getattr(error, "response", None), "status_code", None)
     if status is not None:
-        return f"the server says {status}"
+        return f"the server replied {status}"
     if not isinstance(error, OSError):
-        return "what came has another SHA-256 than the file published" if "hash" in str(error) else str(error)
-    return "no answer in time" if "timed out" in str(error) else "no connection"
+        return "its SHA-256 is not that of the published file" if "hash" in str(error) else str(error)
+    return "no reply in time" if "timed out" in str(error) else "no connection"
 
 
 @contextmanager
 def _quiet(logger: logging.Logger) -> Iterator[None]:
-    """Without pooch's own words, which repeat the bar's."""
+    """Silence pooch's messages, which repeat the progress bar."""
     level = logger.level
     logger.setLevel(logging.WARNING)
     try:
@@ -118,7 +118,7 @@ def _quiet(logger: logging.Logger) -> Iterator[None]:
 
 
 class _Bar:
-    """The progress bar that pooch talks to, on standard error and only for people."""
+    """The progress bar that pooch updates. It is shown on standard error, if that is a terminal."""
 
     def __init__(self, name: str) -> None:
         columns = TextColumn(f"Fetching {name}", markup=False), BarColumn(), DownloadColumn(), TimeRemainingColumn()
@@ -141,4 +141,4 @@ class _Bar:
         self._progress.reset(self._task)
 
     def close(self) -> None:
-        """Nothing: the bar goes with its block."""
+        """Do nothing: ``__exit__`` stops the bar. pooch requires the method."""

@@ -1,6 +1,6 @@
-"""From a copy of a data set to its answers, whatever form the copy has.
+"""Load a data set of the catalogue from a copy in either form.
 
-Answers that are not those published, for example because a file is incomplete, are loaded with a warning.
+A warning says if the answers differ from the published ones, for example because a file is incomplete.
 """
 
 import warnings
@@ -23,22 +23,22 @@ from erkle.triplets.tables import read_table
 
 
 def load(name: str, data_home: Pathlike | None = None, all_rows: bool = False) -> Dataset:
-    """A data set of the catalogue, by name: read from this machine, or fetched first.
+    """Load a data set of the catalogue by name, and download it first if needed.
 
     Parameters
     ----------
     name : str
         A key of `CATALOGUE`.
     data_home : path, optional
-        Folder with data, by default the environment's ``ERKLE_DATA``; the user's cache comes second.
+        Folder to search before the user's cache. The default is the environment variable ``ERKLE_DATA``.
     all_rows : bool
-        Keep the rows that are not learned from: those of aset400 and aset400_vdm that name one artist twice, which
-        gives the paper's 16,385 and the published 9,107, and the repeats of food100, 250,320 answers in their order.
+        Also return rows that are normally dropped. For aset400 and aset400_vdm these are rows that name one artist
+        twice (16,385 rows in the paper, 9,107 rows published); for food100, repeated answers (250,320 rows).
 
     Returns
     -------
     Dataset
-        ``CATALOGUE[name].notes`` says which columns it has.
+        ``CATALOGUE[name].notes`` lists its columns.
 
     Examples
     --------
@@ -58,13 +58,13 @@ def load(name: str, data_home: Pathlike | None = None, all_rows: bool = False) -
 
 
 def _named(dataset: Dataset, objects: Path) -> Dataset:
-    """Names from a list of objects, where one lies beside the published files."""
+    """The data set with the names from ``objects.csv``, if that file exists."""
     if not objects.exists():
         return dataset
     names = read_objects(objects).names
     if len(names) != len(dataset.names):
         raise ReadError(
-            f"objects.csv: lists {len(names)} objects, but the published files are about {len(dataset.names)};"
+            f"objects.csv: lists {len(names)} objects, but the published files have {len(dataset.names)};"
             f" correct it or remove it from {objects.parent}."
         )
     return dataset._replace(names=names)
@@ -75,13 +75,13 @@ def _from_tables(copy: Copy, all_rows: bool) -> Dataset:
     has_all_rows = (folder / entry.rows_file).exists()
     if all_rows and not has_all_rows:
         raise FileError(
-            f"{entry.name}: {folder} has only the rows that are learned from; for all of them put"
-            f" {' and '.join(part.name for part in entry.parts)} there."
+            f"{entry.name}: {folder} does not have all rows; put {' and '.join(part.name for part in entry.parts)}"
+            " there."
         )
     objects = read_objects(copy.objects)
     file = entry.rows_file if has_all_rows else "triplets.csv"
     T = _ids(folder / file, {key: i for i, key in enumerate(objects.ids)})
-    # The file of columns is about every row, so it fits only those.
+    # The file of columns has one line per row of the full table.
     columns = _columns(folder / entry.columns_file, entry.columns, len(T)) if has_all_rows else {}
     return Dataset(T, objects.names, columns, entry.description)
 
@@ -102,12 +102,12 @@ def _columns(path: Path, names: Mapping[str, str], n_rows: int) -> dict[str, NDA
         return {}
     table = read_table(read_bytes(path), path.name, wanted=tuple(names))
     if len(table.lines) != n_rows:
-        raise ReadError(f"{path.name}: has {len(table.lines):,} rows for {n_rows:,} answers; get the file again.")
+        raise ReadError(f"{path.name}: has {len(table.lines):,} rows for {n_rows:,} answers; download it again.")
     return {name: column(table.columns[header]) for header, name in names.items()}
 
 
 def _learned_from(entry: Entry, dataset: Dataset) -> Dataset:
-    """Rows that name three different objects; where repeats do not count, the different ones of all rows, sorted."""
+    """The rows with three different objects; or the distinct rows, sorted, if repeats are dropped."""
     if not entry.learns_repeats:
         return dataset._replace(triplets=np.unique(dataset.triplets, axis=0), columns={})
     a, b, c = dataset.triplets.T
@@ -117,9 +117,12 @@ def _learned_from(entry: Entry, dataset: Dataset) -> Dataset:
 def _compare(entry: Entry, dataset: Dataset, folder: Path) -> None:
     T, n_objects = dataset.triplets, len(dataset.names)
     if (n_objects, len(T)) != (entry.n_objects, entry.n_triplets):
-        found = f"{len(T):,} answers about {n_objects:,} objects, not the {entry.n_triplets:,} about {entry.n_objects}"
+        found = (
+            f"has {len(T):,} answers about {n_objects:,} objects, but {entry.n_triplets:,} answers about"
+            f" {entry.n_objects} objects were published"
+        )
     elif entry.digest and digest(T) != entry.digest:
-        found = "other answers than those"
+        found = "has other answers than the published ones"
     else:
         return
-    warnings.warn(f"{entry.name}: {folder} holds {found} published; get the files again.", stacklevel=3)
+    warnings.warn(f"{entry.name}: {folder} {found}; download the files again.", stacklevel=3)

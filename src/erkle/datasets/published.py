@@ -1,10 +1,10 @@
-"""Readers of published files, one for each form in which data sets were published.
+"""Read published files. Each format has its own reader.
 
-A reader gives every row of the files, with ids from 0 up, and what the files say of each row.
+A reader returns all rows of the files, with ids that start at 0, and the files' further columns.
 
-Some answers are about three objects without an anchor: the most central of them, or the odd one out. Either way one
-pair is the most unlike. If c is central, that pair is the other two, so c is the nearer for both; if o is odd, the
-other two are nearer to each other than to o. One answer gives two rows, one after the other.
+Some answers choose one of three objects without an anchor: the most central object, or the odd one out. Each such
+answer gives two consecutive rows. If c is central among x, y and c, then x is nearer to c than to y, and y is nearer
+to c than to x. If o is the odd one out, then x is nearer to y than to o, and y is nearer to x than to o.
 """
 
 import io
@@ -25,7 +25,7 @@ Ids = NDArray[np.int64]
 
 
 def _artists(copy: Copy) -> dict[int, str]:
-    """Names by number, from cblearn's list of artists; of two names for one artist the later counts."""
+    """Artists' names by number, from cblearn's list. If a number has two names, the later one counts."""
     table = copy.table("musician_names.txt", header=("name", "id"), separator=None)
     ids = table.integers("id")[:, 0].tolist()
     last = {key: row for row, key in enumerate(ids)}
@@ -33,7 +33,7 @@ def _artists(copy: Copy) -> dict[int, str]:
 
 
 def _survey(copy: Copy) -> Dataset:
-    """The survey of musicseer.org; its lines about artists that are not listed are left out."""
+    """The survey of musicseer.org, without the lines about artists that are not in the list."""
     artists = _artists(copy)
     header = ("judgement", "kind", "participant", "target", "chosen", "other")
     table = copy.table("filtered-survey.txt", header, separator=None)
@@ -45,26 +45,29 @@ def _survey(copy: Copy) -> Dataset:
 
 
 def _matrix(copy: Copy) -> Dataset:
-    """Van der Maaten's version of the survey without conflicts."""
+    """Van der Maaten's version of the survey, without conflicts."""
     from scipy.io import loadmat
 
     names = list(_artists(copy).values())
     try:
         found = loadmat(io.BytesIO(copy.read("music_triplets.mat")), variable_names=["triplets"])["triplets"]
-        # Stored as uint16, in which 0 - 1 would be 65535.
+        # The file stores uint16, where 0 - 1 would be 65535.
         T = np.asarray(found, dtype=np.int64).reshape(-1, 3) - 1
-    # Damage shows as ValueError, KeyError, TypeError, NotImplementedError, zlib.error and more.
+    # A damaged file can raise ValueError, KeyError, TypeError, NotImplementedError, zlib.error and more.
     except Exception as error:
-        raise FileError("music_triplets.mat: is no MATLAB 5 file with a matrix triplets; get it again.") from error
+        raise FileError(
+            "music_triplets.mat: is not a MATLAB 5 file with a matrix triplets; download it again."
+        ) from error
     if T.min(initial=0) < 0 or T.max(initial=0) >= len(names):
-        raise FileError(f"music_triplets.mat: names artists beyond the {len(names)} listed; get it again.")
+        raise FileError(f"music_triplets.mat: has ids outside 1 to {len(names)}; download it again.")
     return Dataset(T, names, {}, copy.entry.description)
 
 
 def _dishes(copy: Copy) -> Dataset:
-    """Participants pick from a grid of pictures those that taste most like another, and every pick beats every rest.
+    """Answers from grids of pictures.
 
-    The published table of these comparisons and the raw screens give the same answers.
+    Participants chose the dishes in a grid that taste most like another dish. Each chosen dish is nearer to it than
+    each dish that was not chosen. The published table and the raw screens give the same answers.
     """
     if copy.paths["all-triplets.csv"].is_dir():
         *parts, screens, participants = _screens(copy.paths["all-triplets.csv"])
@@ -77,18 +80,18 @@ def _dishes(copy: Copy) -> Dataset:
 
 
 def _screens(folder: Path) -> list[list[str]]:
-    """Columns of probe, near, far, screen and participant."""
+    """The columns probe, near, far, screen and participant."""
     rows: list[tuple[str, ...]] = []
     for path in sorted(folder.glob("*.json")):
         for number, (participant, screen) in enumerate(_screens_of(path)):
-            # Catch trials check the participant and were chosen by hand.
+            # Catch trials have known answers, which only test the participant.
             if not screen["is_catchtrial"]:
                 near = screen["near_answer"]
                 rest = [image for image in screen["images"] if image not in near]
                 tags = f"{path.stem}/{number}", str(participant)
                 rows += ((screen["probe"], b, c, *tags) for b in near for c in rest)
     if not rows:
-        raise FileError(f"{folder.name}: holds no answers; get the JSON files again.")
+        raise FileError(f"{folder.name}: has no answers; download the JSON files again.")
     return [list(cells) for cells in zip(*rows, strict=True)]
 
 
@@ -101,11 +104,11 @@ def _screens_of(path: Path) -> Iterator[tuple[object, dict[str, Any]]]:
     except (ValueError, TypeError, KeyError, RecursionError) as error:
         if isinstance(error, FileError):
             raise
-        raise FileError(f"{path.name}: is not a list of tasks with their screens; get the file again.") from error
+        raise FileError(f"{path.name}: is not a list of tasks with screens; download it again.") from error
 
 
 def _cars(copy: Copy) -> Dataset:
-    """The most central of three."""
+    """Answers that choose the most central of three cars."""
     n_objects = copy.entry.n_objects
     shown = ("triplet_object_1", "triplet_object_2", "triplet_object_3")
     table = copy.table("survey_data.csv", wanted=("survey_round", "chosen_center", *shown, "response_time"))
@@ -114,7 +117,7 @@ def _cars(copy: Copy) -> Dataset:
     others = three != centre
     wrong = (others.sum(axis=1) != 2) | (three[:, 0] == three[:, 1]) | (three[:, 1] == three[:, 2])
     if wrong.any():
-        raise table.complaint(int(np.argmax(wrong)), "the central car is not one of three different ones.")
+        raise table.complaint(int(np.argmax(wrong)), "does not choose one of three different cars.")
     x, y = three[others].reshape(-1, 2).T
     T = np.stack((x, centre[:, 0], y, y, centre[:, 0], x), axis=1).reshape(-1, 3)
     names = [f"car{i:02d}" for i in range(1, n_objects + 1)]
@@ -124,6 +127,7 @@ def _cars(copy: Copy) -> Dataset:
 
 
 def _odd_one_out(copy: Copy) -> Dataset:
+    """Answers that choose the odd one out of three pictures."""
     table = copy.table(copy.entry.parts[0].name, header=("x", "y", "odd"), separator=None)
     names, T = by_alphabet(*table.columns.values())
     x, y, odd = T.T

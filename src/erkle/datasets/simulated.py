@@ -1,10 +1,9 @@
-"""Simulated answers, right and wrong: the synthetic sets of the paper, points N(0, I) compared by distance.
+"""Simulated answers: the synthetic data of the paper, with points drawn from N(0, I) and compared by distance.
 
-A question is an anchor and a pair of candidates, and no question is asked twice. So any two parts of a set, cut
-anywhere, are training and test answers without a question in common.
+No question is asked twice, so any two parts of a data set can serve as training and test answers.
 
-Noise turns some rows round and changes nothing else: the questions and their order stay. `flip` errs on all
-questions alike; people err on the hard ones, which is what `answered` with a slope does.
+Noise reverses some answers. It leaves the questions and their order unchanged. `flip` reverses every answer with the
+same probability. `answered` with a finite slope is wrong more often on hard questions, as people are.
 """
 
 import math
@@ -21,12 +20,12 @@ Floats = NDArray[np.float64]
 Ids = NDArray[np.int64]
 Seed = int | np.random.Generator | None
 
-# A gigabyte of rows.
+# Largest number of answers: one gigabyte of rows.
 _MOST_ANSWERS = 40_000_000
 
 
 class Gaussian(NamedTuple):
-    """Answers, shape (m, 3), and the points they are about, shape (n_objects, n_components)."""
+    """Answers, shape (m, 3), and the points they compare, shape (n_objects, n_components)."""
 
     triplets: Ids
     points: Floats
@@ -35,21 +34,21 @@ class Gaussian(NamedTuple):
 def make_gaussian(
     n_objects: int = 100, n_components: int = 50, n_answers: int | None = None, random_state: Seed = None
 ) -> Gaussian:
-    """Points drawn from N(0, I) and right answers to questions about them, in random order.
+    """Draw points from N(0, I), and give right answers to questions about them, in random order.
 
-    The small set of the paper has 100 points in 50 dimensions and all 485,100 answers, the large one 5000 points
-    and 10,000 answers. Make answers wrong with `flip`, or ask again with `answered` and a slope.
+    The small data set of the paper has 100 points in 50 dimensions and all 485,100 answers. The large one has 5000
+    points and 10,000 answers. Add wrong answers with `flip`, or with `answered` and a finite slope.
 
     Parameters
     ----------
     n_objects : int
         At least 3.
     n_components : int
-        Dimensions of the points.
+        Number of dimensions.
     n_answers : int, optional
-        How many different questions to draw; by default all n (n - 1) (n - 2) / 2.
+        Number of different questions to draw. By default all n (n - 1) (n - 2) / 2 questions.
     random_state : int, Generator or None
-        Seed of points and questions.
+        Seed of the points and questions.
 
     Returns
     -------
@@ -64,7 +63,7 @@ def make_gaussian(
     >>> small.triplets.shape, small.points.shape
     ((1000, 3), (100, 50))
     """
-    whole(n_components, "n_components", 1, "points need a coordinate")
+    whole(n_components, "n_components", 1, "points need at least one coordinate")
     n_questions = _count(n_objects)
     wanted = n_questions if n_answers is None else n_answers
     if not 0 <= wanted <= n_questions:
@@ -73,7 +72,7 @@ def make_gaussian(
             f" pass a number from 0 to {n_questions}."
         )
     if wanted > _MOST_ANSWERS:
-        raise ValueError(f"{wanted:,} answers do not fit into memory; pass n_answers, at most {_MOST_ANSWERS}.")
+        raise ValueError(f"Got {wanted:,} answers, which may not fit in memory; pass n_answers <= {_MOST_ANSWERS}.")
     rng = random_generator(random_state, "random_state")
     points = rng.standard_normal((n_objects, n_components))
     T = _questions(rng.choice(n_questions, size=wanted, replace=False), n_objects)
@@ -81,7 +80,7 @@ def make_gaussian(
 
 
 def all_questions(n_objects: int) -> Ids:
-    """Every question once: rows (a, b, c) with b < c, by anchor.
+    """Every question once, as rows (a, b, c) with b < c, sorted by anchor.
 
     Parameters
     ----------
@@ -103,21 +102,20 @@ def all_questions(n_objects: int) -> Ids:
 
 
 def answered(T: ArrayLike, points: ArrayLike, slope: float = math.inf, random_state: Seed = None) -> Ids:
-    """Questions answered by distance: always rightly, or the more surely the more the distances differ.
+    """Answer questions according to the distances between points, always rightly or with a logistic error.
 
-    Of the candidates b and c of an anchor a, b is called nearer with the probability
-    1 / (1 + exp(slope (d(a,b) - d(a,c)))), d being Euclidean distances. At slope 0 answers are coin tosses, at
-    slope infinity right.
+    The answer to (a, b, c) is b with probability 1 / (1 + exp(slope (d(a,b) - d(a,c)))), where d is the Euclidean
+    distance. With slope 0 the answers are coin tosses; with an infinite slope they are right.
 
     Parameters
     ----------
     T : array-like of shape (m, 3)
-        Questions; which candidate comes first does not matter.
+        Questions. The order of the two candidates does not matter.
     points : array-like of shape (n_objects, n_components)
     slope : float
-        From 0 to infinity, in units of one over the points' own.
+        From 0 to infinity. Its unit is the inverse of the points' unit of distance.
     random_state : int, Generator or None
-        Seed of the answers; not used at slope infinity.
+        Seed of the answers. It has no effect if the slope is infinite.
 
     Returns
     -------
@@ -131,29 +129,29 @@ def answered(T: ArrayLike, points: ArrayLike, slope: float = math.inf, random_st
            [1, 0, 2]])
     """
     if not slope >= 0:
-        raise ValueError(f"Got slope={slope}, wanted 0 or more; pass math.inf for right answers.")
+        raise ValueError(f"Got slope={slope}, wanted at least 0; pass math.inf for right answers.")
     X = np.asarray(points, dtype=np.float64)
     if X.ndim != 2:
-        raise ValueError(f"Points have shape {X.shape}, wanted a row for each object; pass shape (n_objects, d).")
+        raise ValueError(f"Points have shape {X.shape}, wanted one row per object; pass shape (n_objects, d).")
     a, b, c = triplets.check(T, len(X)).T
     excess = _distances(X, a, b) - _distances(X, a, c)
     if slope == math.inf:
         return triplets.orient(T, excess < 0)
-    # A logistic variable is below -slope · excess with just that probability, and nothing can overflow.
+    # A logistic variable is below -slope * excess with exactly the wanted probability, without an overflow of exp.
     rng = random_generator(random_state, "random_state")
     return triplets.orient(T, rng.logistic(size=len(excess)) < -slope * excess)
 
 
 def flip(T: ArrayLike, probability: float, random_state: Seed = None) -> Ids:
-    """Each answer turned round with the same probability, independently of the others.
+    """Reverse each answer with the same probability, independently of the others.
 
     Parameters
     ----------
     T : array-like of shape (m, 3)
     probability : float
-        From 0 (none) to 1 (all).
+        From 0 (reverse none) to 1 (reverse all).
     random_state : int, Generator or None
-        Seed of the choice.
+        Seed of the choice of answers.
 
     Returns
     -------
@@ -184,10 +182,10 @@ def _count(n_objects: int) -> int:
 
 
 def _questions(numbers: Ids, n_objects: int) -> Ids:
-    """Questions by their numbers: anchors in turn, and under each all pairs (0,1), (0,2), (1,2), (0,3), ..."""
+    """Rows of the questions with these numbers. They are numbered by anchor, then as (0,1), (0,2), (1,2), (0,3), ..."""
     a, pair = np.divmod(numbers, (n_objects - 1) * (n_objects - 2) // 2)
     c = ((1 + np.sqrt(1 + 8 * pair.astype(np.float64))) / 2).astype(np.int64)
-    # The square root may round to the other side of a whole number.
+    # Rounding can move the square root across a whole number.
     c -= c * (c - 1) // 2 > pair
     c += c * (c + 1) // 2 <= pair
     b = pair - c * (c - 1) // 2

@@ -1,6 +1,6 @@
-"""Answers as tools for studies write them: Salmon's responses and cblearn's rows.
+"""Read answers from the files of other tools, such as Salmon and cblearn.
 
-Whatever the columns are called, a row comes out as (anchor, near, far).
+Every form of file gives rows (anchor, near, far).
 """
 
 import math
@@ -25,29 +25,31 @@ _RENAMED = {
     **dict.fromkeys(("puid", "participant.id", "worker", "worker_id"), "participant"),
     "response.time..s.": "response_time",
 }
+# Ids must be below this number.
 _MOST_OBJECTS = 10_000_000
 
 
 def load_study(path: Pathlike) -> Dataset:
-    r"""Answers from a file of Salmon, cblearn or one like theirs.
+    r"""Read answers from a file of Salmon, cblearn or a similar tool.
 
-    A header may name (head, winner, loser), with or without the (left, right) shown, as Salmon does; or
-    (center, left, right, answer); or (anchor, near, far) or (a, b, c). Without a header, columns are anchor, near
-    and far, as cblearn's arrays are, and perhaps a fourth that is 1 or true where this is so, and -1, 0 or false
-    where the third object is the nearer. Cells stand between commas, semicolons, tabs or blanks.
+    The header may name (head, winner, loser) or (head, left, right, winner), as in Salmon's files; or (center, left,
+    right, answer); or (anchor, near, far) or (a, b, c). Without a header, the columns are anchor, near and far, as in
+    cblearn's arrays. A fourth column may then hold 1 or true if the second object is nearer, and -1, 0 or false if the
+    third object is nearer. Cells are separated by commas, semicolons, tabs or blanks.
 
-    Numbers without a header, and all of Salmon's, are ids from 0; objects are else numbered as they come. Salmon's
-    file names become names.
+    Numbers are ids that start at 0 if the file is Salmon's or has no header. Otherwise cells are names, and ids follow
+    the order of first appearance. Salmon's file names become the names of the objects.
 
     Parameters
     ----------
     path : path
-        The file, or a ZIP archive with nothing else in it.
+        The file, or a ZIP archive that contains only this file.
 
     Returns
     -------
     Dataset
-        With the file's other columns in lower case; that of participants is called ``participant``.
+        The file's other columns are included, with names in lower case. The column of participants is called
+        ``participant``.
 
     Examples
     --------
@@ -66,7 +68,7 @@ def load_study(path: Pathlike) -> Dataset:
     if not has_header and len(words) not in (3, 4):
         raise ReadError(
             f"{path.name}: has {len(words)} columns and no known header;"
-            " give three, or a header with head, winner, loser."
+            " use three columns, or a header with head, winner, loser."
         )
     header = None if has_header else ("anchor", "near", "far", "response")[: len(words)]
     table = read_table(data, path.name, header, separator=separator)
@@ -93,25 +95,27 @@ def _numbers(table: Table, cells: list[list[str]]) -> Ids:
     found = np.array(cells, dtype=np.str_).astype(np.float64).T
     wrong = ~((found >= 0) & (found < _MOST_OBJECTS) & (found == np.floor(found))).all(axis=1)
     if wrong.any():
-        raise table.complaint(int(np.argmax(wrong)), f"has an id that is no whole number from 0 to {_MOST_OBJECTS}.")
+        raise table.complaint(
+            int(np.argmax(wrong)), f"has an id that is not a whole number from 0 to {_MOST_OBJECTS - 1}."
+        )
     return np.ascontiguousarray(found, dtype=np.int64)
 
 
 def _encoded(labels: Labels, cells: list[list[str]], table: Table) -> Ids:
-    end_to_end = list(chain.from_iterable(zip(*cells, strict=True)))
+    flat = list(chain.from_iterable(zip(*cells, strict=True)))
     try:
-        return labels.encode_cells(end_to_end)
+        return labels.encode_cells(flat)
     except ValueError:
-        raise table.complaint(*labels.first_trouble(end_to_end)) from None
+        raise table.complaint(*labels.first_problem(flat)) from None
 
 
 def _file_names(table: Table, T: Ids) -> list[str]:
     names = {i: str(i) for i in range(int(T.max()) + 1)}
     for i, part in enumerate(_SALMON):
         names.update(zip(T[:, i].tolist(), table.columns.get(f"{part}_filename", []), strict=False))
-    # Names must tell objects apart; where they do not, the ids do.
-    tell_apart = len(set(names.values())) == len(names) and all(names.values())
-    return list(names.values()) if tell_apart else [str(i) for i in names]
+    # File names that are empty or not unique cannot be names.
+    are_names = len(set(names.values())) == len(names) and all(names.values())
+    return list(names.values()) if are_names else [str(i) for i in names]
 
 
 def _yes_or_no(response: list[str], file: str) -> NDArray[Any]:
@@ -122,7 +126,9 @@ def _yes_or_no(response: list[str], file: str) -> NDArray[Any]:
     except ValueError:
         found = np.full(len(cells), math.nan)
     if not (np.isin(found, (0, 1)).all() or np.isin(found, (-1, 1)).all()):
-        raise ReadError(f"{file}: has a fourth column that is not 1 and -1, 1 and 0, or true and false.")
+        raise ReadError(
+            f"{file}: has other values than 1 and -1, 1 and 0, or true and false in its fourth column; correct them."
+        )
     return found
 
 

@@ -1,11 +1,11 @@
-"""The data: answers to "is A more like B or like C?" as rows (anchor, near, far) of ids.
+"""Answers to the question "Is A more like B or like C?" as rows (anchor, near, far) of ids.
 
-An array of answers has shape (m, 3), type int64, ids from 0 up and three different objects in each row;
-`check` is the boundary where that becomes certain, and every other function here may be given anything
-`check` accepts. Names become ids with `Labels`, files become both with `read` and `Reader`.
+An array of answers has shape (m, 3) and type int64. Its ids start at 0, and each row has three different objects.
+`check` guarantees this, and every other function here accepts what `check` accepts. `Labels` turns names into ids;
+`read` and `Reader` turn files into names and ids.
 
-The same two candidates put to the same anchor are one *question*, whichever way it was answered. Splits go
-by questions, so that a repeated or contradicted answer never sits on both sides.
+A *question* is an anchor and two candidates, in either order. Splits keep all answers to a question on the same side,
+so that a repeated or contradicted answer is never in both training and test data.
 """
 
 from erkle.triplets.checking import check, orient

@@ -1,7 +1,8 @@
-"""The boundary of the library: what was given becomes an array of answers, or a sentence why it cannot.
+"""Check the answers that users pass.
 
-Past `check` an array has shape (m, 3), type int64, C order, ids from 0 to n_objects - 1 and three different
-objects in each row, and nothing behind it looks again.
+`check` returns an array of shape (m, 3), type int64 and C order, with ids from 0 to n_objects - 1 and three different
+objects in each row, or raises an error that names the wrong row. The rest of the library relies on it and does not
+check again.
 """
 
 from typing import Any
@@ -9,29 +10,29 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-# Beyond this a float no longer tells neighbouring whole numbers apart.
+# Above this, float64 cannot represent every whole number.
 _LARGEST_WHOLE_FLOAT = 2.0**53
 
 
 def check(T: ArrayLike, n_objects: int | None = None) -> NDArray[np.int64]:
-    """Return T as an array of answers, or say which row is wrong.
+    """Return T as an array of answers, or raise an error that names the first wrong row.
 
     Parameters
     ----------
     T : array-like of shape (m, 3)
-        Rows (anchor, near, far) of ids; integers, or floats with whole values. An empty list is no answers.
+        Rows (anchor, near, far) of ids: integers, or floats with whole values. T may be an empty list.
     n_objects : int, optional
-        Number of objects; ids must be below it. Without it ids may be any size.
+        Number of objects. Ids must be below it. By default ids may have any size.
 
     Returns
     -------
     ndarray of shape (m, 3), int64, C-contiguous
-        T itself, not a copy, where it already is such an array.
+        T itself, not a copy, if it already is such an array.
 
     Raises
     ------
     ValueError
-        When T has another shape or type, or a row names an impossible object or one object twice.
+        If T has another shape or type, or if a row has an impossible id or the same object twice.
 
     Examples
     --------
@@ -58,12 +59,12 @@ def orient(T: ArrayLike, answer: ArrayLike) -> NDArray[np.int64]:
     T : array-like of shape (m, 3)
         Questions: is a more like b or like c?
     answer : array-like of shape (m,)
-        True, or 1, where b is nearer; False, 0 or -1 where c is.
+        True or 1 if b is nearer; False, 0 or -1 if c is nearer.
 
     Returns
     -------
     ndarray of shape (m, 3), int64
-        A new array: T with b and c exchanged wherever the answer is no.
+        A copy of T with b and c exchanged where the answer is no.
 
     Examples
     --------
@@ -79,15 +80,15 @@ def orient(T: ArrayLike, answer: ArrayLike) -> NDArray[np.int64]:
 
 def _is_sound(T: NDArray[np.int64], n_objects: int | None) -> bool:
     limit = 2**63 if n_objects is None else n_objects
-    if len(T) == 1:  # numpy's fixed costs would take 10 µs for the one answer of learn_one
+    if len(T) == 1:  # for learn_one: numpy would take 10 µs for a single answer
         a, b, c = T[0].tolist()
         return bool(a != b and a != c and b != c and min(a, b, c) >= 0 and max(a, b, c) < limit)
-    # As unsigned numbers negative ids are the largest, so that one maximum finds both ends.
+    # As unsigned integers, negative ids are larger than all others, so one maximum finds both kinds of error.
     return len(T) == 0 or (int(T.view(np.uint64).max()) < limit and not repeated(T).any())
 
 
 def repeated(T: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Mask of the rows that name one object twice."""
+    """Mask of the rows that name an object twice."""
     a, b, c = T.T
     mask: NDArray[np.bool_] = a == b
     mask |= a == c
@@ -108,7 +109,7 @@ def _convert(T: ArrayLike) -> NDArray[np.int64]:
     if A.dtype.kind not in "iuf":
         raise ValueError(
             f"Triplets are of type {A.dtype}, but ids are whole numbers;"
-            " turn names into ids with Labels().encode and yes/no answers into rows with orient."
+            " convert names to ids with Labels().encode, and yes/no answers to rows with orient."
         )
     if A.ndim != 2 or A.shape[1] != 3:
         raise ValueError(
@@ -119,7 +120,7 @@ def _convert(T: ArrayLike) -> NDArray[np.int64]:
         row, column = np.argwhere(wrong)[0]
         raise ValueError(
             f"Triplets name object {A[row, column]} (row {row}), but ids are whole numbers below 2**53;"
-            " number the objects 0, 1, 2 and so on."
+            " number the objects from 0."
         )
     return np.ascontiguousarray(A, dtype=np.int64)
 
@@ -133,7 +134,7 @@ def _fits(A: NDArray[Any]) -> NDArray[np.bool_]:
 
 
 def _complaint(T: NDArray[np.int64], n_objects: int | None) -> str:
-    """What is wrong with the first wrong row."""
+    """An error message about the first wrong row."""
     limit = 2**63 if n_objects is None else n_objects
     wrong = (T < 0).any(axis=1) | (limit <= T).any(axis=1) | repeated(T)
     row = int(np.argmax(wrong))
@@ -158,16 +159,16 @@ def _yes_or_no(answer: ArrayLike, n_triplets: int) -> NDArray[np.bool_]:
     if given.shape != (n_triplets,):
         raise ValueError(
             f"Answers have shape {given.shape}, but there are {n_triplets} questions;"
-            f" pass one answer a question, shape ({n_triplets},)."
+            f" pass one answer per question, shape ({n_triplets},)."
         )
     if given.dtype.kind not in "biuf" and n_triplets:
-        raise ValueError(f"Answers are of type {given.dtype}; pass True or False, 1 or 0, or 1 and -1.")
+        raise ValueError(f"Answers are of type {given.dtype}; pass True or False, 1 or 0, or 1 or -1.")
     yes: NDArray[np.bool_] = given == 1
     no = given[~yes]
     if not ((no == 0).all() or (no == -1).all()):
         row = int(np.flatnonzero(~yes & (given != no[0]) | ~np.isin(given, (-1, 0, 1)))[0])
         raise ValueError(
-            f"Answers hold {given[row]} (row {row}), which is neither yes nor no in this array;"
-            " pass True or False, 1 or 0, or 1 and -1."
+            f"Answers hold {given[row]} (row {row}), which does not fit the other answers;"
+            " pass True or False, 1 or 0, or 1 or -1."
         )
     return yes

@@ -1,7 +1,7 @@
-"""Bytes in, whole lines of text out, in bounded memory and as soon as they arrive.
+"""Read lines of text from a stream of bytes, in bounded memory and as soon as they arrive.
 
-A complaint about a file is a `ReadError` and one sentence that begins with the file's name and the line.
-Nothing here depends on how the bytes were cut into pieces on their way.
+An error about a file is a `ReadError` that starts with the file's name and the line. The result does not depend on how
+the stream splits the bytes into pieces.
 """
 
 import os
@@ -11,8 +11,9 @@ from typing import BinaryIO
 
 from erkle.files import FileError, unreadable
 
-# The cells of a block stay in the cache: with blocks of a megabyte reading takes four times as long.
+# Bytes read at once. The cells of such a block fit in the processor's cache; 1 MiB takes four times as long.
 BLOCK = 1 << 18
+# Longest line in bytes.
 LONGEST_LINE = 1 << 20
 BOM = b"\xef\xbb\xbf"
 
@@ -20,7 +21,7 @@ Source = str | os.PathLike[str] | BinaryIO
 
 
 class ReadError(FileError):
-    """A file of answers or a table that cannot be understood; the text says where, why and what to do.
+    """A file of answers or a table cannot be read. The message says where, why and what to do.
 
     Examples
     --------
@@ -31,16 +32,16 @@ class ReadError(FileError):
 
 
 class BadLine(ValueError):
-    """What is wrong with a line, said by someone who does not know where the line stands."""
+    """The problem with a line, without the file's name and the line number. `complaint` adds them."""
 
 
-def complaint(name: str, line: int, trouble: object) -> ReadError:
-    """The error about one line of a file."""
-    return ReadError(f"{name}, line {line}: {trouble}")
+def complaint(name: str, line: int, problem: object) -> ReadError:
+    """The error about a line of a file."""
+    return ReadError(f"{name}, line {line}: {problem}")
 
 
 def size_of(stream: BinaryIO) -> int | None:
-    """Bytes in a regular file; None for a pipe, a terminal or a stream in memory."""
+    """The size of a regular file in bytes; None for a pipe, a terminal or a stream in memory."""
     try:
         status = os.fstat(stream.fileno())
     except (AttributeError, OSError, ValueError):
@@ -49,12 +50,12 @@ def size_of(stream: BinaryIO) -> int | None:
 
 
 def blocks(stream: BinaryIO, name: str) -> Iterator[bytes]:
-    """Yield runs of whole lines; only the last may lack its line end.
+    """Yield blocks of whole lines. Only the last line of the stream may lack its line end.
 
-    A line longer than `LONGEST_LINE` is yielded unfinished, for `text_of` to refuse.
+    A line longer than `LONGEST_LINE` is yielded in part; `text_of` refuses it.
     """
     _refuse_nonblocking(stream, name)
-    # A buffered stream's read waits until the block is full; its read1 returns what a pipe has.
+    # `read` of a buffered stream waits until the block is full. `read1` returns what the pipe already has.
     read: Callable[[int], bytes] = getattr(stream, "read1", None) or stream.read
     held: list[bytes] = []
     n_held = 0
@@ -73,19 +74,19 @@ def blocks(stream: BinaryIO, name: str) -> Iterator[bytes]:
 
 
 def text_of(line: bytes) -> str:
-    """Decode one line, without its line end; `BadLine` when it is not text."""
+    """Decode a line, without its line end. Raise `BadLine` if it is not text."""
     line = line.removesuffix(b"\n")
     if len(line) > LONGEST_LINE:
-        raise BadLine("is longer than a million bytes; put every answer on a line of its own.")
+        raise BadLine(f"is longer than {LONGEST_LINE:,} bytes; put each answer on its own line.")
     if b"\0" in line:
-        raise BadLine("does not look like text (it has a NUL byte); save the file as UTF-8 text.")
+        raise BadLine("is not text (it has a NUL byte); save the file as UTF-8 text.")
     line = line.removesuffix(b"\r")
     if b"\r" in line:
-        raise BadLine("has a carriage return inside; save the file with ordinary line ends.")
+        raise BadLine("contains a carriage return; save the file with line ends LF or CRLF.")
     try:
         return line.decode()
     except UnicodeDecodeError:
-        raise BadLine("does not look like text (it is not UTF-8); save the file as UTF-8 text.") from None
+        raise BadLine("is not UTF-8 text; save the file as UTF-8.") from None
 
 
 def _refuse_nonblocking(stream: BinaryIO, name: str) -> None:
@@ -94,8 +95,8 @@ def _refuse_nonblocking(stream: BinaryIO, name: str) -> None:
     except (AttributeError, OSError, ValueError):
         return
     if not is_blocking:
-        # Its read1 returns nothing both when nothing has come yet and when all has come.
-        raise ReadError(f"{name}: is open in non-blocking mode; open it so that reading waits for answers.")
+        # Its `read1` returns nothing both before the first answer and after the last one.
+        raise ReadError(f"{name}: is in non-blocking mode; open it in blocking mode.")
 
 
 def _fetch(read: Callable[[int], bytes], name: str) -> bytes:
@@ -104,5 +105,5 @@ def _fetch(read: Callable[[int], bytes], name: str) -> bytes:
     except (OSError, ValueError) as error:
         raise unreadable(name, error) from error
     if isinstance(data, str):
-        raise ReadError(f"{name}: is open as text, but bytes are wanted; open it in mode 'rb'.")
+        raise ReadError(f"{name}: is open in text mode; open it in mode 'rb'.")
     return data

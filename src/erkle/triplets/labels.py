@@ -1,7 +1,7 @@
 """Names of objects and their ids.
 
-Ids are given in order of first appearance, reading each row as anchor, near, far. So the same stream of
-answers gives the same ids however it is cut into pieces. A call that fails adds no names.
+Names get ids in order of first appearance, and each row is read as anchor, near, far. So a stream of answers gives the
+same ids however it is split. A call that fails adds no names.
 """
 
 import difflib
@@ -19,21 +19,22 @@ PARTS = ("anchor", "near", "far")
 
 _MISSING = frozenset(("", "nan", "na", "null", "none"))
 _NEGATIVE = re.compile(r"-\d+")
-# Control characters and halves of surrogate pairs cannot be written to a text file, one name a line.
+# Longest name in characters.
 _LONGEST_NAME = 1000
+# Control characters and surrogates, which cannot be written to a text file with one name per line.
 _NOT_TEXT = re.compile("[\x00-\x1f\x7f\ud800-\udfff]")
-# Above this, looking for a similar name takes longer than a person wants to wait for an error.
+# With more names, the search for a similar name takes too long for an error message.
 _MOST_COMPARED = 20_000
 
 
 class Labels:
-    """A list of names and its inverse: ``ids[names[i]] == i``.
+    """Names of objects and their ids: ``ids[names[i]] == i``.
 
     Parameters
     ----------
     names : iterable of str
-        Names of the ids 0, 1, 2 and so on. A name declared here may be "NA" or "-1"; one that is first met
-        in answers may not read as a missing value or a negative number.
+        Names of the ids 0, 1, 2 and so on. These may be "NA" or "-1". A new name in answers must not look like a
+        missing value or a negative number.
 
     Attributes
     ----------
@@ -67,7 +68,7 @@ class Labels:
         return f"Labels({len(self)} names)"
 
     def encode(self, rows: Iterable[Sequence[str]] | NDArray[Any], frozen: bool = False) -> NDArray[np.int64]:
-        """Ids of rows of names (anchor, near, far).
+        """Convert rows of names (anchor, near, far) to ids.
 
         Parameters
         ----------
@@ -82,17 +83,17 @@ class Labels:
         Raises
         ------
         ValueError
-            When a row is not three different names, or a name cannot be used; no name is added then.
+            If a row does not have three different names, or a name is not allowed. No names are added then.
         """
         cells = _flatten(rows)
         try:
             return self.encode_cells(cells, frozen)
         except ValueError:
-            row, trouble = self.first_trouble(cells, frozen)
-            raise ValueError(f"Row {row}: {trouble}") from None
+            row, problem = self.first_problem(cells, frozen)
+            raise ValueError(f"Row {row}: {problem}") from None
 
     def encode_cells(self, cells: list[str], frozen: bool = False) -> NDArray[np.int64]:
-        """`encode` of rows laid end to end; its error does not say which row is wrong."""
+        """Encode rows given as one flat list of cells. The error does not say which row is wrong."""
         n_names = len(self.names)
         found = np.fromiter(map(self.ids.get, cells, repeat(-1)), dtype=np.int64, count=len(cells))
         unknown = np.flatnonzero(found < 0)
@@ -113,7 +114,7 @@ class Labels:
         return T
 
     def decode(self, T: ArrayLike) -> NDArray[np.object_]:
-        """Names of ids, as an array of str objects of the same shape.
+        """Convert ids to names, as an array of str objects of the same shape.
 
         Parameters
         ----------
@@ -128,7 +129,7 @@ class Labels:
         if ids.size == 0:
             return np.empty(ids.shape, dtype=np.object_)
         if ids.dtype.kind not in "iu":
-            raise ValueError(f"Ids are of type {ids.dtype}, but ids are whole numbers; pass integers.")
+            raise ValueError(f"Ids have type {ids.dtype}, but ids are whole numbers; pass integers.")
         if ids.min() < 0 or ids.max() >= len(self):
             raise ValueError(
                 f"Ids run from {ids.min()} to {ids.max()}, but there are {len(self)} names;"
@@ -137,26 +138,26 @@ class Labels:
         names = self.names
         return np.array([names[i] for i in ids.ravel().tolist()], dtype=np.object_).reshape(ids.shape)
 
-    def first_trouble(self, cells: Sequence[str], frozen: bool = False) -> tuple[int, str]:
-        """First row that `encode_cells` refuses, and why."""
+    def first_problem(self, cells: Sequence[str], frozen: bool = False) -> tuple[int, str]:
+        """The first row that `encode_cells` refuses, and the reason."""
         for row in range(len(cells) // 3):
-            trouble = self._trouble(cells[3 * row : 3 * row + 3], frozen)
-            if trouble:
-                return row, trouble
+            problem = self._problem(cells[3 * row : 3 * row + 3], frozen)
+            if problem:
+                return row, problem
         raise AssertionError("Every row can be encoded.")
 
     def _declare(self, name: str) -> None:
-        flaw = declared_flaw(name) if isinstance(name, str) else f"is {shown(name)}; pass names as text."
+        flaw = declared_flaw(name) if isinstance(name, str) else f"is {quoted(name)}; pass names as text."
         if flaw:
             raise ValueError(f"Name {len(self)} {flaw}")
         if name in self.ids:
             raise ValueError(
-                f"Names {self.ids[name]} and {len(self)} are both {shown(name)}; give each object its own name."
+                f"Names {self.ids[name]} and {len(self)} are both {quoted(name)}; give each object its own name."
             )
         self.ids[str(name)] = len(self.names)
         self.names.append(str(name))
 
-    def _trouble(self, row: Sequence[str], frozen: bool) -> str | None:
+    def _problem(self, row: Sequence[str], frozen: bool) -> str | None:
         for part, name in zip(PARTS, row, strict=True):
             if name in self.ids:
                 continue
@@ -166,45 +167,45 @@ class Labels:
         for i, j in ((0, 1), (0, 2), (1, 2)):
             if row[i] == row[j]:
                 return (
-                    f"the {PARTS[i]} and the {PARTS[j]} object are both {shown(row[i])};"
+                    f"the {PARTS[i]} and the {PARTS[j]} object are both {quoted(row[i])};"
                     " an answer compares three different objects."
                 )
         return None
 
     def _unknown(self, name: str) -> str:
-        unknown = f"{shown(name)} is not one of the {len(self)} objects"
+        unknown = f"{quoted(name)} is not one of the {len(self)} objects"
         if len(name) <= 100 and len(self) <= _MOST_COMPARED:
             for similar in difflib.get_close_matches(name, self.names, n=1):
-                return f"{unknown}; did you mean {shown(similar)}?"
+                return f"{unknown}; did you mean {quoted(similar)}?"
         return f"{unknown}; correct it or add it to the list of objects."
 
 
-def shown(name: object, most: int = 60) -> str:
-    """A name between quotes, cut short where it would drown the sentence around it."""
+def quoted(name: object, most: int = 60) -> str:
+    """The name in quotes, for an error message. Long names are shortened."""
     if isinstance(name, str) and len(name) > most:
         name = name[: most - 3] + "..."
     return repr(str(name) if isinstance(name, str) else name)
 
 
 def declared_flaw(name: str) -> str | None:
-    """Why a name cannot be used, even in a list of objects."""
+    """The reason why a name is not allowed in a list of objects, or None."""
     if not name.strip():
-        return f"is missing ({shown(name)}); every object needs a name."
+        return f"is missing ({quoted(name)}); every object needs a name."
     if _NOT_TEXT.search(name):
-        return f"has a character that is not text ({shown(name)}); remove it from the name."
+        return f"has a control character ({quoted(name)}); remove it from the name."
     if len(name) > _LONGEST_NAME:
-        return f"has {len(name):,} letters ({shown(name)}); name objects in at most {_LONGEST_NAME:,}."
+        return f"has {len(name):,} characters ({quoted(name)}); use at most {_LONGEST_NAME:,}."
     if name != name.strip():
-        return f"has blanks around it ({shown(name)}); strip them."
+        return f"has blanks around it ({quoted(name)}); remove them."
     return None
 
 
 def _flaw(name: str) -> str | None:
-    """Why a name met in answers, and not declared before, cannot be used."""
+    """The reason why a new name is not allowed in answers, or None."""
     if name.lower() in _MISSING:
-        return f"is missing ({shown(name)}); every answer needs three named objects."
+        return f"is missing ({quoted(name)}); every answer needs three named objects."
     if _NEGATIVE.fullmatch(name):
-        return f"is a negative number ({shown(name)}); name objects by words or by numbers from 0 up."
+        return f"is a negative number ({quoted(name)}); use text or numbers from 0 as names."
     return declared_flaw(name)
 
 
@@ -212,12 +213,12 @@ def _flatten(rows: Iterable[Sequence[str]] | NDArray[Any]) -> list[str]:
     listed = rows.tolist() if isinstance(rows, np.ndarray) else list(rows)
     for i, row in enumerate(listed):
         if isinstance(row, str) or not hasattr(row, "__len__") or len(row) != 3:
-            raise ValueError(f"Row {i}: got {shown(row)}, but a row is three names (anchor, near, far).")
+            raise ValueError(f"Row {i}: got {quoted(row)}, but a row has three names (anchor, near, far).")
     cells = list(chain.from_iterable(listed))
     if not all(issubclass(kind, str) for kind in set(map(type, cells))):
         i = next(i for i, cell in enumerate(cells) if not isinstance(cell, str))
         raise ValueError(
-            f"Row {i // 3}: the {PARTS[i % 3]} object is {shown(cells[i])},"
-            " but names are text; pass it as a str, or pass ids straight to the learner."
+            f"Row {i // 3}: the {PARTS[i % 3]} object is {quoted(cells[i])},"
+            " but names are text; pass a str, or pass ids directly to the learner."
         )
     return cells

@@ -1,7 +1,7 @@
-"""Lists of objects: one name a line, or a table with a column of names and perhaps one of ids.
+"""Read lists of objects: one name per line, or a table with a column of names and optionally a column of ids.
 
-The order of the file is the order of the objects, so no line between two of them is blank, and what answers
-call them, their ids or else their names, comes only once.
+Objects have the order of the file. Blank lines between objects are refused, and so are duplicate ids (or duplicate
+names, if there are no ids).
 """
 
 import os
@@ -11,28 +11,28 @@ from typing import NamedTuple
 
 from erkle.files import file_name, read_bytes
 from erkle.triplets.decoding import BOM, BadLine, ReadError, complaint, text_of
-from erkle.triplets.labels import declared_flaw, shown
+from erkle.triplets.labels import declared_flaw, quoted
 from erkle.triplets.tables import ANY_SEPARATOR, possible_tables, split_cells
 
 _COLUMNS = ("name", "label", "object")
 
 
 class Objects(NamedTuple):
-    """What answers call the objects, and what people do; the same where there is no column of ids."""
+    """The ids that answers use, and the names to display. Both are the same if the file has no column of ids."""
 
     ids: list[str]
     names: list[str]
 
 
 def read_objects(path: str | os.PathLike[str]) -> Objects:
-    r"""Read the objects, in their order.
+    r"""Read a list of objects, in the order of the file.
 
     Parameters
     ----------
     path : path
-        One name a line, or columns between commas, tabs or semicolons with a header that has a column
-        ``name``, ``label`` or ``object``. A name with a separator in it stands between quotes. Where there is
-        a column ``id`` too, answers are taken to speak of ids.
+        A file with one name per line, or a table with a header that has a column ``name``, ``label`` or ``object``.
+        Columns are separated by commas, tabs or semicolons; a name that contains a separator must be in quotes. If
+        the table has a column ``id``, answers refer to objects by these ids.
 
     Returns
     -------
@@ -42,9 +42,9 @@ def read_objects(path: str | os.PathLike[str]) -> Objects:
     Raises
     ------
     FileError
-        For a file that cannot be opened.
+        If the file cannot be opened.
     ReadError
-        For a blank line, or a name or id that is missing or there twice; a kind of `FileError`.
+        If a line is blank, or a name or id is missing or occurs twice. It is a kind of `FileError`.
 
     Examples
     --------
@@ -60,7 +60,7 @@ def read_objects(path: str | os.PathLike[str]) -> Objects:
     while lines and not lines[-1].strip():
         lines.pop()
     if not lines:
-        raise ReadError(f"{file}: is empty; put the name of one object on each line.")
+        raise ReadError(f"{file}: is empty; write one object per line.")
     number = 1
     try:
         table, n_header = _detect(lines[0], PurePath(path).suffix)
@@ -69,18 +69,18 @@ def read_objects(path: str | os.PathLike[str]) -> Objects:
         for number, line in enumerate(lines[n_header:], 1 + n_header):
             key, name = table.key_and_name(line)
             if key in found:
-                raise BadLine(f"{shown(key)} is on line {found[key]} already; give each object its own.")
+                raise BadLine(f"{quoted(key)} is already on line {found[key]}; give each object its own name or id.")
             found[key] = number
             names.append(name)
-    except BadLine as trouble:
-        raise complaint(file, number, trouble) from None
+    except BadLine as problem:
+        raise complaint(file, number, problem) from None
     if not found:
-        raise ReadError(f"{file}: has a header but no objects; add a line for each object.")
+        raise ReadError(f"{file}: has a header but no objects; write one object per line.")
     return Objects(list(found), names)
 
 
 class _Table(NamedTuple):
-    """Where id and name stand; under every one of the separators a line has ``width`` cells."""
+    """The columns of id and name. With each of the separators, a line must have ``width`` cells."""
 
     separators: str
     width: int
@@ -93,7 +93,7 @@ class _Table(NamedTuple):
             if len(cells) != self.width:
                 raise BadLine(
                     f"has {len(cells)} columns instead of {self.width};"
-                    " put quotes around a name that has a separator in it."
+                    " put quotes around a name that contains a separator."
                 )
         key, name = cells[self.id_column], cells[self.name_column]
         for word, cell in (("name", name), ("id", key)):
@@ -104,7 +104,7 @@ class _Table(NamedTuple):
 
 
 def _detect(line: str, suffix: str) -> tuple[_Table, int]:
-    """The table a first line belongs to, and whether (1 or 0) it is the header."""
+    """The form of the table according to its first line, and the number of header lines (0 or 1)."""
     tables = possible_tables(line, suffix)
     for separator, cells in tables:
         lowered = [cell.lower() for cell in cells]
@@ -116,7 +116,7 @@ def _detect(line: str, suffix: str) -> tuple[_Table, int]:
     if width > 1:
         raise BadLine(
             f"has {width} columns but no header with name, label or object;"
-            " add one, or put one name (between quotes, if it has a separator in it) on each line."
+            " add a header, or write one name per line (in quotes, if it contains a separator)."
         )
     return _Table(ANY_SEPARATOR, 1, 0, 0), 0
 
@@ -125,5 +125,5 @@ def _lines(path: str | os.PathLike[str], name: str) -> Iterator[str]:
     for number, line in enumerate(read_bytes(path).removeprefix(BOM).split(b"\n"), 1):
         try:
             yield text_of(line)
-        except BadLine as trouble:
-            raise complaint(name, number, trouble) from None
+        except BadLine as problem:
+            raise complaint(name, number, problem) from None

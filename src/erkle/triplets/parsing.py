@@ -1,8 +1,8 @@
-"""Forms in which a line can hold an answer: cells between separators, or a JSON object.
+"""Formats of a line with an answer: cells between separators, or a JSON object.
 
-A format takes the three names out of a line (`row`), or out of a block of lines at once (`cells`), which
-gives either what `row` gives line by line or None, where a line needs a closer look. A fourth cell follows them
-where one more column is wanted.
+A format extracts the three names from a line (`row`) or from a block of lines (`cells`). `cells` is a fast path: it
+returns the cells of all lines, or None if some line must be parsed by `row`. If a further column is wanted, its cell
+follows the three names.
 """
 
 import csv
@@ -12,7 +12,7 @@ from itertools import chain
 from typing import NamedTuple
 
 from erkle.triplets.decoding import BadLine
-from erkle.triplets.labels import PARTS, shown
+from erkle.triplets.labels import PARTS, quoted
 from erkle.triplets.tables import ANY_SEPARATOR, SEPARATORS, Strict, possible_tables, split_cells
 
 SCHEMES = (PARTS, ("head", "winner", "loser"), ("a", "b", "c"))
@@ -24,14 +24,17 @@ _EXAMPLE = json.dumps(dict.fromkeys(PARTS, "..."))
 
 
 class Delimited(NamedTuple):
-    """Cells between separators; ``columns`` says which of ``width`` are anchor, near, far and any further one."""
+    """Cells between separators.
+
+    A line has ``width`` cells. ``columns`` holds the positions of anchor, near, far and a further column, if wanted.
+    """
 
     separator: str
     width: int
     columns: tuple[int, ...]
 
     def row(self, line: str) -> list[str]:
-        """The wanted cells of a line; `BadLine` when it has too few or too many."""
+        """The wanted cells of a line. Raise `BadLine` if it has too few or too many cells."""
         cells = split_cells(line, self.separator)
         if len(cells) != self.width:
             raise BadLine(
@@ -40,7 +43,7 @@ class Delimited(NamedTuple):
         return [cells[i] for i in self.columns]
 
     def cells(self, block: bytes) -> list[str] | None:
-        """The wanted cells of all lines, end to end; None unless all lines are plain and alike."""
+        """The wanted cells of all lines in one flat list, or None if a line is blank or irregular."""
         if b"\r" in block:
             block = block.replace(b"\r\n", b"\n")
         if b"\0" in block or b"\r" in block:
@@ -59,7 +62,7 @@ class Delimited(NamedTuple):
         return chosen
 
     def _plain(self, text: str) -> list[str] | None:
-        marks = f"{text}\n".encode().translate(None, delete=_OTHERS[self.separator])
+        marks = f"{text}\n".encode().translate(None, delete=_CONTENT[self.separator])
         line = self.separator.encode() * (self.width - 1) + b"\n"
         if marks != line * (len(marks) // self.width):
             return None
@@ -72,20 +75,20 @@ class Delimited(NamedTuple):
             rows = list(csv.reader(lines, Strict, delimiter=self.separator))
         except csv.Error:
             return None
-        # There are fewer rows than lines where a quoted cell runs over the end of its line.
+        # There are fewer rows than lines if a quoted cell contains a line end.
         if len(rows) != len(lines) or set(map(len, rows)) != {self.width}:
             return None
         return list(map(str.strip, chain.from_iterable(rows)))
 
 
 class JsonLines(NamedTuple):
-    """A JSON object a line; ``keys`` are those of anchor, near and far, ``further`` that of one more column."""
+    """One JSON object per line. ``keys`` are the keys of anchor, near and far; ``further`` is a further key."""
 
     keys: tuple[str, str, str]
     further: str | None = None
 
     def row(self, line: str) -> list[str]:
-        """The wanted cells of a line; `BadLine` when it is not an object with the keys."""
+        """The wanted cells of a line. Raise `BadLine` if it is not an object with the keys."""
         found = _json_object(line)
         try:
             names = [_json_name(found[key], key) for key in self.keys]
@@ -97,7 +100,7 @@ class JsonLines(NamedTuple):
         return [*names, "" if value is None else str(value).strip()]
 
     def cells(self, block: bytes) -> list[str] | None:
-        """None: every line needs a closer look."""
+        """None: JSON has no fast path."""
         return None
 
 
@@ -105,9 +108,9 @@ Format = Delimited | JsonLines
 
 
 def detect(line: str, suffix: str, column: str | None = None) -> tuple[Format, bool]:
-    """The format of a file whose first line with anything in it is this one, and whether it is a header.
+    """The format of a file according to its first line that is not blank, and whether that line is a header.
 
-    A ``column`` is wanted beside anchor, near and far.
+    ``column`` is the further column that is wanted besides anchor, near and far.
     """
     suffix = suffix.lower()
     if suffix in _JSON_SUFFIXES or (suffix not in SEPARATORS and line.lstrip().startswith("{")):
@@ -118,19 +121,21 @@ def detect(line: str, suffix: str, column: str | None = None) -> tuple[Format, b
             further = () if column is None else (_place(column, cells, "column", taken=columns),)
             return Delimited(separator, len(cells), (*columns, *further)), True
     for separator, cells in tables:
-        # A header in words unknown to us must not become the first answer.
+        # An unknown header must not become the first answer.
         if len(cells) == 3 and not _HEADER_WORDS & {cell.lower() for cell in cells}:
             if column is not None:
-                raise BadLine(f"is no header, so there is no column {shown(column)}; give a header with {_ACCEPTED}.")
+                raise BadLine(
+                    f"is not a header, so there is no column {quoted(column)}; add a header with {_ACCEPTED}."
+                )
             return Delimited(separator, 3, (0, 1, 2)), False
     widest = max((cells for _, cells in tables), key=len)
     raise BadLine(
-        f"has {_listed(widest, 'column')} and no known header; give three columns, or a header with {_ACCEPTED}."
+        f"has {_listed(widest, 'column')} and no known header; use three columns, or a header with {_ACCEPTED}."
     )
 
 
 def _scheme(names: Sequence[str]) -> tuple[int, int, int] | None:
-    """Places of anchor, near and far among the names of columns, if one of the schemes is there in full."""
+    """The positions of anchor, near and far among the names of columns; None if no scheme is complete."""
     lowered = [name.lower() for name in names]
     for scheme in SCHEMES:
         if set(scheme) <= set(lowered):
@@ -140,15 +145,15 @@ def _scheme(names: Sequence[str]) -> tuple[int, int, int] | None:
 
 
 def _place(word: str, names: Sequence[str], noun: str, taken: tuple[int, ...] = ()) -> int:
-    """Place of a column by its name, small and capital letters being the same; it is none of those taken."""
+    """The position of a column by its name, ignoring case. It must not be one of the positions ``taken``."""
     lowered = [name.lower() for name in names]
     if lowered.count(word.lower()) > 1:
         raise BadLine(f"names the {noun} {word} more than once; rename or remove the others.")
     if word.lower() not in lowered:
-        raise BadLine(f"has no {noun} {shown(word)}, but {_listed(names, noun)}; name one of them.")
+        raise BadLine(f"has no {noun} {quoted(word)}, but {_listed(names, noun)}; pass one of them.")
     place = lowered.index(word.lower())
     if place in taken:
-        raise BadLine(f"has the objects of the answers under the {noun} {shown(word)}; name another {noun}.")
+        raise BadLine(f"uses the {noun} {quoted(word)} for the objects of the answers; pass another {noun}.")
     return place
 
 
@@ -156,7 +161,7 @@ def _detect_json(line: str, column: str | None) -> JsonLines:
     keys = list(_json_object(line))
     places = _scheme(keys)
     if places is None:
-        raise BadLine(f"has {_listed(keys, 'key')}, which are not known; name them {_ACCEPTED}.")
+        raise BadLine(f"has {_listed(keys, 'key')}, but wanted are {_ACCEPTED}; rename the keys.")
     a, b, c = places
     further = None if column is None else keys[_place(column, keys, "key", taken=places)]
     return JsonLines((keys[a], keys[b], keys[c]), further)
@@ -166,28 +171,29 @@ def _json_object(line: str) -> dict[str, object]:
     try:
         found = json.loads(line)
     except json.JSONDecodeError as error:
-        raise BadLine(f"is not JSON ({error.msg} at column {error.colno}); put one object on each line.") from None
+        raise BadLine(f"is not JSON ({error.msg} at column {error.colno}); write one object per line.") from None
     except (ValueError, RecursionError):
-        raise BadLine("is JSON too deep or with a number too long to read; put one plain object on it.") from None
+        raise BadLine("is JSON that is nested too deeply or has too long a number; write a plain object.") from None
     if not isinstance(found, dict):
         raise BadLine(f"is JSON but not an object; write it as {_EXAMPLE} with names.")
     return found
 
 
 def _json_name(value: object, key: str) -> str:
-    """The text of a name; missing values come back as the words `Labels` refuses."""
+    """The name as text. A missing value becomes "null", which `Labels` refuses."""
     if isinstance(value, str):
         return value.strip()
     if isinstance(value, int) and not isinstance(value, bool):
         return str(value)
     if value is None or value != value:
         return "null"
-    raise BadLine(f"has {shown(str(value))} under {key}; name objects by text or whole numbers.")
+    raise BadLine(f"has {quoted(str(value))} under {key}; use text or whole numbers as names.")
 
 
 def _listed(names: Sequence[str], noun: str) -> str:
-    first = ", ".join(shown(name, 20) for name in names[:6]) + (", ..." if len(names) > 6 else "")
+    first = ", ".join(quoted(name, 20) for name in names[:6]) + (", ..." if len(names) > 6 else "")
     return f"{len(names)} {noun}{'s' * (len(names) != 1)} ({first})"
 
 
-_OTHERS = {s: bytes(set(range(256)) - {ord(s), ord("\n")}) for s in ANY_SEPARATOR}
+# All bytes except the separator and the line end.
+_CONTENT = {s: bytes(set(range(256)) - {ord(s), ord("\n")}) for s in ANY_SEPARATOR}

@@ -1,7 +1,7 @@
-"""Files and pipes of answers, read in bounded memory.
+"""Read files and pipes of answers in bounded memory.
 
-The answers delivered, their ids and the error at the end, if any, are the same however the bytes arrive: a
-file at once, a pipe line by line. Every answer before a wrong line is delivered before the error is raised.
+A file that is read at once and a pipe that is read line by line give the same answers, the same ids and the same error.
+All answers before a wrong line are delivered before the error is raised.
 """
 
 import io
@@ -21,16 +21,16 @@ from erkle.triplets.parsing import Format, detect
 
 
 class Answers(NamedTuple):
-    """A whole file: its answers, shape (m, 3), and the names of their ids."""
+    """The answers of a whole file, shape (m, 3), and the names of the objects."""
 
     triplets: NDArray[np.int64]
     labels: Labels
 
 
 class Chunk(NamedTuple):
-    """A piece of a file: answers, shape (m, 3), and the position (byte, line) just behind them.
+    """Answers from a piece of a file, shape (m, 3), and the position (byte, line) after them.
 
-    ``column`` holds the cells of the further column that was asked for, one an answer, and is empty otherwise.
+    ``column`` holds one cell per answer of the further column, if the reader was given one. Otherwise it is empty.
     """
 
     triplets: NDArray[np.int64]
@@ -45,11 +45,11 @@ def read(source: Source, labels: Labels | None = None, frozen: bool = False) -> 
     Parameters
     ----------
     source : path or binary file
-        See `Reader` for the forms it may have.
+        See `Reader` for the accepted formats.
     labels : Labels, optional
-        Names known already; those of the file are added to them.
+        Known names. New names in the file are added to them.
     frozen : bool
-        Refuse names that ``labels`` does not have.
+        Refuse names that are not in ``labels``.
 
     Returns
     -------
@@ -71,38 +71,39 @@ def read(source: Source, labels: Labels | None = None, frozen: bool = False) -> 
 
 
 class Reader:
-    r"""The answers of a file or pipe, chunk by chunk, in one pass.
+    r"""Iterate over the answers of a file or pipe in chunks, in one pass.
 
-    A line is an answer: three cells between commas, tabs or semicolons, or a JSON object. The first line may
-    be a header that names the columns anchor, near, far, or head, winner, loser, or a, b, c, in any case and
-    order; further columns are ignored. Without a header the three columns are anchor, near, far. Objects
-    are names, also where they are numbers. Text is UTF-8; blank lines are skipped.
+    Each line holds one answer: three cells separated by commas, tabs or semicolons, or a JSON object. The first line
+    may be a header that names the columns anchor, near, far, or head, winner, loser, or a, b, c, in any order and
+    ignoring case. Further columns are ignored. Without a header, the three columns are anchor, near, far. Objects are
+    names, even
+    if they look like numbers. The text is UTF-8. Blank lines are skipped.
 
     Parameters
     ----------
     source : path or binary file
-        A pipe is read as its lines arrive, a regular file in blocks of a quarter of a megabyte.
+        A pipe is read as its lines arrive. A regular file is read in blocks of 256 KiB.
     labels : Labels, optional
-        Names known already; those met are added to them.
+        Known names. New names in the file are added to them.
     frozen : bool
-        Refuse names that ``labels`` does not have.
+        Refuse names that are not in ``labels``.
     name : str, optional
-        What errors call the source, by default its file name.
+        The name of the source in errors. The default is the file name.
     column : str, optional
-        A further column for every chunk, such as that of the participants; it needs a header, or JSON.
+        A further column to read, for example the participants. It needs a header, or JSON.
 
     Attributes
     ----------
     labels : Labels
     size : int or None
-        Bytes in a regular file, None for a pipe.
+        The size of a regular file in bytes; None for a pipe.
 
     Raises
     ------
     FileError
-        For a file that cannot be opened, or that the disk does not give back.
+        If the file cannot be opened or read.
     ReadError
-        While iterating, for anything that is wrong with what the file holds; a kind of `FileError`.
+        During iteration, if the contents of the file are wrong. It is a kind of `FileError`.
 
     Examples
     --------
@@ -132,7 +133,7 @@ class Reader:
         self._suffix = file.suffix
         self._origin = 0 if self.size is None else self._stream.tell()
         self._blocks = blocks(self._stream, self.name)
-        self._begun = b""  # what came with the header's block
+        self._begun = b""  # the rest of the block that held the header
         self._format: Format | None = None
         self._offset = self._line = 0
         self._is_iterated = self._has_answers = False
@@ -153,21 +154,21 @@ class Reader:
                     self._has_answers = True
                     yield chunk
             if not self._has_answers:
-                raise ReadError(f"{self.name}: has a header but no answers; add a line for each answer.")
+                raise ReadError(f"{self.name}: has a header but no answers; write one answer per line.")
         finally:
             self.close()
 
     def seek(self, offset: int, line: int) -> None:
-        """Start at a position stored earlier, before the first chunk is asked for.
+        """Start at an earlier position. Call it before the iteration.
 
         Parameters
         ----------
         offset, line : int
-            ``end_offset`` and ``line`` of the last chunk already used.
+            ``end_offset`` and ``line`` of the last chunk that was used.
         """
         self._claim()
         if self.size is None:
-            raise ReadError(f"{self.name}: is a pipe, which cannot be resumed; put the answers into a file.")
+            raise ReadError(f"{self.name}: is a pipe, which cannot be resumed; write the answers to a file.")
         self._start()
         if offset <= self._offset:
             return
@@ -175,49 +176,49 @@ class Reader:
         around = self._stream.read(2)
         if offset > self.size or (b"\n" not in around and len(around) == 2):
             raise ReadError(
-                f"{self.name}: byte {offset} does not follow a whole line, so the file was changed since"
-                " it was last read; start again from its beginning."
+                f"{self.name}: has no line end before byte {offset}, so the file has changed since it was last read;"
+                " start again from the beginning."
             )
         self._stream.seek(self._origin + offset)
         self._blocks, self._begun = blocks(self._stream, self.name), b""
-        # A last line that had no line end then may have one now: its remainder is still that line.
+        # The last line may have got its line end since then. The rest of it still belongs to that line.
         self._offset, self._line = offset, line - (around[:1] != b"\n" and len(around) == 2)
         self._has_answers = True
 
     def close(self) -> None:
-        """Close the file, if it was opened here."""
+        """Close the file, if the reader opened it."""
         if self._is_owner:
             self._stream.close()
 
     def _claim(self) -> None:
         if self._is_iterated:
-            raise ReadError(f"{self.name}: is being read already; make a new Reader for another pass.")
+            raise ReadError(f"{self.name}: was already iterated over; make a new Reader for another pass.")
 
     def _start(self) -> Format:
-        """Find the format on the first line with anything in it, and step over a header."""
+        """Detect the format from the first line that is not blank, and skip a header."""
         while self._format is None:
             block = next(self._blocks, b"")
             if not block:
-                raise ReadError(f"{self.name}: is empty; put one answer on each line.")
+                raise ReadError(f"{self.name}: is empty; write one answer per line.")
             at = len(BOM) if self._offset == 0 and block.startswith(BOM) else 0
             self._offset += at
             while at < len(block) and self._format is None:
                 end = block.find(b"\n", at) + 1 or len(block)
-                if self._is_passed(block[at:end]):
+                if self._is_skipped(block[at:end]):
                     self._offset, self._line, at = self._offset + end - at, self._line + 1, end
             self._begun = block[at:]
         return self._format
 
-    def _is_passed(self, line: bytes) -> bool:
-        """Whether a line at the start is blank or the header; the format is known unless it is blank."""
+    def _is_skipped(self, line: bytes) -> bool:
+        """Whether a line is blank or a header. Sets the format, unless the line is blank."""
         try:
             text = text_of(line)
             if not text or text.isspace():
                 return True
             self._format, is_header = detect(text, self._suffix, self.column)
             return is_header
-        except BadLine as trouble:
-            raise complaint(self.name, self._line + 1, trouble) from None
+        except BadLine as problem:
+            raise complaint(self.name, self._line + 1, problem) from None
 
     def _take(self, block: bytes, form: Format) -> Iterator[Chunk]:
         cells = form.cells(block) if len(block) <= LONGEST_LINE else None
@@ -234,7 +235,7 @@ class Reader:
             yield Chunk(triplets, self._offset, self._line, column)
 
     def _take_column(self, cells: list[str]) -> list[str]:
-        """Take the cells of the further column out of the others."""
+        """Remove the cells of the further column from the list, and return them."""
         if self.column is None:
             return []
         column = cells[3::4]
@@ -247,8 +248,8 @@ class Reader:
         try:
             triplets = self.labels.encode_cells(cells, self.frozen)
         except ValueError:
-            row, trouble = self.labels.first_trouble(cells, self.frozen)
-            error = complaint(self.name, ends[row][1], trouble)
+            row, problem = self.labels.first_problem(cells, self.frozen)
+            error = complaint(self.name, ends[row][1], problem)
             triplets = self.labels.encode_cells(cells[: 3 * row], self.frozen)
         if len(triplets):
             yield Chunk(triplets, *ends[len(triplets) - 1], column[: len(triplets)])
@@ -256,7 +257,7 @@ class Reader:
             raise error
 
     def _parse(self, block: bytes, form: Format) -> tuple[list[str], list[tuple[int, int]], ReadError | None]:
-        """Names of the lines before the first wrong one, the position behind each, and the error."""
+        """The cells of the lines before the first wrong one, the position after each line, and the error."""
         cells: list[str] = []
         ends: list[tuple[int, int]] = []
         for line in io.BytesIO(block):
@@ -267,6 +268,6 @@ class Reader:
                 if text and not text.isspace():
                     cells += form.row(text)
                     ends.append((self._offset, self._line))
-            except BadLine as trouble:
-                return cells, ends, complaint(self.name, self._line, trouble)
+            except BadLine as problem:
+                return cells, ends, complaint(self.name, self._line, problem)
         return cells, ends, None

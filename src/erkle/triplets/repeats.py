@@ -1,7 +1,7 @@
-"""Which answers are about the same question, and what follows from that.
+"""Find repeated questions and repeated answers.
 
-Two rows are the same question when they have the same anchor and the same two candidates, in either order;
-they are the same answer when the order agrees too.
+Two rows ask the same question if they have the same anchor and the same two candidates, in either order. They are the
+same answer if the order is also the same.
 """
 
 from typing import Any, TypeVar
@@ -20,19 +20,19 @@ Keys = TypeVar("Keys", int, NDArray[Any])
 
 
 def question_keys(T: ArrayLike, n_objects: int | None = None) -> NDArray[Any]:
-    """One key a row, equal exactly where anchor and pair of candidates are equal.
+    """One key per row. Two keys are equal if and only if the rows ask the same question.
 
     Parameters
     ----------
     T : array-like of shape (m, 3)
     n_objects : int, optional
-        Number of objects, by default one more than the largest id in T. Pass it when keys of several arrays
-        are compared: it decides the type of the key.
+        Number of objects. The default is one more than the largest id in T. Pass it to compare keys of several
+        arrays, because it determines the type of the keys.
 
     Returns
     -------
     ndarray of shape (m,)
-        uint64 up to 2**21 objects; above that a structured type (anchor, low, high), which sorts slowly.
+        uint64 for up to 2**21 objects; for more, a structured type (anchor, low, high), which sorts slowly.
 
     Examples
     --------
@@ -45,12 +45,12 @@ def question_keys(T: ArrayLike, n_objects: int | None = None) -> NDArray[Any]:
 
 
 def ids_of_keys(keys: Keys) -> tuple[Keys, Keys, Keys]:
-    """The anchor and the two candidates, the smaller id first, of a key or of an array of keys.
+    """The anchor, the smaller and the larger candidate of a key or of an array of keys.
 
     Parameters
     ----------
     keys : int or array of uint64
-        From `question_keys` of at most 2,097,152 objects.
+        Keys from `question_keys` with at most 2**21 objects.
 
     Examples
     --------
@@ -61,7 +61,7 @@ def ids_of_keys(keys: Keys) -> tuple[Keys, Keys, Keys]:
 
 
 def questions(T: ArrayLike) -> NDArray[np.int64]:
-    """Number of the question of each row, from 0 up: the ``groups`` of scikit-learn's splitters.
+    """The question number of each row, from 0. Pass them as ``groups`` to scikit-learn's splitters.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ def questions(T: ArrayLike) -> NDArray[np.int64]:
 
 
 def duplicates(T: ArrayLike) -> NDArray[np.bool_]:
-    """Mask of the rows that repeat an earlier identical row.
+    """Mask of the rows that repeat an earlier row.
 
     Parameters
     ----------

@@ -1,6 +1,6 @@
-"""Random triples of objects.
+"""Draw random triples of objects.
 
-Every ordered triple of distinct objects is equally likely, and each costs three draws: no draw is rejected.
+All ordered triples of distinct objects are equally likely. A triple takes exactly three draws; none is rejected.
 """
 
 import numpy as np
@@ -19,7 +19,7 @@ def sample(n_objects: int, size: int, random_state: int | np.random.Generator | 
     size : int
         Number of triples.
     random_state : int, Generator or None
-        A seed, a generator to draw from, or None for a different draw each time.
+        A seed, a generator, or None for a different result each time.
 
     Returns
     -------

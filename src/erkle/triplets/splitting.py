@@ -1,8 +1,7 @@
-"""Splits into training and test answers that no chunking and no repetition can upset.
+"""Split answers into training and test answers.
 
-Whether a row is held out depends on its question and a seed, and on nothing else: no state, no other row.
-So duplicates and contradictions of an answer land on the side of that answer, and the split of a stream is
-the split of its pieces.
+Whether a row is held out depends only on its question and on a seed, not on other rows. So duplicates and
+contradictions of an answer are on the same side as the answer, and a stream can be split piece by piece.
 """
 
 import operator
@@ -22,18 +21,17 @@ _SECOND = np.uint64(0x94D049BB133111EB)
 def held_out(T: ArrayLike, share: float, seed: int = 0) -> NDArray[np.bool_]:
     """Mask of the rows that belong to the test set.
 
-    A hash of the question (anchor and unordered candidates) and the seed falls below ``share`` or not. The
-    share holds in expectation over questions: a given array has somewhat more or fewer rows held out, the
-    more so the fewer questions it has.
+    A row is held out if a hash of its question and the seed, scaled to [0, 1), is below ``share``. So the share is only
+    expected: the actual share of an array differs a little, and more if it has few questions.
 
     Parameters
     ----------
     T : array-like of shape (m, 3)
     share : float
-        Expected share of questions held out, from 0 (none) to 1 (all). Rows held out at one share are held
-        out at every larger one.
+        Expected share of questions held out, from 0 (none) to 1 (all). Rows that are held out at one share are also
+        held out at every larger share.
     seed : int
-        Another seed gives an independent split.
+        Different seeds give independent splits.
 
     Returns
     -------
@@ -48,21 +46,23 @@ def held_out(T: ArrayLike, share: float, seed: int = 0) -> NDArray[np.bool_]:
     T = check(T)
     key = np.array([operator.index(seed) % 2**64], dtype=np.uint64)
     for ids in (T[:, 0], np.minimum(T[:, 1], T[:, 2]), np.maximum(T[:, 1], T[:, 2])):
-        key = _mix(key) ^ ids.astype(np.uint64)
-    # The upper 53 bits are a float in [0, 1) without rounding, so that shares 0 and 1 are exact.
-    return (_mix(key) >> np.uint64(11)) * 2.0**-53 < share
+        key = splitmix64(key) ^ ids.astype(np.uint64)
+    # The upper 53 bits become a float in [0, 1) without rounding, so shares of 0 and 1 are exact.
+    return (splitmix64(key) >> np.uint64(11)) * 2.0**-53 < share
 
 
 def split(T: ArrayLike, test_share: float = 0.2, seed: int = 0) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Training and test answers, no question on both sides.
+    """Split answers into training and test answers, with no question on both sides.
 
-    The share holds in expectation; see `held_out`, which decides.
+    The split is that of `held_out`.
 
     Parameters
     ----------
     T : array-like of shape (m, 3)
     test_share : float
+        Expected share of test questions, from 0 to 1.
     seed : int
+        Different seeds give independent splits.
 
     Returns
     -------
@@ -80,8 +80,8 @@ def split(T: ArrayLike, test_share: float = 0.2, seed: int = 0) -> tuple[NDArray
     return T[~test], T[test]
 
 
-def _mix(key: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """One step of splitmix64 from each state."""
+def splitmix64(key: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """The splitmix64 hash of each key."""
     key = key + _GOLDEN
     key = (key ^ (key >> np.uint64(30))) * _FIRST
     key = (key ^ (key >> np.uint64(27))) * _SECOND
