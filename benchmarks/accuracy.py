@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from benchmarks.data import all_questions, gaussian_points, markdown
-from erkle import ERKLE, GNMDS, STE, Constant, PassiveAggressive, metrics
+from erkle import ERKLE, GNMDS, STE, Constant, Dense, PassiveAggressive, metrics
 from erkle.datasets import answered
 
 _TRIALS = 5
@@ -34,20 +34,24 @@ def sets(seed: int) -> tuple[np.ndarray, np.ndarray]:
 
 def _error(loss, step, passes: int, seed: int) -> float:
     train, test = sets(seed)
-    return 1.0 - ERKLE(100, loss, step, passes=passes, random_state=seed).fit(train).score(test)
+    return 1.0 - ERKLE(100, kernel=Dense(), loss=loss, step=step, passes=passes, random_state=seed).fit(train).score(
+        test
+    )
 
 
 def _tolerances() -> str:
     train, test = sets(0)
-    literal = ERKLE(100, projection="eigh").fit(train)
+    literal = ERKLE(100, kernel=Dense(projection="eigh")).fit(train)
     rows = []
     for tol in (1e-1, 1e-2, 1e-3, 1e-4, 1e-8):
-        learner = ERKLE(100, tol=tol).fit(train)
-        apart = np.linalg.norm(learner.kernel_ - literal.kernel_) / np.linalg.norm(literal.kernel_)
+        learner = ERKLE(100, kernel=Dense(tol=tol)).fit(train)
+        apart = np.linalg.norm(learner.kernel_matrix() - literal.kernel_matrix()) / np.linalg.norm(
+            literal.kernel_matrix()
+        )
         smallest = np.linalg.eigvalsh(learner._model.kernel.unprojected())[0]
-        error = metrics.triplet_error(learner.kernel_, test)
+        error = metrics.triplet_error(learner.kernel_matrix(), test)
         rows.append([f"{tol:.0e}", f"{apart:.1e}", f"{smallest:.1e}", f"{error:.4f}"])
-    rows.append(["literal", "0", "", f"{metrics.triplet_error(literal.kernel_, test):.4f}"])
+    rows.append(["literal", "0", "", f"{metrics.triplet_error(literal.kernel_matrix(), test):.4f}"])
     header = [
         "tol",
         "kernel apart from the literal one",

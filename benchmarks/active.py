@@ -78,7 +78,7 @@ def _options() -> argparse.Namespace:
 def _about(n_seeds: int) -> str:
     return (
         f"{n_seeds} seeds per world, and {_MORE * n_seeds} for {'; '.join(_LOADED[:-1])}; and {_LOADED[-1]}. "
-        "`Adaptive` was not tuned on these seeds. The learner is `ERKLE(n, kernel=LowRank())`. In every study a tenth "
+        "`Adaptive` was not tuned on these seeds. The learner is `ERKLE(n)`. In every study a tenth "
         "of the questions are drawn at random. Errors are measured on questions that were never asked."
     )
 
@@ -209,7 +209,7 @@ def costs() -> Table:
 
 def _against_exhaustive() -> tuple[float, float]:
     X = np.random.default_rng(0).standard_normal((100, 2))
-    learner = ERKLE(100, kernel=LowRank(), random_state=0).fit(answered(triplets.sample(100, 2000, 0), X))
+    learner = ERKLE(100, random_state=0).fit(answered(triplets.sample(100, 2000, 0), X))
     rng = np.random.default_rng(0)
     strategies: tuple[Strategy, ...] = (InformationGain(None), Adaptive())
     slow, fast = (_milliseconds(lambda i, s=s: s.choose(learner, 1, rng), 50) for s in strategies)

@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from erkle import ERKLE, RCKL, STE, Constant, InverseSqrt, LowRank, PassiveAggressiveI, TripletEmbedding
+from erkle import ERKLE, RCKL, STE, Constant, Dense, InverseSqrt, LowRank, PassiveAggressiveI, TripletEmbedding
 from erkle.active import Adaptive, Asker, Questions, Random
 from erkle.datasets import flip, load, make_gaussian
 
@@ -67,13 +67,13 @@ def simulated() -> tuple[int, Ids]:
 def learners(n: int) -> Iterator[tuple[str, Callable[[], ERKLE]]]:
     """Every kind of model."""
     settings = {
-        "PA-ERKLE": {},
+        "PA-ERKLE": {"kernel": Dense()},
         "PA-ERKLE by eigh, gradient, PA-I": {
-            "projection": "eigh",
+            "kernel": Dense(projection="eigh"),
             "direction": "gradient",
             "step": PassiveAggressiveI(0.1),
         },
-        "STE-ERKLE, three passes": {"loss": STE(), "step": Constant(1.0), "passes": 3},
+        "STE-ERKLE, three passes": {"kernel": Dense(), "loss": STE(), "step": Constant(1.0), "passes": 3},
         "rank 5": {"kernel": LowRank(5)},
         "rank 3 with a trace norm, STE": {
             "kernel": LowRank(3, 0.01),
@@ -83,7 +83,7 @@ def learners(n: int) -> Iterator[tuple[str, Callable[[], ERKLE]]]:
         },
         "racing": {"kernel": LowRank(consolidate="off")},
         "racing, three passes": {"kernel": LowRank(consolidate="off"), "passes": 3},
-        "refitting": {"kernel": LowRank()},
+        "refitting": {},
         "refitting, rank 5": {"kernel": LowRank(5, 0.001, 0.2)},
     }
     for name, parameters in settings.items():
@@ -106,7 +106,7 @@ def questions(strategy: object) -> Ids:
     """What is asked in a study of points, two at a time."""
     n, _ = simulated()
     X = make_gaussian(n, 5, 1, random_state=0).points
-    learner = ERKLE(n, kernel=LowRank(), random_state=0)
+    learner = ERKLE(n, random_state=0)
     asker = Asker(Questions(n), strategy, random_state=0)
     asked = []
     for _ in range(300):
@@ -140,8 +140,8 @@ def service() -> str:
 
 def of_learner(learner: ERKLE) -> str:
     """The kernel and the counts of a learner."""
-    counts = [learner.n_triplets_seen_, learner.n_mistakes_]
-    return digest(learner.kernel_, np.array(counts, np.int64))
+    counts = [learner.n_triplets_seen_, round(learner.prequential_error_ * learner.n_triplets_seen_)]
+    return digest(learner.kernel_matrix(), np.array(counts, np.int64))
 
 
 def digest(*arrays: NDArray[np.generic]) -> str:

@@ -15,7 +15,7 @@ import scipy.linalg
 from scipy.sparse.linalg import eigsh
 
 from benchmarks.data import gaussian_answers, markdown
-from erkle import ERKLE
+from erkle import ERKLE, Dense
 from erkle._compiled.small_eigen import eigenpairs
 
 _N_ANSWERS = 10_000
@@ -23,7 +23,7 @@ _PLACES = 50
 
 
 def run() -> Iterator[str]:
-    ERKLE(3).fit([(0, 1, 2)])
+    ERKLE(3, kernel=Dense()).fit([(0, 1, 2)])
     yield "## Speed of an update (PA-ERKLE, one pass, 10,000 answers)"
     rows = [_against_solvers(n) for n in (100, 412, 1000)]
     header = ["objects", "ours, µs", "`eigh`, one pair, µs", "`eigsh`, µs", "times faster than the faster one"]
@@ -35,7 +35,7 @@ def run() -> Iterator[str]:
 
 def _against_solvers(n: int) -> list[str]:
     T = gaussian_answers(n, _N_ANSWERS, seed=0)
-    learner = ERKLE(n).partial_fit([])
+    learner = ERKLE(n, kernel=Dense()).partial_fit([])
     ours, solvers = 0.0, []
     for piece in np.array_split(T, _PLACES):
         start = time.perf_counter()
@@ -43,7 +43,7 @@ def _against_solvers(n: int) -> list[str]:
         ours += time.perf_counter() - start
         moved = _moved(learner, T)
         solvers.append([_seconds(_by_eigh, moved), _seconds(_by_eigsh, moved)])
-    own = ours / learner.n_eigenpairs_
+    own = ours / learner.counters_.n_eigenpairs
     eigh, arnoldi = np.mean(solvers, axis=0)
     cells = [own * 1e6, eigh * 1e6, arnoldi * 1e6, min(eigh, arnoldi) / own]
     return [str(n), *(f"{cell:,.0f}" if cell >= 20 else f"{cell:.1f}" for cell in cells)]
@@ -51,7 +51,7 @@ def _against_solvers(n: int) -> list[str]:
 
 def _moved(learner: ERKLE, T: np.ndarray) -> np.ndarray:
     """The kernel after the gradient step of some active answer, before its projection."""
-    K = np.array(learner.kernel_)
+    K = np.array(learner.kernel_matrix())
     decisions = learner.decision_function(T)
     a, b, c = T[np.flatnonzero(decisions < 1.0)[-1]]
     gamma = (1.0 - decisions[decisions < 1.0][-1]) / 10
@@ -80,12 +80,12 @@ def _linear() -> str:
     rows = []
     for n in (100, 412):
         T = gaussian_answers(n, 20_000, seed=1)
-        learner = ERKLE(n).partial_fit([])
+        learner = ERKLE(n, kernel=Dense()).partial_fit([])
         costs = []
         for half in (T[:10_000], T[10_000:]):
-            active, start = learner.n_active_, time.perf_counter()
+            active, start = learner.counters_.n_active, time.perf_counter()
             learner.partial_fit(half)
-            costs.append((time.perf_counter() - start) / (learner.n_active_ - active))
+            costs.append((time.perf_counter() - start) / (learner.counters_.n_active - active))
         rows.append([str(n), *(f"{cost * 1e6:.1f}" for cost in costs), f"{costs[1] / costs[0]:.2f}"])
     header = ["objects", "first 10,000, µs per active answer", "second 10,000", "ratio"]
     return "### Learning is linear in the number of answers\n\n" + markdown(header, rows)
@@ -93,13 +93,13 @@ def _linear() -> str:
 
 def _passive() -> str:
     T = gaussian_answers(100, 10_000, seed=2)
-    learner = ERKLE(100).fit(T)
+    learner = ERKLE(100, kernel=Dense()).fit(T)
     satisfied = T[learner.decision_function(T) > 1.0]
     many = np.tile(satisfied, (1 + 1_000_000 // len(satisfied), 1))
-    active, start = learner.n_active_, time.perf_counter()
+    active, start = learner.counters_.n_active, time.perf_counter()
     learner.partial_fit(many)
     inside = (time.perf_counter() - start) / len(many)
-    assert learner.n_active_ == active
+    assert learner.counters_.n_active == active
     start = time.perf_counter()
     for row in satisfied[:2000]:
         learner.learn_one(row)

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.data import markdown
-from erkle import ERKLE, LowRank, triplets
+from erkle import ERKLE, triplets
 from erkle.datasets import answered, load
 from erkle.online.forecast import Forecast, forecast
 from erkle.online.record import Curve
@@ -84,7 +84,7 @@ def zappos(seed: int) -> tuple[int, NDArray[np.int64], NDArray[np.int64]]:
 
 
 def cases(n_objects: int, train: NDArray[np.int64], test: NDArray[np.int64], seed: int) -> Iterator[Case]:
-    learner = ERKLE(n_objects, kernel=LowRank(), random_state=seed)
+    learner = ERKLE(n_objects, random_state=seed)
     before: tuple[Curve, float] | None = None
     for start, moment in pairwise((0, *_MOMENTS)):
         learner.partial_fit(train[start * n_objects : moment * n_objects])

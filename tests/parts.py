@@ -14,6 +14,7 @@ from erkle import (
     STE,
     TSTE,
     Constant,
+    Dense,
     Inverse,
     InverseSqrt,
     LowRank,
@@ -70,6 +71,12 @@ KERNELS = [
 PROJECTIONS = ["inverse", "eigh"]
 
 
+def precise(projection="inverse", initial=None):
+    """A dense kernel whose projections are exact enough to compare with the naive ones."""
+    tol = {"tol": 1e-8} if projection == "inverse" else {}
+    return Dense(projection=projection, initial=initial, **tol)
+
+
 def answers(n, size, seed=0, flipped=0.0):
     """Random questions about points in the plane, some answered wrongly."""
     rng = np.random.default_rng(seed)
@@ -91,7 +98,7 @@ def state(learner):
     arrays = {name: array.tobytes() for name, array in packed.items()}
     replay = learner._replay
     draws = replay.rng.bit_generator.state if replay.passes > 1 else None
-    return arrays, meta, replay.history.tolist(), replay.seen, draws, learner.n_mistakes_
+    return arrays, meta, replay.history.tolist(), replay.seen, draws, learner._n_mistakes
 
 
 def assert_is_a_sentence(caught):

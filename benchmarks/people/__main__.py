@@ -60,7 +60,7 @@ def _compile() -> None:
     T = triplets.sample(5, 300, 0)
     for kernel in (LowRank(), LowRank(consolidate="off"), LowRank(2), LowRank(2, 1e-3, 0.05), None):
         ERKLE(5, passes=2, kernel=kernel).fit(T)
-    ERKLE(5, STE(), Constant(0.3), kernel=LowRank(2, 1e-3)).fit(T)
+    ERKLE(5, loss=STE(), step=Constant(0.3), kernel=LowRank(2, 1e-3)).fit(T)
     TripletEmbedding(5, ridge=1.0).fit(T)
     RCKL(5).fit(T)
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from benchmarks.people.keeping import Unit
 from benchmarks.people.streams import Stream, first
-from erkle import ERKLE, STE, InverseSqrt, LowRank
+from erkle import ERKLE, STE, Dense, InverseSqrt, LowRank
 from erkle.online.models.racing import TUNING
 
 RANKS = (2, 3, 5, 10, 20, 40)
@@ -23,7 +23,7 @@ def online(name: str, seed: int, passes: int) -> dict[str, Any]:
     def alone(setting: dict[str, Any]) -> ERKLE:
         kernel = LowRank(setting["rank"], setting["trace"])
         step = InverseSqrt(setting["rate"], TUNING.settling * data.n_objects)
-        return ERKLE(data.n_objects, STE(), step, passes=passes, random_state=seed, kernel=kernel)
+        return ERKLE(data.n_objects, loss=STE(), step=step, passes=passes, random_state=seed, kernel=kernel)
 
     race = ERKLE(data.n_objects, passes=passes, random_state=seed, kernel=LowRank(consolidate="off"))
     return _with_its_leader(race, alone, data)
@@ -37,7 +37,7 @@ def consolidated(name: str, seed: int) -> dict[str, Any]:
         kernel = LowRank(setting["rank"], setting["ridge"] / len(data.train), _SHARE)
         return ERKLE(data.n_objects, random_state=1000 + seed, kernel=kernel)
 
-    return _with_its_leader(ERKLE(data.n_objects, random_state=1000 + seed, kernel=LowRank()), alone, data)
+    return _with_its_leader(ERKLE(data.n_objects, random_state=1000 + seed), alone, data)
 
 
 def _with_its_leader(model: ERKLE, alone: Callable[[dict[str, Any]], ERKLE], data: Stream) -> dict[str, Any]:
@@ -64,7 +64,7 @@ def _seconds(model: ERKLE, data: Stream) -> float:
 
 def exact(name: str, seed: int, passes: int) -> float:
     """Error of the paper's learner."""
-    return _error(first(name, seed), passes=passes, random_state=seed)
+    return _error(first(name, seed), passes=passes, random_state=seed, kernel=Dense())
 
 
 def fixed(name: str, seed: int, passes: int, rank: int) -> float:

@@ -42,9 +42,9 @@ def _experienced(n: int) -> ERKLE:
 
 
 def _active_cost(learner: ERKLE, T: NDArray[np.int64]) -> float:
-    active, start = learner.n_active_, time.process_time()
+    active, start = learner.counters_.n_active, time.process_time()
     learner.partial_fit(T)
-    return 1e6 * (time.process_time() - start) / (learner.n_active_ - active)
+    return 1e6 * (time.process_time() - start) / (learner.counters_.n_active - active)
 
 
 def _n_bytes(learner: ERKLE) -> list[int]:

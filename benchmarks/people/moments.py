@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from benchmarks.people.keeping import Unit
 from benchmarks.people.streams import PER_OBJECT, Stream, stream
-from erkle import ERKLE, LowRank, TripletEmbedding
+from erkle import ERKLE, TripletEmbedding
 
 _RANKS, _RIDGES = (2, 3, 5, 10, 20), (1e-3, 1e-2, 1e-1, 1.0)
 _N_BINS = 10
@@ -33,7 +33,7 @@ def learner(name: str, seed: int) -> dict[str, Any]:
 
 def _learn_along(data: Stream, seed: int) -> tuple[ERKLE, dict[int, float], dict[int, float]]:
     """The learner at the end, its errors and its CPU seconds so far by size."""
-    model, seen, total = ERKLE(data.n_objects, kernel=LowRank(), random_state=1000 + seed), 0, 0.0
+    model, seen, total = ERKLE(data.n_objects, random_state=1000 + seed), 0, 0.0
     errors, seconds = {}, {}
     for size in data.sizes:
         start = time.process_time()

@@ -10,7 +10,7 @@ from sklearn.linear_model import LogisticRegression
 from benchmarks.batch import TASKS, TRACES, task
 from benchmarks.people.keeping import Unit
 from benchmarks.people.streams import flipped
-from erkle import ERKLE, RCKL, LowRank, Popularity
+from erkle import ERKLE, RCKL, Dense, Popularity
 from erkle.datasets import make_gaussian
 
 _RIDGES = (0.5, 1.0, 2.0, 4.0, 8.0)
@@ -19,7 +19,7 @@ _RIDGES = (0.5, 1.0, 2.0, 4.0, 8.0)
 def small(seed: int, n_answers: int, share: float) -> float:
     """Error of the learner told nothing, n = 100."""
     train, test = task(n_answers, share, seed)
-    return 1.0 - ERKLE(100, kernel=LowRank(), random_state=1000 + seed).fit(train).score(test)
+    return 1.0 - ERKLE(100, random_state=1000 + seed).fit(train).score(test)
 
 
 def small_batch(seed: int, n_answers: int, share: float) -> dict[str, Any]:
@@ -32,7 +32,7 @@ def small_batch(seed: int, n_answers: int, share: float) -> dict[str, Any]:
 def many(seed: int) -> dict[str, float]:
     """5000 objects and 10,000 answers."""
     train, test = _many_answers(seed)
-    model = ERKLE(5000, kernel=LowRank(), random_state=1000 + seed).fit(train)
+    model = ERKLE(5000, random_state=1000 + seed).fit(train)
     score = Popularity(5000).fit(train).decision_function(test)
     return {
         "error": 1.0 - model.score(test),
@@ -69,8 +69,8 @@ def noisy(seed: int) -> dict[str, float]:
     """Error against the truth after wrong answers: told nothing, and exact PA."""
     data = flipped("gaussian5", seed)
     models = {
-        "default": ERKLE(data.n_objects, kernel=LowRank(), random_state=1000 + seed),
-        "exact PA": ERKLE(data.n_objects),
+        "default": ERKLE(data.n_objects, random_state=1000 + seed),
+        "exact PA": ERKLE(data.n_objects, kernel=Dense()),
     }
     return {name: 1.0 - model.fit(data.train).score(data.test) for name, model in models.items()}
 

@@ -51,7 +51,7 @@ def accuracy(names: list[str], n_seeds: int, quick: bool) -> Table:
             cells = [f"{error:.4f}", f"{best:.4f}", f"{ratio.value:.3f}", str(ratio), f"{ms:.2f}"]
             rows.append([_words(name), words, f"{size:,}", *cells, *map(str, rate or [""])])
     about = (
-        "Held-out error of `ERKLE(n, kernel=LowRank())`, told nothing, beside the lowest on the same held-out answers "
+        "Held-out error of `ERKLE(n)`, told nothing, beside the lowest on the same held-out answers "
         "of twenty batch fits of the same answers (`TripletEmbedding`, rank 2 to 20, ridge 0.001 to 1); CPU "
         "milliseconds an answer so far, everything included."
     )

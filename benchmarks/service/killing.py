@@ -128,7 +128,7 @@ def _same_kernel(serving: Serving, folder: Path) -> bool:
     with Store(serving.database) as store:
         fold.learn(list(store.answers.log(serving.study)))
     given = ERKLE.load(folder / "kernel.npz")
-    return bool(np.array_equal(given.kernel_, fold.learner.kernel_))
+    return bool(np.array_equal(given.kernel_matrix(), fold.learner.kernel_matrix()))
 
 
 def _compared(

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from erkle.batch import RCKL, Popularity, TripletEmbedding
+    from erkle.kernels.dense import Dense
     from erkle.kernels.low_rank import LowRank
     from erkle.losses import CKL, GNMDS, SOE, STE, TSTE
     from erkle.online import ERKLE
@@ -43,6 +44,7 @@ __all__ = [
     "STE",
     "TSTE",
     "Constant",
+    "Dense",
     "Inverse",
     "InverseSqrt",
     "LowRank",
@@ -57,6 +59,7 @@ _HOMES = {
     **dict.fromkeys(("CKL", "GNMDS", "SOE", "STE", "TSTE"), "losses"),
     **dict.fromkeys(("Popularity", "RCKL", "TripletEmbedding"), "batch"),
     "ERKLE": "online",
+    "Dense": "kernels.dense",
     "LowRank": "kernels.low_rank",
 }
 # What a user may import; everything else may change without notice.

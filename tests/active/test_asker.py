@@ -9,7 +9,7 @@ import scipy.stats
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from erkle import ERKLE, LowRank
+from erkle import ERKLE, Dense, LowRank
 from erkle.active import STRATEGIES, Adaptive, Asker, Balanced, Questions, Random, Uncertainty
 from parts import answers, assert_is_a_sentence, named
 
@@ -48,7 +48,7 @@ def test_no_or_every_question_can_be_drawn_at_random(holdout, expected):
 
 
 def test_what_a_random_strategy_asks_is_all_drawn_at_random():
-    asked = Asker(Questions(6), Random(), holdout=0.0, random_state=0).ask(ERKLE(6), 9)
+    asked = Asker(Questions(6), Random(), holdout=0.0, random_state=0).ask(ERKLE(6, kernel=Dense()), 9)
     assert all(one.held_out for one in asked)
 
 
@@ -66,7 +66,7 @@ def test_neither_order_nor_numbers_tell_what_was_drawn_at_random():
 
 
 def test_who_is_asked_nothing_is_not_remembered():
-    learner, asker = ERKLE(3), Asker(Questions(3), Balanced(), random_state=0)
+    learner, asker = ERKLE(3, kernel=Dense()), Asker(Questions(3), Balanced(), random_state=0)
     assert len(asker.ask(learner, 3, "Ann")) == 3
     assert all(asker.ask(learner, 1, person) == [] for person in range(100))
     assert list(asker._asked) == ["Ann"]
@@ -105,7 +105,7 @@ def test_a_whole_study_asks_everything_as_often_as_it_may_and_nobody_twice(strat
     counts = Counter(key for asked in asked_of.values() for key in asked)
     assert len(counts) == 30
     assert set(counts.values()) == {times or len(people)}
-    assert learner.n_triplets_seen_ == counts.total() == learner.n_heads_.sum()
+    assert learner.n_triplets_seen_ == counts.total() == learner.n_anchored_.sum()
     assert learner.n_appearances_.sum() == 3 * counts.total()
     assert not asker.out
 
@@ -143,14 +143,14 @@ def test_whatever_people_do_nothing_is_asked_too_often_or_lost(events, times, se
     assert counted.total() == len(asker.out) + len(answered)
     learner.partial_fit([])
     heads = Counter(asked.query[0] for asked in answered)
-    assert learner.n_heads_.tolist() == [heads[head] for head in range(4)]
+    assert learner.n_anchored_.tolist() == [heads[head] for head in range(4)]
     held_out = [asked for asked in answered if asked.held_out]
     assert len(asker.wrong) == len(held_out) == asker.curve.n_answers.sum()
     assert sum(asker.wrong) == asker.curve.n_wrong.sum()
 
 
 def test_what_is_given_back_is_asked_again_but_of_somebody_else():
-    learner, asker = ERKLE(3), Asker(Questions(3), Balanced(), random_state=0)
+    learner, asker = ERKLE(3, kernel=Dense()), Asker(Questions(3), Balanced(), random_state=0)
     several = asker.ask(learner, 9, "Ann")
     assert len(several) == 3
     assert asker.ask(learner, 1, "Bob") == asker.ask(learner) == []
@@ -162,7 +162,7 @@ def test_what_is_given_back_is_asked_again_but_of_somebody_else():
 
 
 def test_where_nothing_else_is_left_a_question_that_is_out_is_asked_of_somebody_else():
-    learner, asker = ERKLE(3), Asker(Questions(3, times=None), Balanced(), random_state=0)
+    learner, asker = ERKLE(3, kernel=Dense()), Asker(Questions(3, times=None), Balanced(), random_state=0)
     ann, bob = (asker.ask(learner, 9, person) for person in ("Ann", "Bob"))
     assert sorted(keys(asker, ann)) == sorted(keys(asker, bob)) == sorted(set(keys(asker, ann)))
     assert asker.ask(learner, 1, "Ann") == []
@@ -170,7 +170,7 @@ def test_where_nothing_else_is_left_a_question_that_is_out_is_asked_of_somebody_
 
 def test_nobody_in_particular_is_never_asked_what_is_out():
     asker = Asker(Questions(3, times=None), random_state=0)
-    learner = ERKLE(3, kernel=LowRank(), random_state=0)
+    learner = ERKLE(3, random_state=0)
     assert len(asker.ask(learner, 5)) == 3
     assert asker.ask(learner, 5) == []
 
@@ -190,7 +190,11 @@ def test_errors_are_those_before_learning_of_what_was_drawn_at_random():
 
 
 def test_a_question_is_settled_once_and_only_where_it_was_asked():
-    learner, asker, other = ERKLE(5), Asker(Questions(5), Balanced(), random_state=0), Asker(Questions(5), Balanced())
+    learner, asker, other = (
+        ERKLE(5, kernel=Dense()),
+        Asker(Questions(5), Balanced(), random_state=0),
+        Asker(Questions(5), Balanced()),
+    )
     answered, given_back = asker.ask(learner, 2)
     asker.answer(learner, answered, True)
     asker.give_back(given_back)
@@ -207,7 +211,7 @@ def test_a_question_is_settled_once_and_only_where_it_was_asked():
 
 
 def test_an_answer_that_is_none_leaves_the_question_out():
-    learner, asker = ERKLE(5), Asker(Questions(5), Balanced(), random_state=0)
+    learner, asker = ERKLE(5, kernel=Dense()), Asker(Questions(5), Balanced(), random_state=0)
     [asked] = asker.ask(learner)
     for nothing in (math.nan, 2, "no", None):
         with pytest.raises(ValueError, match="pass True or False") as caught:
@@ -246,14 +250,23 @@ WRONG = [
     (lambda: Asker(Questions(5), random_state=-1), "random_state is -1; pass None, an integer of at least 0"),
     (lambda: Asker(Questions(5), holdout=1.5), "holdout is 1.5; pass a share from 0 to 1"),
     (lambda: Asker(Questions(5), holdout=math.nan), "holdout is nan; pass a share from 0 to 1"),
-    (lambda: Asker(Questions(5)).ask(ERKLE(5), -1), "n_queries is -1; pass an integer of at least 0"),
-    (lambda: Asker(Questions(5)).ask(ERKLE(5), 0.5), "n_queries is 0.5; pass an integer of at least 0"),
-    (lambda: Asker(Questions(5)).ask(ERKLE(5), 10**30), "ask at most 1,000,000 questions at once"),
+    (lambda: Asker(Questions(5)).ask(ERKLE(5, kernel=Dense()), -1), "n_queries is -1; pass an integer of at least 0"),
+    (lambda: Asker(Questions(5)).ask(ERKLE(5, kernel=Dense()), 0.5), "n_queries is 0.5; pass an integer of at least 0"),
+    (lambda: Asker(Questions(5)).ask(ERKLE(5, kernel=Dense()), 10**30), "ask at most 1,000,000 questions at once"),
     (lambda: Asker(5), r"questions is 5; pass Questions\(n_objects\)"),
-    (lambda: Adaptive().choose(ERKLE(5), 1, questions=[(0, 1, 2)]), r"pass Questions\(n_objects\)"),
-    (lambda: Asker(Questions(5)).ask(ERKLE(5), 1, ["Ann"]), r"participant is \['Ann'\]; pass a name or a number"),
-    (lambda: Asker(Questions(5)).answer(ERKLE(5), 3, True), "Got 3; pass one of the questions that ask has returned"),
-    (lambda: Asker(Questions(5)).ask(ERKLE(6)), "about 5 objects, the learner about 6; pass Questions.6."),
+    (lambda: Adaptive().choose(ERKLE(5, kernel=Dense()), 1, questions=[(0, 1, 2)]), r"pass Questions\(n_objects\)"),
+    (
+        lambda: Asker(Questions(5)).ask(ERKLE(5, kernel=Dense()), 1, ["Ann"]),
+        r"participant is \['Ann'\]; pass a name or a number",
+    ),
+    (
+        lambda: Asker(Questions(5)).answer(ERKLE(5, kernel=Dense()), 3, True),
+        "Got 3; pass one of the questions that ask has returned",
+    ),
+    (
+        lambda: Asker(Questions(5)).ask(ERKLE(6, kernel=Dense())),
+        "about 5 objects, the learner about 6; pass Questions.6.",
+    ),
 ]
 
 

@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
-from erkle import ERKLE, LowRank
+from erkle import ERKLE, Dense
 from erkle.active import STRATEGIES, Adaptive, InformationGain, Random
 from erkle.active.knowledge import NothingKnown
 from parts import KERNELS, answers, named, state
 
 N = 8
-LEARNERS = [pytest.param(None, id="exact"), *KERNELS]
+LEARNERS = [pytest.param(Dense(), id="dense"), *KERNELS]
 ALL = named(STRATEGIES.values())
 
 
@@ -27,7 +27,7 @@ def test_asking_a_new_learner_anything_does_not_start_it(kernel):
 
 def test_a_new_learner_is_asked_by_the_kernel_that_it_starts_with():
     places = np.array([0.0, 1.0, 5.0, 6.0])
-    learner = ERKLE(4, initial_kernel=np.outer(places, places))
+    learner = ERKLE(4, kernel=Dense(initial=np.outer(places, places)))
     assert learner.predict_one((0, 1, 3))
     assert not learner.predict_one((0, 3, 1))
 
@@ -40,17 +40,17 @@ def test_every_strategy_can_choose_where_nothing_is_known(strategy):
 
 
 def test_nothing_known_has_the_shapes_of_something_known():
-    nothing, something = NothingKnown(N), ERKLE(N, kernel=LowRank()).fit(answers(N, 40))
+    nothing, something = NothingKnown(N), ERKLE(N).fit(answers(N, 40))
     ids, Q = np.arange(3), answers(N, 7)
     assert len(nothing.coordinates(ids)) == len(something.coordinates(ids))
     assert nothing.decision_function(Q).shape == something.decision_function(Q).shape
-    assert nothing.n_heads_.shape == something.n_heads_.shape
+    assert nothing.n_anchored_.shape == something.n_anchored_.shape
     assert nothing.n_appearances_.shape == something.n_appearances_.shape
-    assert nothing.kept_answers().dtype == something.kept_answers().dtype
+    assert nothing.history_.dtype == something.history_.dtype
 
 
 def test_a_learner_that_keeps_no_answers_says_so():
-    learner = ERKLE(N).fit(answers(N, 20))
-    assert learner.kept_answers() is None
+    learner = ERKLE(N, kernel=Dense()).fit(answers(N, 20))
+    assert learner.history_ is None
     with pytest.raises(ValueError, match="InformationGain needs all answers"):
         InformationGain().choose(learner, 1)

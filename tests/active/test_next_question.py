@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import scipy.stats
 
-from erkle import ERKLE, LowRank
+from erkle import ERKLE
 from erkle.active import Adaptive, Asker, Balanced, Questions, Random
 from erkle.active.next_question import Ledger, next_questions
 from parts import answers
@@ -19,7 +19,7 @@ NOTHING_ASKED = Ledger()
 
 
 def ask(ledger=NOTHING_ASKED, n=1, holdout=0.0, seed=0, strategy=BALANCED, knowledge="learned", questions=None):
-    learner = ERKLE(N, kernel=LowRank()).fit(answers(N, 30)) if knowledge == "learned" else knowledge
+    learner = ERKLE(N).fit(answers(N, 30)) if knowledge == "learned" else knowledge
     rng = np.random.default_rng(seed)
     return next_questions(learner, ledger, questions or Questions(N, None), strategy, rng, n, holdout)
 
@@ -70,7 +70,7 @@ def test_questions_are_not_used_up_by_choosing():
 
 @pytest.mark.parametrize("holdout", [0.0, 0.4])
 def test_an_asker_asks_what_the_core_chooses(holdout):
-    learner = ERKLE(N, kernel=LowRank()).fit(answers(N, 30))
+    learner = ERKLE(N).fit(answers(N, 30))
     asker = Asker(Questions(N, None), Adaptive(), holdout, random_state=7)
     rng = np.random.default_rng(7)
     for person in ("Ann", "Bob", "Ann"):

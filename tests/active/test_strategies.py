@@ -12,7 +12,7 @@ import scipy.stats
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from erkle import ERKLE, LowRank
+from erkle import ERKLE, Dense, LowRank
 from erkle.active import (
     STRATEGIES,
     Adaptive,
@@ -31,7 +31,7 @@ from erkle.triplets import check, sample
 from parts import KERNELS, answers, assert_is_a_sentence, named, state
 
 N = 10
-LEARNERS = [pytest.param(None, id="exact"), *KERNELS]
+LEARNERS = [pytest.param(Dense(), id="exact"), *KERNELS]
 ALL = named(STRATEGIES.values())
 SCORED = named([Balanced(), Uncertainty(), ExpectedChange(), InformationGain(), Adaptive(explore=0.0)])
 by_kernel = pytest.mark.parametrize("kernel", LEARNERS)
@@ -87,11 +87,11 @@ def test_questions_are_sound_new_and_as_many_as_wanted(strategy, kernel, n_answe
 @on_all_learners(ALL)
 def test_a_seed_decides_and_the_learner_does_not_change(strategy, kernel, n_answers):
     learner = learned(kernel, n_answers)
-    before, K = state(learner), learner.kernel_.copy()
+    before, K = state(learner), learner.kernel_matrix().copy()
     Q, again, other = (strategy.choose(learner, 20, seed).tolist() for seed in (1, np.random.default_rng(1), 2))
     assert Q == again != other
     assert state(learner) == before
-    np.testing.assert_array_equal(learner.kernel_, K)
+    np.testing.assert_array_equal(learner.kernel_matrix(), K)
 
 
 @on_all_learners(SCORED)
@@ -122,7 +122,7 @@ triplet = st.permutations(range(5)).map(lambda order: tuple(order[:3]))
     st.lists(st.tuples(triplet, st.sampled_from([1, 1, 1, 30])), max_size=8),
     st.lists(triplet, max_size=8),
     st.integers(0, 12),
-    st.sampled_from([None, LowRank(2), LowRank(consolidate="off")]),
+    st.sampled_from([Dense(), LowRank(2), LowRank(consolidate="off")]),
     st.sampled_from(list(STRATEGIES.values())),
     st.integers(0, 2**32),
 )
@@ -130,7 +130,7 @@ def test_whatever_was_answered_and_is_pending_new_questions_are_chosen(
     told, pending, n_queries, kernel, strategy, seed
 ):
     learner = ERKLE(5, kernel=kernel, random_state=0).partial_fit([row for row, times in told for _ in range(times)])
-    if kernel is None and isinstance(strategy, InformationGain):
+    if kernel == Dense() and isinstance(strategy, InformationGain):
         strategy = Uncertainty()
     with np.errstate(all="raise", under="ignore"):
         Q = strategy.choose(learner, n_queries, seed, pending)
@@ -175,7 +175,7 @@ def test_what_is_pending_counts_as_if_it_were_answered(strategy):
 @pytest.mark.parametrize("rng", ["x", -1, 0.5])
 def test_what_draws_nothing_is_refused_in_a_sentence(rng):
     with pytest.raises(ValueError, match=r"^rng is .*; pass "):
-        Adaptive().choose(learned(None, 0), 1, rng)
+        Adaptive().choose(learned(Dense(), 0), 1, rng)
 
 
 def best(strategy, learner, head=0):
@@ -196,7 +196,7 @@ def test_uncertainty_is_about_the_most_equal_distances(kernel):
 def test_expected_change_is_the_mean_length_of_the_gradient(kernel):
     learner = learned(kernel, 300)
     index, Q = best(ExpectedChange(), learner)
-    X = learner.embedding_
+    X = learner.embedding()
     near = learner.predict_proba(Q)[:, 1]
     # The logistic loss of an answer has slope 1 - p for one and p for the other.
     gradients = [[2 * (X[c] - X[b]), 2 * (X[a] - X[b]), 2 * (X[c] - X[a])] for a, b, c in Q]
@@ -210,13 +210,13 @@ def test_information_gain_is_about_where_the_head_is(kernel):
     index, Q = best(InformationGain(n_candidates=None), learner, 4)
     history = learner.history_
     told = head_information(
-        learner.embedding_, history[history[:, 0] == 4, 1:], Q[:, 1:], temperature=learner.temperature_
+        learner.embedding(), history[history[:, 0] == 4, 1:], Q[:, 1:], temperature=learner.temperature_
     )
     assert told[index] == pytest.approx(told.max())
 
 
 def test_balanced_asks_about_the_rarest_pair():
-    learner = ERKLE(N).partial_fit([(0, b, c) for b, c in zip(range(1, 9), range(2, 10), strict=True)])
+    learner = ERKLE(N, kernel=Dense()).partial_fit([(0, b, c) for b, c in zip(range(1, 9), range(2, 10), strict=True)])
     assert Balanced().choose(
         learner, 1, 0, (), Questions(N, listed=[(0, b, c) for b in range(1, 10) for c in range(1, b)])
     ).tolist() == [[0, 1, 9]]
@@ -233,7 +233,7 @@ def test_adaptive_scores_only_the_rarest_pairs_and_explores_at_times(monkeypatch
 
 @pytest.mark.parametrize("listed", [None, sample(6, 40, random_state=0)], ids=["all", "listed"])
 def test_random_draws_all_that_is_left_alike(listed):
-    questions, learner = Questions(6, listed=listed), ERKLE(6)
+    questions, learner = Questions(6, listed=listed), ERKLE(6, kernel=Dense())
     left = [query for query in sample(6, 500, random_state=1).tolist() if questions.may(questions.key(query))]
     for query in left[:8]:
         if questions.may(questions.key(query)):
@@ -284,7 +284,7 @@ def test_a_strategy_that_cannot_be_is_told_in_a_sentence(strategy, words):
 
 def test_the_exact_kernel_says_that_it_keeps_nothing_to_gain_information_from():
     with pytest.raises(ValueError, match="keeps none; pass kernel=LowRank") as caught:
-        InformationGain().choose(ERKLE(5), 1)
+        InformationGain().choose(ERKLE(5, kernel=Dense()), 1)
     assert_is_a_sentence(caught)
 
 
@@ -310,7 +310,7 @@ def test_of_what_is_in_doubt_the_pending_answers_will_settle_some_and_the_rest_i
 @given(st.integers(0, 100), st.integers(0, N - 1))
 def test_pairs_asked_about_less_with_the_head_come_before_those_asked_about_less_at_all(kernel, seed, head):
     learner = learned(kernel, 60, flipped=0.0)
-    known = [] if kernel is None else learner.history_.tolist()
+    known = [] if kernel == Dense() else learner.history_.tolist()
     pending = sample(N, 15, random_state=seed)
     Q = sample(N, 200, random_state=seed + 1)
     Q = Q[Q[:, 0] == head]
@@ -335,9 +335,9 @@ def test_pairs_asked_about_less_with_the_head_come_before_those_asked_about_less
 def test_with_the_head_outweighs_at_all_and_the_last_answers_count(history, latest, rarer, monkeypatch):
     monkeypatch.setattr(knowing, "_LATEST", latest)
     learner = SimpleNamespace(
-        n_heads_=np.zeros(6, np.int64),
+        n_anchored_=np.zeros(6, np.int64),
         n_appearances_=np.array([1, 1, 0, 10, 10, 0]),
-        kept_answers=lambda: np.array(history, np.int32),
+        history_=np.array(history, np.int32),
     )
     first, second = Tally(learner, Questions(6, None), ()).rareness(0, np.array([[1, 2], [3, 4]]))
     assert (first > second) == (rarer == (1, 2))
@@ -361,7 +361,7 @@ def test_adaptive_scores_those_asked_about_least_and_few_while_it_is_unsure(n_an
 
 
 def test_balanced_asks_about_every_object_with_a_head_before_it_asks_about_one_again():
-    learner, n = ERKLE(9, kernel=LowRank()), 9
+    learner, n = ERKLE(9), 9
     for per_head in (4, 8):
         for _ in range(9 * 4):
             [query] = Balanced().choose(learner, 1, 0)

@@ -171,7 +171,7 @@ def test_answers_and_questions_say_the_same():
 
 def test_the_map_has_the_kernels_distances():
     learner = RCKL(8).fit(answers(8, 100))
-    X = learner.embedding_
+    X = learner.embedding()
     np.testing.assert_allclose(X @ X.T, learner.kernel_, atol=1e-8)
     np.testing.assert_allclose(learner.embedding(1), X[:, :1])
     assert learner.n_objects_ == 8
@@ -240,7 +240,7 @@ def test_what_has_learned_nothing_says_so():
     for act in ("decision_function", "predict", "score"):
         with pytest.raises(NotFittedError, match=r"^This RCKL has learned nothing yet; call fit first\.$"):
             getattr(RCKL(4), act)([(0, 1, 2)])
-    for look in ("embedding_", "n_objects_"):
+    for look in ("n_objects_",):
         with pytest.raises(NotFittedError, match="has learned nothing yet"):
             getattr(RCKL(4), look)
 

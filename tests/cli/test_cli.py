@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 
 from commands import COMMAND, EXACT, FILES, answers_of, learned, listing, table, write
-from erkle import ERKLE, LowRank, PassiveAggressiveI, triplets
+from erkle import ERKLE, Dense, LowRank, PassiveAggressiveI, triplets
 from erkle.files import load_npz
 from parts import SquaredHinge
 
 # Every kind of learner: options, what Python says for them, and whether it ends with a last fit.
 KINDS = {
-    "default": ([], {"kernel": LowRank()}, True),
+    "default": ([], {}, True),
     "never fitted": (["--consolidate", "off"], {"kernel": LowRank(consolidate="off")}, False),
     "of rank 3": (
         ["--rank", "3", "--trace", "0.001", "--step", "pa1", "--passes", "2"],
@@ -24,7 +24,7 @@ KINDS = {
         False,
     ),
     "of rank 3, fitted": (["--rank", "3", "--consolidate", "0.2"], {"kernel": LowRank(3, None, 0.2)}, True),
-    "exact": (["--exact", "--passes", "2"], {"passes": 2}, False),
+    "exact": (["--exact", "--passes", "2"], {"kernel": Dense(), "passes": 2}, False),
 }
 
 
@@ -71,7 +71,7 @@ def test_learning_a_file_writes_every_result_and_equals_the_library(erkle, kind,
     if ends_with_a_fit:
         expected.consolidate()
     assert listing(tmp_path) == (FILES if len(expected.selection_) > 1 else EXACT)
-    assert np.array_equal(learned(tmp_path).kernel_, expected.kernel_)
+    assert np.array_equal(learned(tmp_path).kernel_matrix(), expected.kernel_matrix())
     assert load_npz(tmp_path / "kernel.npz")[0]["labels"].tolist() == labels.names
     rows = table(tmp_path / "embedding.csv")
     assert [row["object"] for row in rows] == labels.names
@@ -86,11 +86,11 @@ def test_held_out_questions_are_not_learned_and_measure_the_error(erkle, answers
     assert erkle("learn", answers, "--exact", "--holdout", 0.3, "--out", tmp_path).returncode == 0
     T, _ = triplets.read(answers)
     train, test = triplets.split(T, 0.3, seed=0)
-    expected = ERKLE(20).fit(train)
+    expected = ERKLE(20, kernel=Dense()).fit(train)
     summary = json.loads((tmp_path / "summary.json").read_text())
     assert summary["n_test"] == len(test)
     assert summary["test_error"] == pytest.approx(1 - expected.score(test))
-    assert np.array_equal(learned(tmp_path).kernel_, expected.kernel_)
+    assert np.array_equal(learned(tmp_path).kernel_matrix(), expected.kernel_matrix())
     last = table(tmp_path / "errors.csv")[-1]
     assert int(last["answers"]) == len(train)
     assert float(last["test_error"]) == pytest.approx(summary["test_error"])
@@ -115,8 +115,8 @@ def test_a_list_of_objects_gives_ids_their_names_and_order(erkle, tmp_path):
 def test_shuffled_learning_uses_the_same_answers_in_another_order(erkle, answers, tmp_path):
     assert erkle("learn", answers, "--exact", "--shuffle", "--seed", 5, "--out", tmp_path).returncode == 0
     T, _ = triplets.read(answers)
-    expected = ERKLE(20).fit(T[np.random.default_rng(5).permutation(len(T))])
-    assert np.array_equal(learned(tmp_path).kernel_, expected.kernel_)
+    expected = ERKLE(20, kernel=Dense()).fit(T[np.random.default_rng(5).permutation(len(T))])
+    assert np.array_equal(learned(tmp_path).kernel_matrix(), expected.kernel_matrix())
 
 
 def test_a_file_in_random_order_draws_no_remark(erkle, answers, tmp_path):
@@ -277,7 +277,7 @@ def test_names_that_the_terminal_cannot_show_are_no_error(tmp_path):
 
 
 def test_a_kernel_learned_with_a_loss_of_ones_own_can_be_described(erkle, tmp_path):
-    ERKLE(3, loss=SquaredHinge()).fit([(0, 1, 2)]).save(tmp_path / "own.npz")
+    ERKLE(3, kernel=Dense(), loss=SquaredHinge()).fit([(0, 1, 2)]).save(tmp_path / "own.npz")
     assert "SquaredHinge(1)" in erkle("info", tmp_path / "own.npz").stdout
 
 

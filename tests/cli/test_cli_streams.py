@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from commands import COMMAND, FILES, answers_of, interrupting, learned, listing, write
-from erkle import ERKLE, triplets
+from erkle import ERKLE, Dense, triplets
 from erkle.cli.learn.run import Run
 from erkle.files import load_npz
 from erkle.triplets import Labels
@@ -40,8 +40,8 @@ def test_a_stream_is_learned_as_its_lines_arrive(tmp_path):
     assert process.returncode == 0
     labels = Labels()
     expected = labels.encode([[f"object {i}" for i in row] for row in T.tolist()])
-    kernel = ERKLE(len(labels), tol=1e-2).fit(expected).kernel_
-    assert np.allclose(learned(tmp_path).kernel_, kernel, atol=1e-3)
+    kernel = ERKLE(len(labels), kernel=Dense(tol=1e-2)).fit(expected).kernel_matrix()
+    assert np.allclose(learned(tmp_path).kernel_matrix(), kernel, atol=1e-3)
     assert learned(tmp_path).n_triplets_seen_ == 200
 
 
@@ -157,7 +157,7 @@ def test_a_stream_of_new_objects_is_what_the_library_learns(erkle, options, tmp_
         monkeypatch.setattr(sys, "stdin", stream)
         assert erkle("learn", "-", *options, "--out", tmp_path / "stream").returncode == 0
     assert erkle("learn", path, *options, "--out", tmp_path / "file").returncode == 0
-    assert np.array_equal(learned(tmp_path / "stream").kernel_, learned(tmp_path / "file").kernel_)
+    assert np.array_equal(learned(tmp_path / "stream").kernel_matrix(), learned(tmp_path / "file").kernel_matrix())
 
 
 @pytest.mark.parametrize("options", [[], ["--consolidate", "off"], ["--rank", "3"]], ids=["default", "never", "rank"])

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from erkle import ERKLE, GNMDS, STE, Constant, PassiveAggressive, metrics
+from erkle import ERKLE, GNMDS, STE, Constant, Dense, PassiveAggressive, metrics
 
 SEEDS = (0, 1, 2)
 
@@ -50,6 +50,6 @@ def test_the_set_has_all_its_questions(data):
 def test_the_error_is_the_one_known(loss, step, passes, claim, data):
     errors = []
     for seed, (train, test) in zip(SEEDS, data, strict=True):
-        learner = ERKLE(100, loss=loss, step=step, passes=passes, random_state=seed).fit(train)
-        errors.append(metrics.triplet_error(learner.kernel_, test))
+        learner = ERKLE(100, kernel=Dense(), loss=loss, step=step, passes=passes, random_state=seed).fit(train)
+        errors.append(metrics.triplet_error(learner.kernel_matrix(), test))
     assert np.mean(errors) == pytest.approx(claim, abs=0.01)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from erkle import ERKLE, STE, Constant, LowRank
+from erkle import ERKLE, STE, Constant, Dense, LowRank
 from erkle._compiled import evidence as compiled
 from erkle.kernels.low_rank import LowRankKernel
 from erkle.online.selection.evidence import _PRIOR, TEMPERATURES, Evidence
@@ -16,7 +16,7 @@ from parts import answers
 
 values = st.lists(st.one_of(st.floats(-50, 50), st.sampled_from([0.0, -1e-300, 1e6, -1e6])), max_size=30)
 KERNELS = {
-    "exact": None,
+    "exact": Dense(),
     "one": LowRank(3),
     "race": LowRank(consolidate="off"),
     "fits": LowRank(),
@@ -185,7 +185,7 @@ def test_the_evidence_is_of_what_was_predicted_before_each_answer(kernel):
 
 
 def test_a_learner_that_has_learned_nothing_is_sure_of_nothing():
-    learner = ERKLE(5, kernel=LowRank()).fit([])
+    learner = ERKLE(5).fit([])
     np.testing.assert_array_equal(learner.predict_proba([(0, 1, 2)]), [[0.5, 0.5]])
     assert learner.temperature_ == 1.0
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from erkle import ERKLE, LowRank
+from erkle import ERKLE, Dense
 from erkle.active.asker import Asker
 from erkle.active.questions import Questions
 from erkle.online.forecast import Forecast, forecast
@@ -73,7 +73,7 @@ def test_no_answers_are_refused_and_so_is_what_is_no_share():
     with pytest.raises(ValueError, match="no answers yet"):
         forecast(nothing, 0.1)
     with pytest.raises(ValueError, match="no answers yet"):
-        ERKLE(5).fit(np.zeros((0, 3), np.int64)).answers_needed(0.1)
+        ERKLE(5, kernel=Dense()).fit(np.zeros((0, 3), np.int64)).answers_needed(0.1)
     for target in (0, 1, -0.1, 15, math.nan, True, "0.1", None):
         with pytest.raises(ValueError, match=r"target is .*; pass a share"):
             forecast(drawn(100, error=0.3, left=0.1, power=1.0), target)
@@ -82,7 +82,7 @@ def test_no_answers_are_refused_and_so_is_what_is_no_share():
 @pytest.mark.parametrize("curve", [[1, 2], np.eye(3), (np.ones(1), np.ones(1), np.ones(1)), "curve"], ids=str)
 def test_what_is_no_curve_is_refused(curve):
     with pytest.raises(TypeError, match=rf"^The curve is of type {type(curve).__name__}; pass the curve_ of") as caught:
-        ERKLE(5).fit([(0, 1, 2)]).answers_needed(0.1, curve)
+        ERKLE(5, kernel=Dense()).fit([(0, 1, 2)]).answers_needed(0.1, curve)
     assert_is_a_sentence(caught)
 
 
@@ -137,7 +137,7 @@ def test_a_forecast_is_a_sentence(numbers, sentence):
 
 
 def test_a_learner_tells_by_its_own_curve_or_by_that_of_an_asker():
-    learner = ERKLE(12, kernel=LowRank(), random_state=0)
+    learner = ERKLE(12, random_state=0)
     asker = Asker(Questions(12, times=None), holdout=0.5, random_state=0)
     X = np.random.default_rng(0).standard_normal((12, 2))
     for _ in range(150):
@@ -150,6 +150,6 @@ def test_a_learner_tells_by_its_own_curve_or_by_that_of_an_asker():
 
 
 def test_a_loaded_learner_tells_the_same(tmp_path):
-    learner = ERKLE(8).fit(answers(8, 300, flipped=0.1))
+    learner = ERKLE(8, kernel=Dense()).fit(answers(8, 300, flipped=0.1))
     learner.save(tmp_path / "learner.npz")
     assert ERKLE.load(tmp_path / "learner.npz").answers_needed(0.2) == learner.answers_needed(0.2)

@@ -37,7 +37,7 @@ def test_who_takes_part_can_be_looked_at():
 
 def test_the_map_the_matrix_and_the_decisions_are_those_of_one_mixture():
     learner, T = racer().fit(answers(12, 150)), answers(12, 60, seed=4)
-    K, X = learner.kernel_, learner.embedding_
+    K, X = learner.kernel_matrix(), learner.embedding()
     assert np.linalg.eigvalsh(K)[0] > -1e-12
     distances = ((X[:, None] - X) ** 2).sum(axis=2)
     np.testing.assert_allclose(distances, np.diag(K)[:, None] + np.diag(K) - 2 * K, atol=1e-9)
@@ -175,8 +175,8 @@ def test_a_race_among_points_in_the_plane_predicts_new_answers():
     learner = racer(25).fit(T[:3000])
     fixed = [ERKLE(25, kernel=LowRank(rank), random_state=0).fit(T[:3000]).score(T[3000:]) for rank in (2, 10)]
     assert learner.score(T[3000:]) > max(0.9, *fixed)
-    assert learner.n_active_ > 0
-    assert learner.n_eigenpairs_ == learner.n_active_
+    assert learner.counters_.n_active > 0
+    assert learner.counters_.n_eigenpairs == learner.counters_.n_active
 
 
 def test_no_rank_beyond_forty_is_tried():

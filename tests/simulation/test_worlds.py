@@ -7,7 +7,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from erkle import ERKLE, LowRank, triplets
+from erkle import ERKLE, triplets
 from erkle.active import Adaptive, Asker, Random
 from erkle.simulation.worlds import People, Points
 
@@ -62,7 +62,7 @@ def test_points_that_need_too_much_memory_are_refused_before_they_are_drawn():
 @pytest.mark.parametrize("strategy", [Adaptive(), Random()], ids=str)
 def test_people_give_each_of_their_answers_once_and_are_asked_nothing_else(shoes, to_learn, strategy):
     instance = People("zappos85", shoes).instance(3)
-    learner = ERKLE(7, kernel=LowRank(), random_state=0)
+    learner = ERKLE(7, random_state=0)
     asker = Asker(instance.questions, strategy, random_state=0)
     given = []
     while found := asker.ask(learner):

@@ -54,8 +54,8 @@ class Asker:
 
     Examples
     --------
-    >>> from erkle import ERKLE, LowRank
-    >>> learner = ERKLE(5, kernel=LowRank(), random_state=0)
+    >>> from erkle import ERKLE
+    >>> learner = ERKLE(5, random_state=0)
     >>> asker = Asker(Questions(5), random_state=0)
     >>> [asked] = asker.ask(learner, participant="Ann")
     >>> head, o1, o2 = asked.query

@@ -27,7 +27,7 @@ class Knowledge(Protocol):
         """Number of objects."""
 
     @property
-    def n_heads_(self) -> Counts:
+    def n_anchored_(self) -> Counts:
         """How often each object was the anchor of an answer, (n,)."""
 
     @property
@@ -38,7 +38,8 @@ class Knowledge(Protocol):
     def temperature_(self) -> float:
         """What decision values are divided by before they become probabilities."""
 
-    def kept_answers(self) -> NDArray[np.int32] | None:
+    @property
+    def history_(self) -> NDArray[np.int32] | None:
         """The answers so far, rows (anchor, near, far) in order; None if they are not kept."""
 
     def coordinates(self, ids: ArrayLike) -> Floats:
@@ -54,7 +55,7 @@ class NothingKnown(NamedTuple):
     n_objects_: int
 
     @property
-    def n_heads_(self) -> Counts:
+    def n_anchored_(self) -> Counts:
         """No object was the anchor of an answer."""
         return np.zeros(self.n_objects_, np.int64)
 
@@ -68,7 +69,8 @@ class NothingKnown(NamedTuple):
         """All decision values are 0, so any temperature will do."""
         return 1.0
 
-    def kept_answers(self) -> NDArray[np.int32]:
+    @property
+    def history_(self) -> NDArray[np.int32]:
         """There are no answers."""
         return np.empty((0, 3), np.int32)
 
@@ -93,10 +95,10 @@ class Tally:
     """
 
     def __init__(self, knowledge: Knowledge, questions: Questions, pending: ArrayLike) -> None:
-        self.heads = knowledge.n_heads_.copy()
+        self.heads = knowledge.n_anchored_.copy()
         self.appearances = knowledge.n_appearances_.copy()
         self.out: set[int] = set()
-        kept = knowledge.kept_answers()
+        kept = knowledge.history_
         self._history = np.empty((0, 3), np.int32) if kept is None else kept[-_LATEST:]
         self._asked_with: dict[int, list[int]] = {}
         self._questions = questions

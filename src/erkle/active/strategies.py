@@ -155,7 +155,7 @@ class InformationGain(_ByHead):
 
     def _scores(self, knowledge: Knowledge, Q: Ids, tally: Tally, rng: np.random.Generator) -> Floats:
         places = knowledge.coordinates(np.arange(knowledge.n_objects_))
-        history = knowledge.kept_answers()
+        history = knowledge.history_
         if history is None:
             raise ValueError("InformationGain needs all answers, and this learner keeps none; pass kernel=LowRank().")
         about = history[history[:, 0] == Q[0, 0]]

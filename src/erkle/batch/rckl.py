@@ -153,13 +153,12 @@ class RCKL(TripletLearner, BaseEstimator):  # type: ignore[misc]
         """d²(a, c) - d²(a, b) of each row (a, b, c): positive where a is nearer to b."""
         return metrics.decision_values(self._fitted().kernel_, X)
 
-    @property
-    def embedding_(self) -> Floats:
-        """All coordinates, (n, rank): their distances are the kernel's; columns by falling variance."""
-        return embedding.embed(self._fitted().kernel_)
+    def kernel_matrix(self) -> Floats:
+        """The kernel, (n, n): a copy of `kernel_`."""
+        return self._fitted().kernel_.copy()
 
-    def embedding(self, n_components: int = 2) -> Floats:
-        """The first coordinates, (n, n_components): a map."""
+    def embedding(self, n_components: int | None = None) -> Floats:
+        """Coordinates, ordered by decreasing variance: all of them, (n, rank), or the first ``n_components``."""
         return embedding.embed(self._fitted().kernel_, n_components)
 
     def __sklearn_is_fitted__(self) -> bool:

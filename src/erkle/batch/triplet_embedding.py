@@ -60,8 +60,6 @@ class TripletEmbedding(TripletLearner, BaseEstimator):  # type: ignore[misc]
     ----------
     embedding_ : (n_objects, n_components) array
         The coordinates: centred columns by falling variance.
-    kernel_ : (n_objects, n_objects) array
-        XX', made when asked for.
     objective_ : float
         What was minimised, at `embedding_`.
     objectives_ : (n_iter_ + 1,) array
@@ -141,14 +139,18 @@ class TripletEmbedding(TripletLearner, BaseEstimator):  # type: ignore[misc]
         """Number of objects."""
         return len(self._fitted().embedding_)
 
-    @property
-    def kernel_(self) -> Floats:
-        """XX', positive semidefinite, of rank n_components or less."""
+    def kernel_matrix(self) -> Floats:
+        """The kernel XX', (n, n), positive semidefinite, of rank n_components or less."""
         X = self._fitted().embedding_
         return np.asarray(X @ X.T)
 
-    def embedding(self, n_components: int = 2) -> Floats:
-        """The first coordinates, (n, n_components): a map; columns that were not learned are zeros."""
+    def embedding(self, n_components: int | None = None) -> Floats:
+        """Coordinates, ordered by decreasing variance: all of them, or the first ``n_components``.
+
+        Columns beyond the learned coordinates are zeros.
+        """
+        if n_components is None:
+            return self._fitted().embedding_.copy()
         whole(n_components, "n_components", 1, "a map needs a coordinate")
         X = self._fitted().embedding_[:, :n_components]
         return np.pad(X, ((0, 0), (0, n_components - X.shape[1])))

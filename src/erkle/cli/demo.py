@@ -49,11 +49,10 @@ def _run(n_answers: int, wrong: float, seed: int, out: Path) -> None:
     n_wrong = round(wrong * n_answers)
     console.print(f"{n_wrong:,} of the answers are wrong on purpose. The learner gets no coordinates.")
     from erkle.datasets import city_answers, load_cities
-    from erkle.kernels.low_rank import LowRank
     from erkle.online import ERKLE
 
     cities = load_cities()
-    learner = ERKLE(len(cities.names), kernel=LowRank(), random_state=seed)
+    learner = ERKLE(len(cities.names), random_state=seed)
     compile_first(learner)
     curve = _learn(learner, city_answers(n_answers, wrong, seed))
     with waiting("Drawing the map"):

@@ -75,7 +75,8 @@ def _kind_of_facts(model: Model, arrays: dict[str, Any]) -> dict[str, str]:
 
     if isinstance(model, Single):
         rank = metrics.rank(arrays["kernel"]) if isinstance(model.kernel, DenseKernel) else model.kernel.rank
-        moves = f"{model.kernel.count('n_active'):,}, of which {model.kernel.count('n_projections'):,} projected"
+        n_active, _, n_projections = model.kernel.counters
+        moves = f"{n_active:,}, of which {n_projections:,} projected"
         return {"moves": moves, "rank": str(rank)}
     selection = model.selection()
     if not is_choice(selection):
@@ -90,16 +91,18 @@ def _judged(candidate: Candidate) -> str:
 
 
 def _settings(meta: dict[str, Any]) -> str:
-    from erkle.kernels.low_rank import LowRank
+    from erkle.online.saving import description, kernel_from
+    from erkle.online.settings import DEFAULT_RULE
 
-    kernel = None if meta["kernel"] is None else LowRank(*meta["kernel"])
-    fields = {} if kernel is None else kernel._asdict()
-    words = [f"{name} {value}" for name, value in fields.items() if value is not None]
-    if kernel is not None and not kernel.is_told:
+    kernel = kernel_from(meta["kernel"])
+    words = [f"{name} {value}" for name, value in kernel._asdict().items() if value is not None]
+    if not kernel.follows_rule:
         return ", ".join(words)
-    parts = [f"{name}({', '.join(f'{field:g}' for field in fields)})" for name, *fields in (meta["loss"], meta["step"])]
-    settings = [f"{name} {value}" for name, value in meta["parameters"].items() if name != "n_objects"]
-    return ", ".join([*words, *parts, *settings])
+    loss, step, _ = DEFAULT_RULE
+    rule = (meta["loss"] or description(loss), meta["step"] or description(step))
+    parts = [f"{name}({', '.join(f'{field:g}' for field in fields)})" for name, *fields in rule]
+    direction, passes = meta["parameters"]["direction"] or "canonical", meta["parameters"]["passes"]
+    return ", ".join([*words, *parts, f"direction {direction}", f"passes {passes}"])
 
 
 def _conflict_facts(history: NDArray[np.int32], names: list[str] | None) -> dict[str, str]:

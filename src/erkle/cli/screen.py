@@ -94,7 +94,7 @@ def compile_first(learner: ERKLE) -> None:
 
     words = "Compiling for this machine (first run only, up to half a minute)"
     with ExitStack() as stack, when_compiling(lambda: stack.enter_context(waiting(words))):
-        ERKLE(3, learner.loss, learner.step, kernel=learner.kernel).fit(_SOME)
+        ERKLE(3, kernel=learner.kernel, loss=learner.loss, step=learner.step).fit(_SOME)
 
 
 @contextmanager

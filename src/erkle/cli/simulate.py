@@ -128,7 +128,6 @@ def _checked_plan(world: World, per_object: int, in_flight: int, rate: float, ho
 
 def run_simulation(plan: Plan, names: list[str], n_seeds: int, jobs: int, out: Path) -> bool:
     """Run what is missing, then write curves, pictures and a summary, and show them; False if it was interrupted."""
-    from erkle.kernels.low_rank import LowRank
     from erkle.online import ERKLE
     from erkle.simulation.report import Comparison, write_comparison
     from erkle.simulation.runs import Task, open_runs, read_run
@@ -136,7 +135,7 @@ def run_simulation(plan: Plan, names: list[str], n_seeds: int, jobs: int, out: P
     # Seeds in turn, so that a run that is stopped has as many of each strategy.
     tasks = [Task(name, seed) for seed in range(n_seeds) for name in names]
     runner = open_runs(out, plan)
-    compile_first(ERKLE(3, kernel=LowRank()))
+    compile_first(ERKLE(3))
     each = f"{counted(plan.moments[-1], 'answer')} ({plan.per_object} per object)"
     console.print(f"{plan.world.title}: {counted(n_seeds, 'run')} per strategy, each of up to {each}.")
     try:

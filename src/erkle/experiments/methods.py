@@ -26,6 +26,7 @@ from erkle.batch.objective import ByKernel, terms_of
 from erkle.estimators import TripletLearner
 from erkle.experiments.protocol import Protocol
 from erkle.experiments.trials import Trial
+from erkle.kernels.dense import Dense
 from erkle.kernels.lapack import one_thread, projected
 from erkle.losses import CKL, GNMDS, STE, Loss
 from erkle.online import ERKLE
@@ -55,11 +56,15 @@ class Row(NamedTuple):
 class FixedKernel(NamedTuple):
     """A kernel with the ``score`` method of a learner."""
 
-    kernel_: NDArray[np.float64]
+    kernel: NDArray[np.float64]
+
+    def kernel_matrix(self) -> NDArray[np.float64]:
+        """The kernel."""
+        return self.kernel
 
     def score(self, T: NDArray[np.int64]) -> float:
         """Share of answers that are predicted correctly."""
-        return 1.0 - metrics.triplet_error(self.kernel_, T)
+        return 1.0 - metrics.triplet_error(self.kernel, T)
 
 
 class Fit(NamedTuple):
@@ -73,7 +78,7 @@ class Fit(NamedTuple):
 
     def row(self, trial: Trial, seconds: float) -> Row:
         """Measure the learner."""
-        kernel = getattr(self.learner, "kernel_", None)
+        matrix = getattr(self.learner, "kernel_matrix", None)
         test = 1.0 - self.learner.score(trial.test)
         same = trial.validation is trial.test
         return Row(
@@ -83,7 +88,7 @@ class Fit(NamedTuple):
             train_error=1.0 - self.learner.score(trial.train[: self.answers]),
             validation_error=test if same else 1.0 - self.learner.score(trial.validation),
             # At n = 5000 the eigenvalues would cost more than learning, and the paper shows no ranks there.
-            rank=metrics.rank(kernel, 1e-3) if kernel is not None and len(kernel) < 2000 else -1,
+            rank=metrics.rank(matrix(), 1e-3) if matrix is not None and trial.n_objects < 2000 else -1,
             seconds=seconds,
             eigenpairs=self.eigenpairs,
             projections=self.projections,
@@ -128,10 +133,18 @@ class Online(Method):
 
     def fits(self, trial: Trial, marks: Marks, seed: int, setting: Setting, protocol: Protocol) -> Iterator[Fit]:
         """The learner after each mini-batch."""
-        learner = ERKLE(trial.n_objects, self.loss, self.step, passes=self.passes, random_state=seed).partial_fit([])
+        learner = ERKLE(
+            trial.n_objects,
+            kernel=Dense(),
+            loss=self.loss,
+            step=self.step,
+            passes=self.passes,
+            random_state=seed,
+        ).partial_fit([])
         for seen in marks:
             learner.partial_fit(trial.train[learner.n_triplets_seen_ : seen])
-            yield Fit(learner, seen, self.passes, learner.n_eigenpairs_, learner.n_projections_)
+            counters = learner.counters_
+            yield Fit(learner, seen, self.passes, counters.n_eigenpairs, counters.n_projections)
 
 
 @dataclass(frozen=True)

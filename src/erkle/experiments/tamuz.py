@@ -50,7 +50,7 @@ def _map(chosen: Triplets, n_objects: int) -> Floats:
     with warnings.catch_warnings():
         # A rough fit is good enough to choose questions, and the next round fits again.
         warnings.simplefilter("ignore", ConvergenceWarning)
-        return np.asarray(learner.fit(chosen).embedding_)
+        return np.asarray(learner.fit(chosen).embedding())
 
 
 def _information(X: Floats, known: Triplets, candidates: Triplets) -> Floats:

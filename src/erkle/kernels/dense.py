@@ -17,10 +17,13 @@ from erkle._compiled import moves
 from erkle._compiled.lanczos import Krylov
 from erkle.checks import shaped
 from erkle.kernels import lapack
+from erkle.kernels.kernel import Counters
 from erkle.kernels.looping import Rule, Stretch, go_on
 
 Projection = Literal["inverse", "eigh"]
 
+# Default relative residual of an eigenpair.
+DEFAULT_TOL = 1e-2
 # Room for a Krylov basis; four vectors are enough in the mean, and LAPACK takes over where this is not.
 _LARGEST_BASIS = 48
 # The shift as a share of the mean of the kernel's diagonal, until the depth of real projections is known.
@@ -28,20 +31,44 @@ _FIRST_SIGMA = 0.03
 
 
 class Dense(NamedTuple):
-    """The specification of an exact kernel: where it starts, and how its projections are found.
+    """The exact kernel of the paper: an n × n matrix, projected onto the positive semidefinite cone.
 
     Attributes
     ----------
-    initial : (n, n) array
     tol : float
-        Relative residual of the eigenpair that each projection takes away.
+        Relative residual of the eigenpair that a projection removes, from 1e-12 to 0.5.
     projection : {"inverse", "eigh"}
-        Lanczos on a maintained inverse, or LAPACK every time.
+        How to compute that eigenpair: "inverse" runs Lanczos on a maintained inverse; "eigh" calls LAPACK for every
+        projection, as the paper describes it, and needs no ``tol``.
+    initial : (n, n) array or None
+        The positive semidefinite matrix to start from; None is the identity.
+
+    Examples
+    --------
+    >>> from erkle import ERKLE, Dense
+    >>> learner = ERKLE(n_objects=4, kernel=Dense()).fit([(0, 1, 2), (0, 1, 3), (2, 3, 0)])
+    >>> learner.kernel_matrix().shape
+    (4, 4)
     """
 
-    initial: NDArray[np.float64]
-    tol: float
-    projection: Projection
+    tol: float = DEFAULT_TOL
+    projection: Projection = "inverse"
+    initial: ArrayLike | None = None
+
+    @property
+    def chooses(self) -> bool:
+        """Whether settings are chosen while learning: never."""
+        return False
+
+    @property
+    def consolidates(self) -> bool:
+        """Whether all answers are kept and fitted again from time to time: never."""
+        return False
+
+    @property
+    def follows_rule(self) -> bool:
+        """Whether answers move it by the loss, step and direction of the learner: always."""
+        return True
 
 
 class DenseKernel:
@@ -87,9 +114,11 @@ class DenseKernel:
         """Number of objects."""
         return len(self._state.K)
 
-    def count(self, name: str) -> int:
-        """One of the counters n_active, n_eigenpairs, n_projections."""
-        return int(self._state.memory[0][name])
+    @property
+    def counters(self) -> Counters:
+        """How often answers moved the kernel, and what the moves cost."""
+        memory = self._state.memory[0]
+        return Counters(*(int(memory[name]) for name in Counters._fields))
 
     @property
     def shifts(self) -> NDArray[np.float64]:
@@ -101,15 +130,18 @@ class DenseKernel:
         return lapack.symmetric(self._state.K)
 
     def matrix(self) -> NDArray[np.float64]:
-        """K after a last exact projection, if it needs one."""
+        """A copy of K after a last exact projection, if it needs one."""
+        return self._exact().copy()
+
+    def _exact(self) -> NDArray[np.float64]:
         if self._projected is None:
             with lapack.one_thread(self.n_objects):
                 self._projected = lapack.projected(self.unprojected())
         return self._projected
 
     def embedding(self, n_components: int | None = None) -> NDArray[np.float64]:
-        """Coordinates by falling variance."""
-        return embedding.embed(self.matrix(), n_components)
+        """Coordinates, ordered by decreasing variance."""
+        return embedding.embed(self._exact(), n_components)
 
     def coordinates(self, ids: ArrayLike | slice) -> NDArray[np.float64]:
         """Coordinates of some objects."""
@@ -117,7 +149,7 @@ class DenseKernel:
 
     def readable(self) -> dict[str, NDArray[np.float64]]:
         """The kernel."""
-        return {"kernel": self.matrix()}
+        return {"kernel": self._exact()}
 
     def excess(self, T: NDArray[np.int64]) -> NDArray[np.float64]:
         """d²(a, b) - d²(a, c) of each row."""
@@ -182,7 +214,7 @@ class DenseKernel:
             if inverse is None:
                 warnings.warn(
                     "The kernel had left the positive semidefinite cone by more than its tolerance and was projected "
-                    "back; pass a smaller tol to ERKLE if you see this again.",
+                    "back; pass a smaller tol to Dense if you see this again.",
                     RuntimeWarning,
                     stacklevel=6,
                 )

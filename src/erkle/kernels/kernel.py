@@ -1,6 +1,6 @@
 """What can be asked of a kernel, whether it is exact or of low rank, one kernel or a mixture of several."""
 
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,6 +16,24 @@ _LARGEST_MATRIX = 20_000
 _LARGEST_MATRIX_SAVED = 5_000
 
 
+class Counters(NamedTuple):
+    """How often answers moved a kernel, and what the moves cost; replayed answers count again.
+
+    Attributes
+    ----------
+    n_active : int
+        Answers that moved the kernel.
+    n_eigenpairs : int
+        Eigenpairs that were computed, because the skip rule could not show that a move was harmless.
+    n_projections : int
+        Moves that made an eigenvalue negative and were projected.
+    """
+
+    n_active: int
+    n_eigenpairs: int
+    n_projections: int
+
+
 class Kernel(Protocol):
     """A kernel to read from."""
 
@@ -27,8 +45,9 @@ class Kernel(Protocol):
     def shifts(self) -> Floats:
         """How much farther each object is from all others alike than its coordinates say, (n,)."""
 
-    def count(self, name: str) -> int:
-        """One of the counters n_active, n_eigenpairs, n_projections."""
+    @property
+    def counters(self) -> Counters:
+        """How often answers moved the kernel, and what the moves cost."""
 
     def excess(self, T: NDArray[np.int64]) -> Floats:
         """d²(a, b) - d²(a, c) of each row."""
@@ -66,8 +85,8 @@ class ByCoordinates(Kernel):
         n = len(X)
         if n > _LARGEST_MATRIX:
             raise ValueError(
-                f"The kernel of {n} objects would take {8e-9 * n * n:.0f} GB; use embedding_ for coordinates and "
-                "decision_function for answers."
+                f"The kernel of {n} objects would take {8e-9 * n * n:.0f} GB; use embedding() for coordinates and "
+                "decision_function() for predictions."
             )
         # One thread wherever it is asked for: the number of threads changes the last bits.
         with lapack.one_thread(n):

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from erkle._compiled import low_rank as compiled
 from erkle.checks import shaped
 from erkle.kernels import lapack
-from erkle.kernels.kernel import ByCoordinates
+from erkle.kernels.kernel import ByCoordinates, Counters
 from erkle.kernels.looping import Rule, Stretch, go_on
 
 Floats = NDArray[np.float64]
@@ -35,7 +35,7 @@ class LowRank(NamedTuple):
     --------
     >>> from erkle import ERKLE, LowRank
     >>> learner = ERKLE(n_objects=4, kernel=LowRank(2)).fit([(0, 1, 2), (0, 1, 3), (2, 3, 0)])
-    >>> learner.embedding_.shape
+    >>> learner.embedding().shape
     (4, 2)
     """
 
@@ -54,8 +54,8 @@ class LowRank(NamedTuple):
         return self.chooses if self.consolidate == "auto" else self.consolidate not in ("off", 0)
 
     @property
-    def is_told(self) -> bool:
-        """Whether it moves by the learner's loss, step, direction and passes, and not by its own."""
+    def follows_rule(self) -> bool:
+        """Whether answers move it by the loss, step and direction of the learner, rather than by its own."""
         return not (self.chooses or self.consolidates)
 
 
@@ -125,9 +125,12 @@ class LowRankKernel(ByCoordinates):
         """Largest rank."""
         return len(self._state.values)
 
-    def count(self, name: str) -> int:
-        """One of the counters n_active, n_eigenpairs (of small cores, one an active answer), n_projections."""
-        return int(self._state.memory[0]["n_active" if name == "n_eigenpairs" else name])
+    @property
+    def counters(self) -> Counters:
+        """How often answers moved the kernel; each move solves one small eigenproblem."""
+        memory = self._state.memory[0]
+        n_active = int(memory["n_active"])
+        return Counters(n_active, n_active, int(memory["n_projections"]))
 
     def coordinates(self, ids: ArrayLike | slice) -> Floats:
         """Coordinates of some objects, rows of X with K = XX' but for the diagonal; columns by falling length."""
@@ -188,9 +191,10 @@ class Mixture(ByCoordinates):
         """The shifts of all kernels by their shares, (n,)."""
         return np.asarray(sum(share * kernel.shifts for kernel, share in self.parts))
 
-    def count(self, name: str) -> int:
-        """A counter of the leader."""
-        return self._leader.count(name)
+    @property
+    def counters(self) -> Counters:
+        """The counters of the leader."""
+        return self._leader.counters
 
     def excess(self, T: NDArray[np.int64]) -> Floats:
         """d²(a, b) - d²(a, c) of each row."""

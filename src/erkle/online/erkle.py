@@ -1,7 +1,7 @@
-"""ERKLE: a kernel kept up to date one answer at a time.
+"""ERKLE: a kernel that is updated after every answer.
 
-Law: any split of a stream into `partial_fit` and `learn_one` calls, saved and loaded anywhere in between,
-gives the same kernel to the last bit.
+Law: any split of a stream into `partial_fit` and `learn_one` calls, with saving and loading in between, gives the same
+kernel to the last bit.
 """
 
 from collections.abc import Sequence
@@ -14,15 +14,14 @@ import scipy.special
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, clone
 
-from erkle import conflicts
 from erkle.checks import whole
-from erkle.conflicts import Conflicts
 from erkle.estimators import TripletLearner, answers
 from erkle.files import load_npz, save_npz
-from erkle.kernels.dense import Projection
+from erkle.kernels.dense import Dense
+from erkle.kernels.kernel import Counters
 from erkle.kernels.lapack import one_thread
 from erkle.kernels.low_rank import LowRank
-from erkle.losses import GNMDS, Loss
+from erkle.losses import Loss
 from erkle.online import saving
 from erkle.online.background import Background
 from erkle.online.forecast import Forecast, forecast
@@ -32,50 +31,45 @@ from erkle.online.replay import Replay, generator
 from erkle.online.selection.candidates import Candidate
 from erkle.online.selection.evidence import Reliability
 from erkle.online.settings import Settings, check_settings
-from erkle.steps import PassiveAggressive, Step
+from erkle.steps import Step
 
-# Rows handed to the compiled loop at once: bounds memory under replay, and how long Ctrl-C has to wait.
+# Rows passed to the compiled loop at once. This limits memory during replay and the delay of Ctrl-C.
 _BLOCK = 8192
 
 
 class ERKLE(TripletLearner, BaseEstimator):  # type: ignore[misc]
-    """K <- projection of K - gamma D onto the positive semidefinite cone, answer by answer (Heim et al. 2015).
+    """K ← projection of K - γD onto the positive semidefinite cone, answer by answer (Heim et al. 2015).
 
-    ``ERKLE(n, kernel=LowRank())`` is the learner for people's answers: it needs no other parameter.
-    ``ERKLE(n)`` is PA-ERKLE of the paper; ``ERKLE(n, loss=STE(), step=Constant(1.0))`` is STE-ERKLE.
+    ``ERKLE(n)`` needs no other parameter. It learns a low-rank kernel, chooses its own settings, and fits all answers
+    again from time to time. ``ERKLE(n, kernel=Dense())`` is PA-ERKLE of the paper, and
+    ``ERKLE(n, kernel=Dense(), loss=STE(), step=Constant(1.0))`` is STE-ERKLE.
 
     Parameters
     ----------
     n_objects : int
         Number of objects; ids in triplets run from 0 to n_objects - 1.
-    loss : Loss
-        `STE`, `GNMDS`, `CKL`, `TSTE` or your own: how wrong an answer is, and so which way to move. A `LowRank` that
-        chooses or fits has a loss, a step and a direction of its own, and refuses yours.
-    step : Step
-        `PassiveAggressive`, `PassiveAggressiveI`, `PassiveAggressiveII`, `Constant`, `Inverse`, `InverseSqrt`
-        or your own: how far to move.
-    direction : {"canonical", "gradient"}
-        The paper's sparse matrix G, or the Frobenius gradient, whose off-diagonal entries are half of G's.
+    kernel : LowRank or Dense
+        `LowRank` learns a kernel of low rank, at a cost per answer that does not grow with n. ``LowRank()`` chooses
+        rank, regularisation and steps while learning. `Dense` learns the n × n kernel of the paper.
+    loss : Loss or None
+        How wrong an answer is: `STE`, `GNMDS`, `CKL`, `TSTE`, `SOE` or your own. None is `GNMDS`. A `LowRank` that
+        chooses its settings or fits all answers again has its own loss, step and direction, and refuses yours.
+    step : Step or None
+        How far an answer moves the kernel: `PassiveAggressive`, `PassiveAggressiveI`, `PassiveAggressiveII`,
+        `Constant`, `Inverse`, `InverseSqrt` or your own. None is `PassiveAggressive`.
+    direction : {"canonical", "gradient"} or None
+        The direction of a move: the paper's matrix G, or the Frobenius gradient, whose off-diagonal entries are half
+        of G's. None is "canonical".
     passes : int
-        With beta > 1 passes, each new answer is followed by beta - 1 drawn from those already seen. Where all answers
-        are fitted again now and then (see `LowRank`), that is so for the steps in between; a fit takes each once.
-    tol : float
-        Relative residual of the eigenpair each projection takes away; without effect for a low-rank kernel.
+        With more than one pass, each new answer is followed by ``passes - 1`` answers drawn from all seen so far.
+        This concerns online steps; a fit of all answers uses each answer once.
     random_state : int, Generator or None
-        Draws the answers to replay, and where fits begin; without effect for one pass and no fits.
-    initial_kernel : (n_objects, n_objects) array or None
-        Where to start, positive semidefinite; None is the identity.
-    projection : {"inverse", "eigh"}
-        How to find that eigenpair: Lanczos on a maintained inverse, or LAPACK every time, the literal algorithm;
-        without effect for a low-rank kernel.
-    kernel : LowRank or None
-        None is the exact kernel of the paper, n × n, started at the identity. `LowRank` is one of low rank, whose
-        cost per answer does not grow with n; ``LowRank()`` chooses rank, regularisation and steps while learning.
+        Draws the answers to replay and the starting points of fits. An integer makes learning repeatable.
 
     Examples
     --------
     >>> from erkle import ERKLE
-    >>> learner = ERKLE(n_objects=4).fit([(0, 1, 2), (0, 1, 3), (2, 3, 0)])
+    >>> learner = ERKLE(n_objects=4, random_state=0).fit([(0, 1, 2), (0, 1, 3), (2, 3, 0)])
     >>> learner.predict([(0, 1, 2), (0, 3, 1)])
     array([ True, False])
     >>> learner.learn_one((1, 0, 3))
@@ -90,32 +84,26 @@ class ERKLE(TripletLearner, BaseEstimator):  # type: ignore[misc]
     _replay: Replay
     _record: Record
     _job: Background | None
-    _kernel_cache: NDArray[np.float64] | None
-    n_mistakes_: int
+    _n_mistakes: int
 
     def __init__(
         self,
         n_objects: int,
-        loss: Loss = GNMDS(),
-        step: Step = PassiveAggressive(),
-        direction: Literal["canonical", "gradient"] = "canonical",
+        *,
+        kernel: LowRank | Dense = LowRank(),
+        loss: Loss | None = None,
+        step: Step | None = None,
+        direction: Literal["canonical", "gradient"] | None = None,
         passes: int = 1,
-        tol: float = 1e-2,
         random_state: int | np.random.Generator | None = None,
-        initial_kernel: ArrayLike | None = None,
-        projection: Projection = "inverse",
-        kernel: LowRank | None = None,
     ) -> None:
         self.n_objects = n_objects
+        self.kernel = kernel
         self.loss = loss
         self.step = step
         self.direction = direction
         self.passes = passes
-        self.tol = tol
         self.random_state = random_state
-        self.initial_kernel = initial_kernel
-        self.projection = projection
-        self.kernel = kernel
 
     def fit(self, X: ArrayLike, y: ArrayLike | None = None) -> Self:
         """Forget everything, then learn X in order.
@@ -133,19 +121,19 @@ class ERKLE(TripletLearner, BaseEstimator):  # type: ignore[misc]
         return self.partial_fit(T)
 
     def partial_fit(self, X: ArrayLike, y: ArrayLike | None = None) -> Self:
-        """Learn X in order, on top of what is known. Same parameters as `fit`."""
+        """Learn X in order, in addition to what has been learned. Takes the same parameters as `fit`."""
         self.prequential(X, y)
         return self
 
     def learn_one(self, triplet: Sequence[int] | NDArray[np.integer[Any]], answer: bool = True) -> None:
-        """Learn one answer: of the three objects the first is nearer to the second (or to the third, if False)."""
+        """Learn one answer: the first object is nearer to the second (if True) or to the third (if False)."""
         self.prequential(_one_row(triplet), None if answer else [False])
 
     def prequential(self, X: ArrayLike, y: ArrayLike | None = None) -> NDArray[np.float64]:
-        """Learn X in order, and return the decision value each answer had just before it was learned.
+        """Learn X in order, and return the decision value of each answer just before it was learned.
 
-        These are honest: no answer was known when it was predicted. `erkle.metrics.prequential_error` turns
-        them into a running error.
+        These values are honest predictions: no answer was known when it was predicted.
+        `erkle.metrics.prequential_error` turns them into a running error.
         """
         self._start()
         T = answers(X, y, self.n_objects_)
@@ -162,48 +150,47 @@ class ERKLE(TripletLearner, BaseEstimator):  # type: ignore[misc]
     def _learn(self, T: NDArray[np.int64], decisions: NDArray[np.float64]) -> None:
         self._follow_parameters()
         stretch = self._replay.schedule(T)
-        self._kernel_cache = None
         try:
             self._model.learn(stretch)
         finally:
-            # Also after an interruption or an overflow: what has been learned is counted, and nothing else.
+            # After an interruption or an overflow, count exactly the answers that have been learned.
             decisions[:] = -stretch.excess[stretch.new]
             learned = int(np.count_nonzero(~np.isnan(decisions)))
             self._replay.forget(len(T) - learned)
             self._record.add(T[:learned], decisions[:learned], self._replay.seen - learned)
-            self.n_mistakes_ += int(np.count_nonzero(decisions <= 0.0))
+            self._n_mistakes += int(np.count_nonzero(decisions <= 0.0))
 
     def _review(self) -> None:
-        """Take over a fit that has ended in the background, and let the model choose if it is time to."""
+        """Take over a fit that has finished in the background, and review the model if a review is due."""
         self._adopt()
         if self._replay.seen == self._model.next_review:
             with one_thread(self.n_objects_):
                 self._model.review(self._replay.seen, self._replay.history)
-            self._kernel_cache = None
 
     def consolidate(self, background: bool = False) -> Future[None] | None:
-        """Fit all answers again, to the end, and go on from there; needs a kernel that keeps them (see `LowRank`).
+        """Fit all answers again until convergence, and continue from there.
+
+        The learner must keep its answers, as ``LowRank()`` and ``LowRank(10, consolidate=0.05)`` do.
 
         Parameters
         ----------
         background : bool
-            Fit in a thread of its own, and return at once with its future. Learning can go on; the next call that
-            learns (or `consolidate`, or `save`) after the future is done takes the result over, having learned on it
-            what came in between. When that is depends on the clock, so that two runs need not give the same kernel.
+            Fit in a thread and return its future at once. Learning can continue meanwhile. The first call that learns,
+            consolidates or saves after the future is done takes over the result and learns on it what came in between.
+            When this happens depends on the clock, so two runs may give different kernels.
         """
         self._start()
         self._adopt()
         if not isinstance(self._model, Refitting):
             raise ValueError(
-                "This learner keeps no answers to fit; pass kernel=LowRank(), or LowRank(10, consolidate=0.05)."
+                f"{self.kernel!r} keeps no answers to fit; pass kernel=LowRank() or LowRank(10, consolidate=0.05)."
             )
         if background:
             self._job = self._job or Background(self._model, self._replay.history)
             return self._job.future
         self._model.finish(self._replay.history)
-        # One in the background would know less than this one.
+        # A fit in the background has fewer answers than this one.
         self._job = None
-        self._kernel_cache = None
         return None
 
     def _adopt(self) -> None:
@@ -211,18 +198,26 @@ class ERKLE(TripletLearner, BaseEstimator):  # type: ignore[misc]
             job, self._job = self._job, None
             if isinstance(self._model, Refitting):
                 self._model = job.result(self._model, self._replay.history)
-            self._kernel_cache = None
 
     def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
-        """d²(a, c) - d²(a, b) of each row (a, b, c): positive where a is nearer to b."""
+        """d²(a, c) - d²(a, b) for each row (a, b, c): positive where a is nearer to b."""
         return -self._fitted()._model.kernel.excess(answers(X, None, self.n_objects_))
 
     def predict_one(self, triplet: Sequence[int] | NDArray[np.integer[Any]]) -> bool:
-        """Whether the first object is nearer to the second than to the third. Before any answer: False, a tie."""
+        """Whether the first object is nearer to the second than to the third. False (a tie) before any answer."""
         return bool(self.knowledge().predict(_one_row(triplet))[0])
 
+    def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
+        """The probabilities, (m, 2), that a is nearer to c and that a is nearer to b, for each row (a, b, c).
+
+        They are calibrated on answers that were predicted before they were learned: of the answers predicted with
+        probability 0.8, about 80 % come true. `reliability_` shows how well this has held.
+        """
+        near = scipy.special.expit(self.decision_function(X) / self.temperature_)
+        return np.column_stack([1.0 - near, near])
+
     def knowledge(self) -> Self:
-        """The learner itself, or a started copy of it if it has learned nothing yet; the learner is not changed."""
+        """What a strategy may read: the learner itself, or a started copy if it has learned nothing yet."""
         if hasattr(self, "_model"):
             return self
         copy: Self = clone(self)
@@ -230,89 +225,64 @@ class ERKLE(TripletLearner, BaseEstimator):  # type: ignore[misc]
         return copy
 
     def add_objects(self, n_new: int = 1) -> Self:
-        """Make room for new objects; their ids follow the old ones, and they are like nothing else yet."""
+        """Add objects. Their ids follow the existing ones, and nothing is known about them yet."""
         n_new = whole(n_new, "n_new", 0, "objects cannot be removed")
         self._start()
         self._model.grow(n_new)
         self._record.grow(n_new)
-        self._kernel_cache = None
         return self
 
-    @property
-    def kernel_(self) -> NDArray[np.float64]:
-        """The kernel, (n, n), positive semidefinite to rounding (a last exact projection, if needed, is kept)."""
-        self._fitted()
-        if self._kernel_cache is None:
-            self._kernel_cache = self._model.kernel.matrix()
-            self._kernel_cache.flags.writeable = False
-        return self._kernel_cache
+    def kernel_matrix(self) -> NDArray[np.float64]:
+        """The kernel, (n, n), positive semidefinite up to rounding."""
+        return self._fitted()._model.kernel.matrix()
 
-    @property
-    def embedding_(self) -> NDArray[np.float64]:
-        """All coordinates, (n, rank), by falling variance: their distances are the kernel's.
+    def embedding(self, n_components: int | None = None) -> NDArray[np.float64]:
+        """Coordinates of the objects, ordered by decreasing variance.
 
-        ``LowRank()`` may find that some objects are farther from all others alike; that stands on the diagonal of
-        the kernel, and in no coordinate.
+        ``embedding(2)`` is a map. ``embedding()`` returns all coordinates, (n, rank); their distances are those of the
+        kernel, except for `shifts_`.
         """
-        return self._fitted()._model.kernel.embedding()
-
-    def embedding(self, n_components: int = 2) -> NDArray[np.float64]:
-        """The first coordinates, (n, n_components): a map."""
         kernel = self._fitted()._model.kernel
+        if n_components is None:
+            return kernel.embedding()
         return kernel.embedding(whole(n_components, "n_components", 1, "a map needs a coordinate"))
 
     def coordinates(self, ids: ArrayLike) -> NDArray[np.float64]:
-        """Coordinates of some objects, one row for each id: those of `embedding_`, turned and moved in some way.
+        """Coordinates of some objects, one row per id: rows of `embedding`, rotated and translated in some way.
 
-        Of a low-rank kernel that costs nothing that grows with the number of objects.
+        With a low-rank kernel the cost does not grow with the number of objects.
         """
         return self._fitted()._model.kernel.coordinates(np.asarray(ids))
 
     @property
     def shifts_(self) -> NDArray[np.float64]:
-        """How much farther each object is, squared, from all others alike than its coordinates say, (n,)."""
-        return self._fitted()._model.kernel.shifts
+        """Squared distance, (n,), that each object has from all others in addition to what coordinates say.
 
-    def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Probabilities, (m, 2), of a being nearer to c and of a being nearer to b, for each row (a, b, c).
-
-        They are calibrated while learning, on answers predicted before they were known: of those predicted with 0.8,
-        about 0.8 come true (`reliability_` shows how well that has held).
+        Only ``LowRank()`` learns shifts. They are on the diagonal of the kernel.
         """
-        near = scipy.special.expit(self.decision_function(X) / self.temperature_)
-        return np.column_stack([1.0 - near, near])
+        return self._fitted()._model.kernel.shifts
 
     @property
     def temperature_(self) -> float:
-        """What decision values are divided by before they become probabilities."""
+        """Decision values are divided by this number before they become probabilities."""
         return self._fitted()._model.evidence.temperature
 
     @property
     def reliability_(self) -> Reliability:
-        """Answers by how sure the learner was of them just before it learned them, and how often it was right."""
+        """How often predictions were right, grouped by how confident they were."""
         return self._fitted()._model.evidence.reliability()
 
     @property
     def selection_(self) -> list[Candidate]:
-        """Candidates of ``LowRank()``, the best first: setting, weight, loss and error on answers before they were
-        known (the recent ones counting most), and whether it leads, runs or has been given up."""
+        """The settings that ``LowRank()`` has tried, the best first. Empty if nothing is chosen."""
         return self._fitted()._model.selection()
 
     @property
-    def conflicts_(self) -> Conflicts:
-        """What the answers say against each other; of a low-rank kernel without fits, the last million."""
-        return conflicts.find(self.history_)
+    def history_(self) -> NDArray[np.int32] | None:
+        """The answers that are kept, (m, 3), in order. None if none are kept, as with `Dense`.
 
-    @property
-    def history_(self) -> NDArray[np.int32]:
-        """The answers that are kept, in order; of a low-rank kernel without fits, the last million."""
-        history = self.kept_answers()
-        if history is None:
-            raise AttributeError("The exact kernel keeps no answers; pass kernel=LowRank(), or keep them yourself.")
-        return history
-
-    def kept_answers(self) -> NDArray[np.int32] | None:
-        """What `history_` gives, or None for the exact kernel, which keeps no answers."""
+        A `LowRank` that fits answers again keeps all of them, another `LowRank` the last million.
+        """
         if self._fitted()._replay.keep == 0:
             return None
         history = self._replay.history
@@ -321,73 +291,63 @@ class ERKLE(TripletLearner, BaseEstimator):  # type: ignore[misc]
 
     @property
     def n_objects_(self) -> int:
-        """Number of objects, those added included."""
+        """Number of objects, including added ones."""
         return self._fitted()._model.kernel.n_objects
 
     @property
     def n_triplets_seen_(self) -> int:
-        """Number of answers learned; replayed ones do not count again."""
+        """Number of answers learned, not counting replays."""
         return self._fitted()._replay.seen
 
     @property
-    def n_heads_(self) -> NDArray[np.int64]:
-        """How often each object was the first of an answer, the one that was asked about."""
-        return self._fitted()._record.heads.copy()
+    def n_anchored_(self) -> NDArray[np.int64]:
+        """How often each object was the anchor of an answer, (n,)."""
+        return self._fitted()._record.anchored.copy()
 
     @property
     def n_appearances_(self) -> NDArray[np.int64]:
-        """How often each object was in an answer."""
+        """How often each object was in an answer, (n,)."""
         return self._fitted()._record.appearances.copy()
 
     @property
+    def counters_(self) -> Counters:
+        """How often answers moved the kernel, and what the moves cost."""
+        return self._fitted()._model.kernel.counters
+
+    @property
     def curve_(self) -> Curve:
-        """Errors just before learning, by the number of answers learned."""
+        """Errors of predictions made just before learning, by the number of answers learned."""
         return Curve.of_bins(self._fitted()._record.bins)
 
+    @property
+    def prequential_error_(self) -> float:
+        """Share of answers that were predicted wrongly just before they were learned; NaN before the first answer."""
+        return self._n_mistakes / self.n_triplets_seen_ if self.n_triplets_seen_ else float("nan")
+
     def answers_needed(self, target: float, curve: Curve | None = None) -> Forecast:
-        """How many more answers it takes until the share of wrong predictions is down to ``target``.
+        """How many more answers it takes to reduce the share of wrong predictions to ``target``.
 
         Parameters
         ----------
         target : float
-            The error wanted, between 0 and 1.
+            The error to reach, between 0 and 1.
         curve : Curve or None
-            None is `curve_`, which is right where questions come at random. Where a strategy chooses them only those
-            held out tell the error on all questions: pass the ``curve`` of the asker.
+            None is `curve_`, which is right if questions are drawn at random. If a strategy chooses them, only
+            held-out questions measure the error on all questions: pass the ``curve`` of the asker.
         """
         return forecast(self.curve_ if curve is None else curve, target, self.n_triplets_seen_)
 
-    @property
-    def n_active_(self) -> int:
-        """Number of answers, replayed ones included, that moved the kernel."""
-        return self._fitted()._model.kernel.count("n_active")
-
-    @property
-    def n_eigenpairs_(self) -> int:
-        """Number of eigenpairs computed: moves the skip rule did not show to be harmless."""
-        return self._fitted()._model.kernel.count("n_eigenpairs")
-
-    @property
-    def n_projections_(self) -> int:
-        """Number of moves that made an eigenvalue negative, and were projected."""
-        return self._fitted()._model.kernel.count("n_projections")
-
-    @property
-    def prequential_error_(self) -> float:
-        """Share of answers that were predicted wrongly just before they were learned; NaN before the first."""
-        return self.n_mistakes_ / self.n_triplets_seen_ if self.n_triplets_seen_ else float("nan")
-
     def save(self, path: str | PathLike[str], labels: list[str] | None = None) -> None:
-        """Write everything to an .npz file of plain arrays, atomically; `load` goes on exactly from here.
+        """Write the whole learner to an .npz file of plain arrays, atomically. `load` continues exactly from there.
 
-        ``numpy.load(path)["kernel"]`` is `kernel_`; ``labels``, if given, are the objects' names.
+        ``numpy.load(path)["kernel"]`` is the kernel (up to 5,000 objects); ``labels`` are the names of the objects.
         """
         self._fitted()._adopt()
         save_npz(path, *saving.file_contents(self, labels))
 
     @classmethod
     def load(cls, path: str | PathLike[str], loss: Loss | None = None, step: Step | None = None) -> Self:
-        """The learner that `save` wrote. A loss or step of your own must be given again: no code is loaded."""
+        """Read a learner that `save` wrote. Pass a loss or step of your own again: files contain no code."""
         return saving.unpack(cls, load_npz(path), fspath(path), loss, step)
 
     def __sklearn_tags__(self) -> Any:
@@ -408,14 +368,13 @@ class ERKLE(TripletLearner, BaseEstimator):  # type: ignore[misc]
         self._begin(model, Replay(settings.passes, rng, most_kept(settings)), Record(settings.n_objects))
 
     def _begin(self, model: Model, replay: Replay, record: Record, n_mistakes: int = 0) -> None:
-        self._model, self._replay, self._record, self.n_mistakes_ = model, replay, record, n_mistakes
-        self._kernel_cache = None
+        self._model, self._replay, self._record, self._n_mistakes = model, replay, record, n_mistakes
         self._job = None
         self._given = (self.loss, self.step, self.direction)
         self.n_features_in_ = 3
 
     def _follow_parameters(self) -> None:
-        """Check loss, step and direction again if one of them has been set anew, and learn by them."""
+        """Check loss, step and direction if `set_params` has changed one of them, and use them from now on."""
         given = (self.loss, self.step, self.direction)
         if any(new is not old for new, old in zip(given, self._given, strict=True)):
             rule = check_settings(self).rule
@@ -425,12 +384,12 @@ class ERKLE(TripletLearner, BaseEstimator):  # type: ignore[misc]
 
     def __getstate__(self) -> Any:
         state = super().__getstate__()
-        # A thread cannot be copied; its result would be lost on the copy, and nothing else.
+        # A thread cannot be copied. The copy loses the fit in the background and nothing else.
         return {**state, "_job": None} if "_job" in state else state
 
 
 def _one_row(triplet: Sequence[int] | NDArray[np.integer[Any]]) -> NDArray[Any]:
     row = np.asarray(triplet)
     if row.shape != (3,):
-        raise ValueError(f"A triplet of shape {row.shape} was given; pass three ids, (anchor, near, far).")
+        raise ValueError(f"The triplet has shape {row.shape}; pass three ids, (anchor, near, far).")
     return row[None]

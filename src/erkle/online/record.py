@@ -41,26 +41,26 @@ class Curve(NamedTuple):
 
 
 class Record:
-    """How often each object was the head and how often it was in an answer at all, and errors before learning."""
+    """Counts how often each object was the anchor and how often it was in an answer, and errors before learning."""
 
     def __init__(self, n_objects: int) -> None:
-        self.heads = np.zeros(n_objects, np.int64)
+        self.anchored = np.zeros(n_objects, np.int64)
         self.appearances = np.zeros(n_objects, np.int64)
         self.bins = np.zeros((len(_ENDS) + 1, 3), np.int64)
 
     def add(self, T: NDArray[np.int64], decisions: NDArray[np.float64], n_learned: int) -> None:
         """Answers learned in order, the decision value each had before, and how many had been learned before them."""
-        np.add.at(self.heads, T[:, 0], 1)
+        np.add.at(self.anchored, T[:, 0], 1)
         np.add.at(self.appearances, T.ravel(), 1)
         self.bins += _bins(np.arange(n_learned, n_learned + len(T)), decisions <= 0.0)
 
     def grow(self, n_new: int) -> None:
         """Make room for new objects."""
-        self.heads, self.appearances = (np.pad(counts, (0, n_new)) for counts in (self.heads, self.appearances))
+        self.anchored, self.appearances = (np.pad(counts, (0, n_new)) for counts in (self.anchored, self.appearances))
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """All of the state, as plain arrays of numbers."""
-        return {"heads": self.heads, "appearances": self.appearances, "bins": self.bins}
+        return {"anchored": self.anchored, "appearances": self.appearances, "bins": self.bins}
 
     @classmethod
     def from_arrays(cls, arrays: dict[str, NDArray[Any]], n_objects: int) -> Self:

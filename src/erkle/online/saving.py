@@ -9,10 +9,12 @@ Nothing else is checked: a file that passes holds what was saved.
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from erkle import triplets
 from erkle.checks import shaped
 from erkle.files import Arrays, FileError, Packed, prefixed, under
+from erkle.kernels.dense import Dense
 from erkle.kernels.low_rank import LowRank
 from erkle.losses import LOSSES, Loss, check_loss
 from erkle.online.models import unpack_model
@@ -26,7 +28,7 @@ if TYPE_CHECKING:
 
 Learner = TypeVar("Learner", bound="ERKLE")
 
-_PLAIN = ("n_objects", "direction", "passes", "tol", "projection")
+_PLAIN = ("n_objects", "direction", "passes")
 
 
 def file_contents(learner: "ERKLE", labels: list[str] | None) -> Packed:
@@ -47,21 +49,23 @@ def pack(learner: "ERKLE") -> Packed:
     replay, seed = learner._replay, learner.random_state
     model_arrays, model_meta = learner._model.pack()
     arrays = {"history": replay.history, **model_arrays, **prefixed("record", learner._record.arrays())}
-    if learner.initial_kernel is not None:
-        arrays["initial_kernel"] = np.asarray(learner.initial_kernel, dtype=np.float64)
+    kernel = learner.kernel
+    if isinstance(kernel, Dense) and kernel.initial is not None:
+        arrays["initial_kernel"] = np.asarray(kernel.initial, dtype=np.float64)
+        kernel = kernel._replace(initial=None)
     return arrays, {
         "kind": "ERKLE",
         **model_meta,
         "parameters": {name: _plain(getattr(learner, name)) for name in _PLAIN},
-        "kernel": None if learner.kernel is None else [_plain(field) for field in learner.kernel],
-        "loss": _description(learner.loss),
-        "step": _description(learner.step),
+        "kernel": [type(kernel).__name__, *map(_plain, kernel)],
+        "loss": None if learner.loss is None else description(learner.loss),
+        "step": None if learner.step is None else description(learner.step),
         "random_state": _plain(seed) if isinstance(seed, int | np.integer) else None,
         "generator": replay.rng.bit_generator.state,
         "replay_passes": replay.passes,
         "replay_keep": replay.keep,
         "n_triplets_seen": replay.seen,
-        "n_mistakes": learner.n_mistakes_,
+        "n_mistakes": learner._n_mistakes,
     }
 
 
@@ -79,8 +83,7 @@ def unpack(
             loss=loss if loss is not None else _part(meta["loss"], LOSSES, "loss", name),
             step=step if step is not None else _part(meta["step"], STEPS, "step", name),
             random_state=meta["random_state"],
-            initial_kernel=arrays.get("initial_kernel"),
-            kernel=None if meta["kernel"] is None else LowRank(*meta["kernel"]),
+            kernel=kernel_from(meta["kernel"], arrays.get("initial_kernel")),
             **meta["parameters"],
         )
         _restore(learner, arrays, meta)
@@ -104,12 +107,22 @@ def _restore(learner: "ERKLE", arrays: Arrays, meta: dict[str, Any]) -> None:
     learner._begin(model, replay, Record.from_arrays(under("record", arrays), n_objects), meta["n_mistakes"])
 
 
-def _description(part: Any) -> list[Any]:
+def kernel_from(fields: list[Any], initial: NDArray[np.float64] | None = None) -> Dense | LowRank:
+    """The kernel's specification from its name and fields; only a `Dense` has an initial matrix."""
+    name, *values = fields
+    kernel: Dense | LowRank = {"Dense": Dense, "LowRank": LowRank}[name](*values)
+    return kernel._replace(initial=initial) if isinstance(kernel, Dense) else kernel
+
+
+def description(part: Any) -> list[Any]:
+    """A loss or step as JSON can hold it: its name and its fields."""
     return [type(part).__name__, *map(float, part)]
 
 
-def _part(description: list[Any], known: dict[str, type[Any]], kind: str, path: str) -> Any:
-    name, *fields = description
+def _part(described: list[Any] | None, known: dict[str, type[Any]], kind: str, path: str) -> Any:
+    if described is None:
+        return None
+    name, *fields = described
     for part in known.values():
         if part.__name__ == name:
             return part(*fields)

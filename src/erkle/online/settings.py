@@ -1,11 +1,11 @@
-"""The learner's parameters, checked where they are first used, as scikit-learn wants it."""
+"""The learner's parameters, checked when they are first used, as scikit-learn requires."""
 
 from typing import TYPE_CHECKING, NamedTuple, get_args
 
 import numpy as np
 
 from erkle.checks import number, one_of, whole
-from erkle.kernels.dense import Dense, Projection, check_initial_kernel
+from erkle.kernels.dense import DEFAULT_TOL, Dense, Projection, check_initial_kernel
 from erkle.kernels.looping import Rule
 from erkle.kernels.low_rank import LowRank
 from erkle.losses import GNMDS, check_loss
@@ -15,12 +15,24 @@ if TYPE_CHECKING:
     from erkle.online.erkle import ERKLE
 
 DIRECTIONS = ("canonical", "gradient")
-# What moves a kernel by default.
+# How answers move a kernel by default: PA-ERKLE of the paper.
 DEFAULT_RULE = Rule(GNMDS(), PassiveAggressive(), True)
 
 
 class Settings(NamedTuple):
-    """Parameters in the form the learner works with; the share is 0 for no fits, None for those of a good schedule."""
+    """The checked parameters.
+
+    Attributes
+    ----------
+    n_objects : int
+    rule : Rule
+        How an answer moves a kernel that follows the learner's rule.
+    passes : int
+    kernel : Dense or LowRank
+        A `Dense` has its initial matrix here, a `LowRank` of given rank its weight of the trace.
+    share : float or None
+        By what share answers grow between two fits: 0 for no fits, None for the automatic schedule.
+    """
 
     n_objects: int
     rule: Rule
@@ -30,43 +42,62 @@ class Settings(NamedTuple):
 
 
 def check_settings(learner: "ERKLE") -> Settings:
-    """The learner's parameters, or an error that says which one is wrong and what it should be."""
+    """The learner's parameters, or an error that names the wrong one and says what to pass instead."""
     n = whole(learner.n_objects, "n_objects", 3, "a question needs three objects")
     passes = whole(learner.passes, "passes", 1, "one pass learns every answer once")
-    one_of(learner.direction, "direction", DIRECTIONS)
-    one_of(learner.projection, "projection", get_args(Projection))
-    tol = learner.tol
+    kernel = learner.kernel
+    if isinstance(kernel, Dense):
+        return Settings(n, _rule(learner), passes, _check_dense(kernel, n), 0.0)
+    if not isinstance(kernel, LowRank):
+        raise ValueError(f"kernel is {kernel!r}; pass LowRank(...) or Dense(...).")
+    kernel = _check_low_rank(kernel, n)
+    if not kernel.follows_rule:
+        _refuse_rule(learner, kernel)
+    return Settings(n, _rule(learner), passes, kernel, _share(kernel))
+
+
+def _rule(learner: "ERKLE") -> Rule:
+    loss = DEFAULT_RULE.loss if learner.loss is None else check_loss(learner.loss)
+    step = DEFAULT_RULE.step if learner.step is None else check_step(learner.step)
+    if learner.direction is not None:
+        one_of(learner.direction, "direction", DIRECTIONS)
+    return Rule(loss, step, learner.direction != "gradient")
+
+
+def _refuse_rule(learner: "ERKLE", kernel: LowRank) -> None:
+    """Refuse a loss, step or direction that would have no effect."""
+    for name in ("loss", "step", "direction"):
+        given = getattr(learner, name)
+        if given is not None:
+            instead = "LowRank(10)" if kernel.chooses else f'LowRank({kernel.rank}, consolidate="off")'
+            raise ValueError(
+                f"{name} is {given!r}, but {kernel!r} chooses its own moves; leave {name} out, "
+                f"or pass kernel={instead} or kernel=Dense()."
+            )
+
+
+def _check_dense(kernel: Dense, n_objects: int) -> Dense:
+    one_of(kernel.projection, "projection", get_args(Projection))
+    tol = kernel.tol
     if isinstance(tol, bool) or not isinstance(tol, int | float | np.number) or not 1e-12 <= tol <= 0.5:
         raise ValueError(f"tol is {tol!r}; pass a number from 1e-12 to 0.5.")
-    rule = Rule(check_loss(learner.loss), check_step(learner.step), learner.direction == "canonical")
-    if learner.kernel is None:
-        K = check_initial_kernel(learner.initial_kernel, n)
-        return Settings(n, rule, passes, Dense(K, float(tol), learner.projection), 0.0)
-    kernel = _check_low_rank(learner, rule, n)
-    return Settings(n, rule, passes, kernel, _share(kernel))
+    if kernel.projection == "eigh" and tol != DEFAULT_TOL:
+        raise ValueError(f'tol is {tol!r}, but projection="eigh" computes exact eigenpairs; leave tol out.')
+    return Dense(float(tol), kernel.projection, check_initial_kernel(kernel.initial, n_objects))
 
 
-def _check_low_rank(learner: "ERKLE", rule: Rule, n_objects: int) -> LowRank:
-    kernel = learner.kernel
-    if not isinstance(kernel, LowRank):
-        raise ValueError(f"kernel is {kernel!r}; pass LowRank(...), or None for the exact kernel.")
-    if learner.initial_kernel is not None:
-        raise ValueError("A low-rank kernel starts at 0; leave initial_kernel at None, or pass kernel=None.")
-    # The types too: as tuples, Constant(1.0) and PassiveAggressive(1.0) are the same.
-    moves = rule != DEFAULT_RULE or [*map(type, rule)] != [*map(type, DEFAULT_RULE)]
+def _check_low_rank(kernel: LowRank, n_objects: int) -> LowRank:
     if kernel.chooses:
         if kernel.trace is not None:
-            raise ValueError('LowRank("auto") chooses its weight of the trace; leave it at None, or pass a rank.')
-        if moves:
-            raise ValueError('LowRank("auto") chooses its own loss and step; leave them out, or pass a rank.')
+            raise ValueError(
+                f"trace is {kernel.trace!r}, but LowRank chooses its trace where it chooses the rank; "
+                "leave trace out, or pass a rank."
+            )
         return kernel
     if isinstance(kernel.rank, str):
-        raise ValueError(f'The rank is {kernel.rank!r}; pass an integer of at least 1, or "auto".')
+        raise ValueError(f'rank is {kernel.rank!r}; pass an integer of at least 1, or "auto".')
     rank = whole(kernel.rank, "rank", 1, "a kernel of rank 0 knows nothing")
     trace = 0.0 if kernel.trace is None else number(kernel.trace, "trace", "0 leaves the size of the kernel free")
-    if moves and _share(kernel) != 0.0:
-        own = f'LowRank({rank}, consolidate="off")'
-        raise ValueError(f"Fits have a loss and a step of their own; leave yours out, or pass kernel={own}.")
     return LowRank(min(rank, n_objects), trace, kernel.consolidate)
 
 
@@ -74,4 +105,4 @@ def _share(kernel: LowRank) -> float | None:
     if isinstance(kernel.consolidate, str):
         one_of(kernel.consolidate, "consolidate", ("auto", "off"))
         return None if kernel.consolidates else 0.0
-    return number(kernel.consolidate, "consolidate", "0.05 fits anew when there are 5 % more answers")
+    return number(kernel.consolidate, "consolidate", "0.05 fits all answers again whenever there are 5 % more")

@@ -10,7 +10,6 @@ import numpy as np
 from erkle.active.asker import Asked, Asker
 from erkle.active.strategies import Strategy
 from erkle.checks import number, whole
-from erkle.kernels.low_rank import LowRank
 from erkle.online import ERKLE
 from erkle.simulation.worlds import Instance, World
 
@@ -94,7 +93,7 @@ class _Study:
         # The time at which each open question will be answered, the place of the participant, and the question.
         self.queue: list[tuple[float, int, Asked]] = []
         self._instance = instance
-        self._learner = ERKLE(instance.n_objects, kernel=LowRank(), random_state=seed + 1000)
+        self._learner = ERKLE(instance.n_objects, random_state=seed + 1000)
         self._asker = Asker(instance.questions, strategy, holdout, np.random.default_rng([seed, 1]))
         # Mean number of seconds that a participant takes for an answer.
         self._rng, self._pace = np.random.default_rng([seed, 2]), in_flight / rate

@@ -1,7 +1,7 @@
 """`erkle learn`: its options."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -55,16 +55,11 @@ def learn(
     from erkle.cli.learn.settings import Settings, kernel_from_options, loss_from_text, step_from_text
     from erkle.online import ERKLE
 
-    fresh = ERKLE(
-        3,
-        loss=loss_from_text(loss),
-        step=step_from_text(step),
-        direction=direction,  # type: ignore[arg-type]
-        passes=passes,
-        tol=tol,
-        random_state=seed,
-        kernel=kernel_from_options(given_options(context), exact, rank, trace, consolidate),
-    )
+    kernel = kernel_from_options(given_options(context), exact, rank, trace, consolidate, tol)
+    rule: dict[str, Any] = {}
+    if kernel.follows_rule:
+        rule = {"loss": loss_from_text(loss), "step": step_from_text(step), "direction": direction}
+    fresh = ERKLE(3, kernel=kernel, passes=passes, random_state=seed, **rule)
     settings = Settings(
         fresh=fresh,
         seed=seed,

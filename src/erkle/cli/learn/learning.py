@@ -18,6 +18,7 @@ from erkle.cli.learn.report import Report, write_report
 from erkle.cli.learn.run import Run, known_names
 from erkle.cli.learn.settings import Settings
 from erkle.cli.screen import checking_bar, compile_first, console, counted, learning_bar
+from erkle.conflicts import find
 from erkle.triplets import Chunk, Labels, Reader
 
 _SHUFFLED_CHUNK = 1 << 15
@@ -216,7 +217,8 @@ def _finish(run: Run, n_answers: int, path: Path | None = None) -> None:
     names = settings.listed.names if settings.listed else run.labels.names
     # A stream may have named objects that it ended before learning anything about.
     names = names[: learner.n_objects_]
-    found = None if learner.kernel is None else learner.conflicts_
+    history = learner.history_
+    found = None if history is None else find(history)
     column = settings.participant_column
     judged = judge_participants(path, run.labels, column, learner) if path and column else None
     n_test = len(run.test)

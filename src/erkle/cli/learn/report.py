@@ -14,6 +14,7 @@ from erkle.cli.learn.settings import Settings
 from erkle.cli.screen import console, counted, per_cent
 from erkle.conflicts import Conflicts
 from erkle.files import csv_text, write_text
+from erkle.kernels.dense import Dense
 from erkle.online import ERKLE
 from erkle.pictures import errors_figure, map_figure, reliability_figure, save
 
@@ -104,17 +105,15 @@ def _summary(report: Report) -> dict[str, object]:
 
 
 def _moves(learner: ERKLE) -> dict[str, int]:
-    """Counts of a kernel that is the only one from beginning to end."""
-    if learner.kernel is not None and not learner.kernel.is_told:
-        return {}
-    return {name: getattr(learner, f"{name}_") for name in ("n_active", "n_eigenpairs", "n_projections")}
+    """The counters of a learner that has one kernel from beginning to end."""
+    return learner.counters_._asdict() if learner.kernel.follows_rule else {}
 
 
 def _rank(learner: ERKLE) -> int:
-    if learner.kernel is None:
-        return metrics.rank(learner.kernel_)
-    # The columns are those of a principal axis each; the kernel of all pairs might not fit into memory.
-    spreads = np.linalg.norm(learner.embedding_, axis=0)
+    if isinstance(learner.kernel, Dense):
+        return metrics.rank(learner.kernel_matrix())
+    # Each column is a principal axis; the kernel of all pairs might not fit into memory.
+    spreads = np.linalg.norm(learner.embedding(), axis=0)
     return int(np.count_nonzero(spreads > 1e-6 * max(spreads, default=0.0)))
 
 

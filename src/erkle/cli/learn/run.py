@@ -13,6 +13,7 @@ from erkle.cli.learn.interruption import Interruption
 from erkle.cli.learn.settings import Settings
 from erkle.cli.screen import waiting
 from erkle.files import FileError, load_npz, save_npz
+from erkle.kernels.dense import Dense
 from erkle.online import ERKLE
 from erkle.online.saving import pack, unpack
 from erkle.triplets import Labels
@@ -67,7 +68,7 @@ class Run:
         """The learner, with all objects that have been named so far; refused before it is too late."""
         n_objects = len(self.labels)
         n_known = self.learner.n_objects_ if self.learner else 0
-        if n_objects > n_known and self.settings.pattern.kernel is None:
+        if n_objects > n_known and isinstance(self.settings.pattern.kernel, Dense):
             _check_memory(n_objects)
         if self.learner is None:
             self.learner = self.settings.first_learner(n_objects)
@@ -88,7 +89,7 @@ class Run:
     def finish(self) -> None:
         """Make the last point of the error curve, after a last fit of all answers if the learner makes such fits."""
         assert self.learner is not None
-        if self.learner.kernel is not None and self.learner.kernel.consolidates:
+        if self.learner.kernel.consolidates:
             with suppress(KeyboardInterrupt), waiting("Fitting all answers once more; Ctrl-C does without."):
                 self.learner.consolidate()
         self.curve.mark(self._error(self.test))

@@ -12,9 +12,11 @@ from typing import Any
 from sklearn.base import clone
 
 from erkle.files import load_npz
+from erkle.kernels.dense import Dense
 from erkle.kernels.low_rank import LowRank
 from erkle.losses import LOSSES, Loss, check_loss
 from erkle.online import ERKLE
+from erkle.online.settings import check_settings
 from erkle.steps import STEPS, Step, check_step, margin_of_probability
 from erkle.triplets import Objects, read_objects
 
@@ -92,7 +94,7 @@ class Settings:
         learner = self.pattern
         return {
             "start": str(self.start) if self.start else None,
-            "kernel": "exact" if learner.kernel is None else repr(learner.kernel),
+            "kernel": _kernel_text(learner.kernel),
             **_moves(learner),
             "seed": self.seed,
             "holdout": self.holdout,
@@ -100,34 +102,41 @@ class Settings:
         }
 
 
+def _kernel_text(kernel: Dense | LowRank) -> str:
+    if isinstance(kernel, LowRank):
+        return repr(kernel)
+    return f"Dense(tol={kernel.tol}, projection={kernel.projection!r})"
+
+
 def _moves(learner: ERKLE) -> dict[str, Any]:
-    """How a learner moves that was told how to."""
-    if learner.kernel is not None and not learner.kernel.is_told:
+    """How answers move the kernel, if the learner's rule decides that."""
+    if not learner.kernel.follows_rule:
         return {}
-    moves = {name: repr(getattr(learner, name)) for name in ("loss", "step")}
-    return {**moves, **{name: getattr(learner, name) for name in ("direction", "passes", "tol")}}
+    loss, step, canonical = check_settings(learner).rule
+    direction = "canonical" if canonical else "gradient"
+    return {"loss": repr(loss), "step": repr(step), "direction": direction, "passes": learner.passes}
 
 
 def kernel_from_options(
-    given: set[str], exact: bool, rank: str, trace: float | None, consolidate: str
-) -> LowRank | None:
-    """The kernel, None for the exact one; ``given`` are the options that the user wrote.
+    given: set[str], exact: bool, rank: str, trace: float | None, consolidate: str, tol: float
+) -> Dense | LowRank:
+    """The kernel; ``given`` are the options that the user wrote.
 
-    >>> kernel_from_options({"rank"}, False, "10", None, "auto")
+    >>> kernel_from_options({"rank"}, False, "10", None, "auto", 0.01)
     LowRank(rank=10, trace=None, consolidate='auto')
     """
-    kernel = None if exact else LowRank(_rank(rank), trace, _share(consolidate))
+    kernel = Dense(tol) if exact else LowRank(_rank(rank), trace, _share(consolidate))
     for name in ("exact", *_LOW_RANK, *_MOVES, "tol"):
         if name in given and (trouble := _trouble(name, given, kernel)):
             raise ValueError(trouble)
     return kernel
 
 
-def _trouble(name: str, given: set[str], kernel: LowRank | None) -> str | None:
+def _trouble(name: str, given: set[str], kernel: Dense | LowRank) -> str | None:
     """Why an option does not fit."""
     if "start" in given:
         return f"--start and --{name} were both given; a saved kernel is gone on with as it was begun."
-    if kernel is None:
+    if isinstance(kernel, Dense):
         low_rank = (
             f"--exact and --{name} were both given; --{name} is for kernels of low rank, so leave out one of them."
         )

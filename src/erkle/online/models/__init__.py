@@ -25,7 +25,8 @@ def model_for(settings: Settings, rng: np.random.Generator) -> Model:
     """A new model by the settings; only fits, which begin at random, need the generator."""
     n, kernel = settings.n_objects, settings.kernel
     if isinstance(kernel, Dense):
-        return Single(DenseKernel(*kernel), settings.rule)
+        initial = np.asarray(kernel.initial)
+        return Single(DenseKernel(initial, kernel.tol, kernel.projection), settings.rule)
     rank, trace = None if kernel.chooses else int(kernel.rank), kernel.trace or 0.0
     if settings.share != 0.0:
         return Refitting(n, settings.share, int(rng.integers(2**62)), rank, trace)

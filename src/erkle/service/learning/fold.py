@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from erkle.files import FileError, npz_from_bytes, npz_to_bytes, prefixed, under
-from erkle.kernels.low_rank import LowRank
 from erkle.online import ERKLE, saving
 from erkle.online.record import Curve, Record
 from erkle.store import Answer, Kind
@@ -25,7 +24,7 @@ class Fold:
     """A learner, the sequence number of its last answer in the log, and its errors on held-out questions."""
 
     def __init__(self, n_objects: int) -> None:
-        self.learner = ERKLE(n_objects, kernel=LowRank(), random_state=_SEED).fit([])
+        self.learner = ERKLE(n_objects, random_state=_SEED).fit([])
         self.sequence = 0
         self._held = Record(n_objects)
 

@@ -27,7 +27,7 @@ class View(NamedTuple):
         Coordinates of all objects.
     shifts : (n,) array
         A squared distance for each object, which is added to its distance from every other object.
-    answers : (m, 3) array
+    history_ : (m, 3) array
         All answers that were learned.
     prequential, held_out : Curve
         Errors of predictions made before learning: for all answers, and for held-out ones.
@@ -40,9 +40,9 @@ class View(NamedTuple):
     places: Floats
     shifts: Floats
     temperature_: float
-    n_heads_: NDArray[np.int64]
+    n_anchored_: NDArray[np.int64]
     n_appearances_: NDArray[np.int64]
-    answers: NDArray[np.int32]
+    history_: NDArray[np.int32]
     prequential: Curve
     held_out: Curve
     chosen: str
@@ -50,15 +50,17 @@ class View(NamedTuple):
     @classmethod
     def of(cls, learner: ERKLE, sequence: int, held_out: Curve) -> Self:
         """Copy what a learner knows now."""
+        # The learners of the service fit all answers again from time to time, so they keep every answer.
+        assert learner.history_ is not None
         return cls(
             sequence=sequence,
             n_learned=learner.n_triplets_seen_,
             places=learner.coordinates(np.arange(learner.n_objects_)),
             shifts=learner.shifts_,
             temperature_=learner.temperature_,
-            n_heads_=learner.n_heads_,
+            n_anchored_=learner.n_anchored_,
             n_appearances_=learner.n_appearances_,
-            answers=learner.history_,
+            history_=learner.history_,
             prequential=learner.curve_,
             held_out=held_out,
             chosen=_chosen(learner),
@@ -68,10 +70,6 @@ class View(NamedTuple):
     def n_objects_(self) -> int:
         """Number of objects."""
         return len(self.places)
-
-    def kept_answers(self) -> NDArray[np.int32]:
-        """All answers that were learned."""
-        return self.answers
 
     def coordinates(self, ids: ArrayLike) -> Floats:
         """Coordinates of some objects."""
