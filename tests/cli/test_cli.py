@@ -358,7 +358,7 @@ def test_info_tells_what_a_saved_learner_knows(erkle, kind, tmp_path):
     assert "answers learned 300" in said
     assert f"on average {100 * learner.reliability_.calibration_error:.1f} % off" in said
     assert ("chosen rank" in said) == (len(learner.selection_) > 1)
-    assert "conflicts Of 300 answers" in said
+    assert "of 300 answers" in said
 
 
 def test_points_on_the_way_are_measured_on_some_test_answers_and_the_last_on_all(erkle, answers, tmp_path, monkeypatch):
