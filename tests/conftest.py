@@ -4,6 +4,7 @@ import importlib.util
 import itertools
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -18,6 +19,9 @@ from erkle.cli import main
 # The same examples every time, and no deadline, for the first call compiles.
 settings.register_profile("erkle", deadline=None, derandomize=True, database=None)
 settings.load_profile("erkle")
+
+# A shell that starts the tests in the background ignores Ctrl-C for them, and so for the commands under test.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 _SCHEMAS = itertools.count()
 
