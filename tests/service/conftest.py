@@ -1,11 +1,9 @@
-"""A real application on an empty folder, people who are signed in to it, and a real server process."""
+"""A real application on an empty database, signed-in clients, and real servers in a thread or a process."""
 
 import json
-import os
 import shutil
 import socket
 import subprocess
-import sys
 import time
 import urllib.error
 import urllib.request
@@ -14,7 +12,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+from argon2 import PasswordHasher
 from fastapi.testclient import TestClient
+from forked import ErkleServe
 from listening import listening
 
 from erkle.service import Configuration, create_app
@@ -23,22 +23,48 @@ from erkle.service.accounts.sessions import COOKIE
 from erkle.store import State, Store
 from people import PASSWORD, THINGS, settings
 
+_REAL_HASHING = {"HASHER": passwords.HASHER, "UNKNOWN_ACCOUNT": passwords.UNKNOWN_ACCOUNT}
 
-@pytest.fixture(scope="session")
-def empty(tmp_path_factory):
-    """A database with its tables and nothing in them: to copy it takes a tenth of the time that they take."""
-    file = tmp_path_factory.mktemp("empty") / "erkle.db"
-    Store(file).close()
-    return file
+
+@pytest.fixture(scope="session", autouse=True)
+def cheap_hashing():
+    """Hash passwords in a millisecond; `real_hashing` undoes it."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(passwords, "HASHER", PasswordHasher(time_cost=1, memory_cost=8, parallelism=1))
+        patch.setattr(passwords, "UNKNOWN_ACCOUNT", passwords.hashed("nobody has this password"))
+        yield
 
 
 @pytest.fixture
-def configuration(tmp_path, empty):
-    """Where the data lie; a test that needs another configuration overrides this fixture."""
-    data = tmp_path / "data"
-    data.mkdir()
-    shutil.copy(empty, data)
-    return Configuration(data=data)
+def real_hashing(monkeypatch):
+    """Hash passwords as the service does."""
+    for name, value in _REAL_HASHING.items():
+        monkeypatch.setattr(passwords, name, value)
+
+
+@pytest.fixture(scope="session")
+def new_database(tmp_path_factory):
+    """Create an empty database at a path: ``new_database(path)``. Copying one is ten times faster than migrating."""
+    empty = tmp_path_factory.mktemp("empty") / "erkle.db"
+    Store(empty).close()
+
+    def new_database(path):
+        path.parent.mkdir(exist_ok=True)
+        return Path(shutil.copy(empty, path))
+
+    return new_database
+
+
+@pytest.fixture
+def data_folder(tmp_path, new_database):
+    """A folder with an empty database."""
+    return new_database(tmp_path / "data" / "erkle.db").parent
+
+
+@pytest.fixture
+def configuration(data_folder):
+    """The default configuration; a test that needs another one overrides this fixture."""
+    return Configuration(data=data_folder)
 
 
 @pytest.fixture
@@ -49,7 +75,7 @@ def app(configuration):
 
 @pytest.fixture
 def client(app):
-    """Somebody who is not signed in; the application runs as long as this client is open."""
+    """A client that is not signed in; the application runs as long as it is open."""
     with TestClient(app) as client:
         yield client
 
@@ -62,22 +88,21 @@ def store(client):
 
 @pytest.fixture(scope="session")
 def kept_password():
-    """What is kept of everybody's password; to make it takes a while."""
+    """The hash of every account's password."""
     return passwords.hashed(PASSWORD)
 
 
 @pytest.fixture
 def sign_in(client, kept_password):
-    """Make an account and give a client of its own that is signed in, with the CSRF header set."""
+    """Create an account and return a client that is signed in to it, with the CSRF header set."""
 
     def sign_in(name, admin=False):
         store = client.app.state.store
         account = store.accounts.create(name, kept_password, admin=admin)
-        # Not by the password, which takes a tenth of a second to check.
         session = store.sessions.open(account.id, 3600.0)
-        # Not entered as a context: the application runs already.
+        # Not entered as a context, because the application is already running.
         other = TestClient(client.app)
-        # The name that the jar gives a host without a dot.
+        # The cookie jar adds .local to a host without a dot.
         other.cookies.set(COOKIE, session.token, domain="testserver.local", path="/")
         other.headers["X-CSRF-Token"] = session.csrf
         return other
@@ -87,25 +112,25 @@ def sign_in(client, kept_password):
 
 @pytest.fixture
 def researcher(sign_in):
-    """A signed-in researcher, who is no administrator."""
+    """A signed-in researcher who is not an administrator."""
     return sign_in("ann")
 
 
 @pytest.fixture
 def stranger(sign_in):
-    """A second account, signed in."""
+    """Another signed-in researcher."""
     return sign_in("bob")
 
 
 @pytest.fixture
 def admin(sign_in):
-    """An administrator, signed in."""
+    """A signed-in administrator."""
     return sign_in("root", admin=True)
 
 
 @pytest.fixture
 def study(store, researcher):
-    """The id of an open study of six objects that the researcher owns."""
+    """The id of an open study with six objects that belongs to the researcher."""
     owner = researcher.get("/api/me").json()["account"]["id"]
     study = store.studies.create("Cities", THINGS, settings(), owner=owner).id
     store.studies.change_state(study, State.OPEN)
@@ -114,13 +139,13 @@ def study(store, researcher):
 
 @pytest.fixture
 def draft(researcher):
-    """The id of a study of four objects that is not open yet."""
+    """The id of a study with four objects that is not open yet."""
     return researcher.post("/api/studies", json={"title": "Cities", "objects": THINGS[:4]}).json()["id"]
 
 
 @pytest.fixture
 def make(store):
-    """An open study of letters with other settings: ``make(holdout=0.2)``."""
+    """Create an open study with other settings and return its id: ``make(holdout=0.2)``."""
 
     def make(things=("a", "b", "c", "d", "e", "f"), **changes):
         study = store.studies.create("Letters", list(things), settings(**changes)).id
@@ -131,36 +156,32 @@ def make(store):
 
 
 class Server(NamedTuple):
-    """A server process: where it is, what runs it, and how to start it again on the same data."""
+    """A server process, its address, its log and its data."""
 
     url: str
-    process: subprocess.Popen
+    process: ErkleServe
     log: Path
     data: Path
 
     def get(self, path):
-        """The JSON at an address."""
+        """Return the JSON at a path."""
         with urllib.request.urlopen(self.url + path, timeout=10) as answer:
             return json.load(answer)
 
 
 @pytest.fixture
 def serve(tmp_path):
-    """Start the real server in a process of its own, on a free port: ``serve()``, ``serve(workers=2)``.
+    """Start the real server in a process, on a free port: ``serve()``.
 
-    Keywords go to the environment: ``serve(ERKLE_SERVER_PUBLIC_URL="https://example.org")``.
+    Keywords are environment variables: ``serve(ERKLE_SERVER_PUBLIC_URL="https://example.org")``.
     """
     started = []
 
-    def serve(data=None, port=None, workers=1, **environment):
+    def serve(data=None, **environment):
         data = data or tmp_path / "served"
-        port = port or free_port()
+        port = free_port()
         log = tmp_path / f"server-{len(started)}.log"
-        command = [sys.executable, "-m", "uvicorn", "--factory", "erkle.service:from_environment", "--port", str(port)]
-        command += ["--no-access-log", "--no-proxy-headers", "--workers", str(workers)]
-        variables = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "ERKLE_SERVER_DATA": str(data), **environment}
-        with log.open("wb") as file:
-            process = subprocess.Popen(command, env=variables, stdout=file, stderr=subprocess.STDOUT)
+        process = ErkleServe(["--data", data, "--port", port], log, environment=environment)
         server = Server(f"http://127.0.0.1:{port}", process, log, data)
         started.append(server)
         _await(server)
@@ -178,7 +199,7 @@ def serve(tmp_path):
 
 
 def free_port():
-    """A port that nobody listens on now."""
+    """A port that is free now."""
     with socket.socket() as found:
         found.bind(("127.0.0.1", 0))
         return found.getsockname()[1]
@@ -211,49 +232,49 @@ def chromium():
 
 @pytest.fixture
 def visiting(chromium):
-    """Browsers of different people: ``visiting(url)`` gives a page; in the end nothing may have gone wrong in any."""
-    contexts, complaints = [], []
+    """Open a page in a new browser context: ``visiting(url)``. The test fails if a page had an error."""
+    contexts, errors = [], []
 
-    def told(message):
+    def on_message(message):
         if "Content Security Policy" in message.text:
-            complaints.append(message.text)
+            errors.append(message.text)
 
     def visiting(url, **options):
         context = chromium.new_context(base_url=url, **{"viewport": {"width": 1280, "height": 800}, **options})
         contexts.append(context)
         page = context.new_page()
-        page.on("pageerror", lambda error: complaints.append(str(error)))
-        page.on("console", told)
+        page.on("pageerror", lambda error: errors.append(str(error)))
+        page.on("console", on_message)
         page.set_default_timeout(15_000)
         return page
 
     yield visiting
     for context in contexts:
         context.close()
-    assert not complaints
+    assert not errors
 
 
 @pytest.fixture(scope="module")
-def site(tmp_path_factory):
-    """A real server for all tests of a file; each has studies of its own."""
-    with listening(tmp_path_factory.mktemp("site")) as site:
+def site(tmp_path_factory, new_database):
+    """A real server for all tests of a file; each test has its own studies."""
+    with listening(new_database(tmp_path_factory.mktemp("site") / "erkle.db").parent) as site:
         yield site
 
 
 @pytest.fixture
-def server(tmp_path):
-    """A server on an empty folder, of one test alone."""
-    with listening(tmp_path / "served") as site:
+def server(data_folder):
+    """A real server with an empty database, for one test."""
+    with listening(data_folder) as site:
         yield site
 
 
 @pytest.fixture
 def visitor(site, visiting):
-    """Another person's page: ``visitor()``."""
+    """Open a page as another participant: ``visitor()``."""
     return partial(visiting, site.url)
 
 
 @pytest.fixture
 def page(visitor):
-    """The page of one person at a computer."""
+    """The page of a participant."""
     return visitor()

@@ -1,4 +1,4 @@
-"""A real server in a thread of the tests, which need not wait for it to import anything."""
+"""A real server in a thread of the test process, which starts at once because everything is already imported."""
 
 import threading
 import time
@@ -14,7 +14,7 @@ from people import THINGS, settings
 
 
 class Site(NamedTuple):
-    """A server that listens, and its store."""
+    """A running server and its store."""
 
     url: str
     app: object
@@ -24,14 +24,14 @@ class Site(NamedTuple):
         return self.app.state.store
 
     def study(self, objects=THINGS, title="Cities", media=None, owner=None, **changes):
-        """A new open study without practice, with the settings that are given."""
+        """Create an open study without practice questions, with these settings, and return its id."""
         changes = {"checks": {"practice": 0}, **changes}
         study = self.store.studies.create(title, objects, settings(**changes), owner=owner, media=media or {}).id
         self.store.studies.change_state(study, State.OPEN)
         return study
 
     def answers(self, page, study, n_answers):
-        """The answers that are kept, after waiting for so many; meanwhile the page goes on."""
+        """Return the stored answers once there are ``n_answers``; the page keeps running meanwhile."""
         deadline = time.monotonic() + 15
         while time.monotonic() < deadline and self.count(study) < n_answers:
             page.wait_for_timeout(50)
@@ -42,22 +42,22 @@ class Site(NamedTuple):
 
 
 @contextmanager
-def listening(data):
-    """A server on a folder, as long as this lasts."""
-    app = create_app(Configuration(data=data))
+def listening(data, **options):
+    """A running server, with its data in a folder and other options of its configuration."""
+    app = create_app(Configuration(data=data, **options))
     server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="warning", **SERVER))
     thread = threading.Thread(target=server.run)
     thread.start()
     while not server.started:
         assert thread.is_alive()
-        time.sleep(0.02)
+        time.sleep(0.005)
     port = server.servers[0].sockets[0].getsockname()[1]
     try:
         yield Site(f"http://127.0.0.1:{port}", app)
     finally:
-        # What a signal does in a process of its own.
+        # In a process of its own, a signal does this.
         app.state.shutdown.asked.set()
         server.should_exit = True
-        # A learner that compiles for the first time ends only when that is done.
+        # A learner that is compiling ends only when it has compiled.
         thread.join(120)
         assert not thread.is_alive(), "The server did not end."

@@ -1,4 +1,4 @@
-"""The application as a whole: what it needs, what it costs, and that it ends as it should."""
+"""The application as a whole: what it needs, and how it starts and ends."""
 
 import signal
 import stat

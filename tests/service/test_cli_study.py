@@ -210,7 +210,7 @@ def test_nothing_is_deleted_unless_that_is_meant(refused, store, monkeypatch):
 
 
 def test_a_forgotten_password_is_set_anew_and_ends_all_sessions(store, run, refused, monkeypatch):
-    from erkle.service.accounts.passwords import is_right
+    from erkle.service.accounts.passwords import matches
 
     ann = store.accounts.create("ann", "hash")
     session = store.sessions.open(ann.id, 3600.0)
@@ -219,6 +219,6 @@ def test_a_forgotten_password_is_set_anew_and_ends_all_sessions(store, run, refu
     assert store.sessions.get(session.token)
     monkeypatch.setattr("typer.prompt", lambda *_, **__: "several odd words")
     run("account", "password", "Ann")
-    assert is_right("several odd words", store.accounts.named("ann")[1])
+    assert matches("several odd words", store.accounts.named("ann")[1])
     assert store.sessions.get(session.token) is None
     assert refused("account", "password", "carl") == "There is no account 'carl'; there are ann."

@@ -1,8 +1,8 @@
-"""The collection service: people answer, the kernel learns at once, and nothing acknowledged is ever lost.
+"""The collection service: a web application that asks participants and learns from each answer.
 
-`create_app` makes the web application of a `Configuration`: pages for participants and researchers, and a JSON API for
-everything that the pages do. It keeps no state of its own but what may be lost: the answers are in `erkle.store`, and
-what is learned is a fold of them.
+`create_app` builds the application from a `Configuration`: pages for participants and researchers, and a JSON API for
+everything that the pages do. Answers are saved in `erkle.store` before they are acknowledged, and the kernel is always
+computed from them, so a process can end at any time without losing anything.
 """
 
 from importlib import import_module
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 if not all(
     map(find_spec, ("fastapi", "uvicorn", "pydantic_settings", "argon2", "prometheus_client", "markdown_it", "nh3"))
 ):
-    raise ImportError("erkle.service needs FastAPI, uvicorn and more; pip install 'erkle[service]'.")
+    raise ImportError("erkle.service needs FastAPI, uvicorn and more; run pip install 'erkle[service]'.")
 
 __all__ = ["Configuration", "create_app", "from_environment"]
 
 
 def __getattr__(name: str) -> Any:
-    # Loaded at first use: a command such as `erkle study open` needs a part of the service, but not its learners.
+    # Import on first use: a command such as `erkle study open` needs the service, but not its learners.
     if name not in __all__:
         raise AttributeError(f"module 'erkle.service' has no attribute {name!r}")
     return getattr(import_module(f"erkle.service.{'configuration' if name == 'Configuration' else 'app'}"), name)

@@ -1,7 +1,7 @@
-"""What an operator decides, from arguments or from the environment, so that several worker processes read the same.
+"""The configuration of a server, from arguments or from environment variables.
 
-Each value may come from a variable such as ``ERKLE_SERVER_PUBLIC_URL``; `Configuration.environment` writes what
-``Configuration()`` reads.
+Each value can come from a variable such as ``ERKLE_SERVER_PUBLIC_URL``. `Configuration.environment` returns the
+variables that give another process the same configuration.
 """
 
 import ipaddress
@@ -28,7 +28,7 @@ _MB = 1_000_000
 
 
 class Rate(BaseModel):
-    """At most ``burst`` at once, and ``per_second`` in the long run; a rate of 0 is no limit."""
+    """At most ``burst`` requests at once, and ``per_second`` in the long run; a rate of 0 means no limit."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -37,7 +37,7 @@ class Rate(BaseModel):
 
 
 class Configuration(BaseSettings):
-    """Where the data lie, how the server is reached, and how much it takes."""
+    """Where the data are stored, how the server is reached, and how much it accepts."""
 
     model_config = SettingsConfigDict(
         env_prefix="ERKLE_SERVER_", env_nested_delimiter="__", frozen=True, extra="forbid"
@@ -57,20 +57,20 @@ class Configuration(BaseSettings):
     login_rate: Rate = Rate(per_second=0.1, burst=10)
     login_name_rate: Rate = Rate(per_second=1, burst=100)
     login_address_rate: Rate = Rate(per_second=0.5, burst=30)
-    # A whole class may sit behind one address.
+    # Generous, because a whole class may share one address.
     join_rate: Rate = Rate(per_second=2, burst=300)
     answer_rate: Rate = Rate(per_second=20, burst=100)
     answer_address_rate: Rate = Rate(per_second=500, burst=2000)
 
-    metrics_open: bool = Field(default=False, description="Whether everybody may read /metrics, not only this machine.")
+    metrics_open: bool = Field(default=False, description="Whether everybody may read /metrics, or only this machine.")
 
     @property
     def place(self) -> str:
-        """The database, as the store takes it."""
+        """The path or URL of the database."""
         return self.database or str(self.data / "erkle.db")
 
     def environment(self) -> dict[str, str]:
-        """The variables from which another process makes the same configuration.
+        """Environment variables that give another process the same configuration.
 
         >>> Configuration(data=Path("here"), trusted_proxies="127.0.0.1").environment()["ERKLE_SERVER_TRUSTED_PROXIES"]
         '127.0.0.1/32'
@@ -87,13 +87,13 @@ class Configuration(BaseSettings):
     @classmethod
     def _is_url(cls, value: str) -> str:
         if value and not value.startswith(("http://", "https://")):
-            raise ValueError(f"the public URL is {value!r}; begin it with https:// or http://.")
+            raise ValueError(f"the public URL is {value!r}; start it with https:// or http://.")
         return value.rstrip("/")
 
     @model_validator(mode="after")
     def _fits(self) -> Self:
         if self.secure_cookies and self.public_url.startswith("http://"):
-            raise ValueError("secure cookies do not reach an http:// URL; use https, or set secure_cookies to false.")
+            raise ValueError("browsers do not send secure cookies to an http:// URL; use https, or set secure_cookies to false.")
         return self
 
 

@@ -1,6 +1,6 @@
-"""A study that runs by itself: the cities of Europe, and simulated people who answer over HTTP as real ones do.
+"""A demonstration study about the cities of Europe, answered by simulated participants over HTTP.
 
-They know the map, and toss a coin now and then: a tenth of their answers goes the wrong way round.
+The participants know the map, but a tenth of their answers are wrong.
 """
 
 import secrets
@@ -20,24 +20,24 @@ _ACCOUNT = "demo"
 _SETTINGS = {
     "texts": {
         "question": "Which of the two cities is nearer to this one?",
-        "instructions": "Go by the map of Europe in your head. There is no need to be exact.",
+        "instructions": "Think of a map of Europe. There is no need to be exact.",
     },
     "limits": {"per_participant": 60},
-    # A tenth of the answers is wrong whatever one learns.
+    # A tenth of the answers are wrong, so no map can have an error below 0.1.
     "target_error": 0.15,
     "checks": {"practice": 0, "catch": [{"anchor": "Lisbon", "near": "Porto", "far": "Moscow"}], "catch_every": 20},
 }
 
 
 class Prepared(NamedTuple):
-    """The study, and the token of a link that opens its dashboard once."""
+    """The study, and the token of a one-time link to its dashboard."""
 
     study: str
     token: str
 
 
 def prepare(store: Store) -> Prepared:
-    """An open study of the cities, made unless there is one, for an account that nobody knows the password of."""
+    """Open the study of cities, and create it first if there is none. Nobody knows the password of its account."""
     known = store.accounts.named(_ACCOUNT)
     account = known[0] if known else store.accounts.create(_ACCOUNT, hashed(secrets.token_urlsafe()), admin=True)
     studies = [each for each in store.studies.all() if each.title == TITLE and each.state != State.CLOSED]
@@ -48,18 +48,20 @@ def prepare(store: Store) -> Prepared:
 
 
 class Crowd:
-    """Simulated people at a server, each in a thread of their own.
+    """Simulated participants, each in a thread of its own.
 
     Parameters
     ----------
-    base_url, study : str
-        Where they answer, and what.
+    base_url : str
+        The address of the server.
+    study : str
+        The id of the study.
     people : int
-        How many at once; whoever has finished is followed by somebody new.
+        Participants at the same time. A new one joins when one has finished.
     rate : float
-        Answers a second of all of them.
+        Answers per second, of all participants together.
     wrong : float
-        Share of answers that are given the wrong way round.
+        Share of answers that are wrong.
     """
 
     def __init__(self, base_url: str, study: str, people: int = 20, rate: float = 20.0, wrong: float = 0.1) -> None:
@@ -68,36 +70,36 @@ class Crowd:
         self._pause = people / rate
         self._wrong = wrong
         self._places = load_cities().positions
-        self._over = threading.Event()
-        self._threads = [threading.Thread(target=self._live, args=(seed,), daemon=True) for seed in range(people)]
+        self._stopped = threading.Event()
+        self._threads = [threading.Thread(target=self._run, args=(seed,), daemon=True) for seed in range(people)]
 
     def start(self) -> None:
-        """Let them answer, as soon as the server does."""
+        """Start answering as soon as the server responds."""
         for thread in self._threads:
             thread.start()
 
     def stop(self) -> None:
-        """Let them go."""
-        self._over.set()
+        """Stop answering."""
+        self._stopped.set()
 
-    def _live(self, seed: int) -> None:
+    def _run(self, seed: int) -> None:
         rng = np.random.default_rng(seed)
-        while not self._over.is_set():
+        while not self._stopped.is_set():
             try:
                 self._take_part(rng)
             except (Refused, Unreachable):
-                # The study was paused, or the server is gone: perhaps somebody opens it again.
-                self._over.wait(5.0)
+                # The study is paused, or the server is down: try again later.
+                self._stopped.wait(5.0)
 
     def _take_part(self, rng: np.random.Generator) -> None:
         reply = self._client.join(self._study, {"source": "simulated"})
-        while reply.finished is None and reply.questions and not self._over.is_set():
+        while reply.finished is None and reply.questions and not self._stopped.is_set():
             pause = rng.exponential(self._pause)
-            self._over.wait(pause)
-            reply = self._answered(reply, rng, 1000 * pause)
-        self._over.wait(rng.exponential(self._pause))
+            self._stopped.wait(pause)
+            reply = self._answer(reply, rng, 1000 * pause)
+        self._stopped.wait(rng.exponential(self._pause))
 
-    def _answered(self, reply: Reply, rng: np.random.Generator, pause: float) -> Reply:
+    def _answer(self, reply: Reply, rng: np.random.Generator, pause: float) -> Reply:
         question = reply.questions[0]
         pair = [question.left.id, question.right.id]
         distances = np.linalg.norm(self._places[pair] - self._places[question.anchor.id], axis=1)

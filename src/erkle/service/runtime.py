@@ -1,7 +1,7 @@
-"""One runtime per study: its learner, its prepared settings and its dashboard begin together and end together.
+"""One runtime per study: its learner, its prepared settings and its dashboard start and end together.
 
-A runtime begins when somebody first asks for its study. It ends when the study is forgotten, when its learner has
-ended because nobody wanted it, or when the process ends.
+A runtime starts with the first request for its study. It ends when the study is deleted, when its learner has stopped
+because no request came for a while, or when the process ends.
 """
 
 import logging
@@ -16,21 +16,21 @@ from erkle.service.learning import Learning
 from erkle.service.participation.prepared_study import PreparedStudy
 from erkle.store import Store, Study, Transaction, Unavailable
 
-# Seconds between two renewals of all leases; a lease lasts three times as long, so that a busy machine keeps it.
+# Seconds between two renewals of all leases. A lease lasts three times as long, so that a busy machine keeps it.
 _RENEWAL = 2.0
 
 log = logging.getLogger("erkle.service")
 
 
 class Runtime:
-    """One study in this process.
+    """The state of one study in this process.
 
     Attributes
     ----------
     learning : Learning
-        What is learned of it.
+        Learns from the study's answers.
     dashboard : Dashboard
-        What researchers watch of it.
+        What researchers see of the study.
     """
 
     def __init__(self, store: Store, study: Study, owner: str) -> None:
@@ -39,7 +39,7 @@ class Runtime:
         self._prepared: PreparedStudy | None = None
 
     def prepared(self, study: Study, source: Store | Transaction) -> PreparedStudy:
-        """What is needed to ask about the study as it is now; objects are read from the store or a transaction."""
+        """Return the settings and objects needed to ask questions, read from ``source`` if the settings have changed."""
         found = self._prepared
         if found is None or found.raw != study.settings:
             found = PreparedStudy.of(study, source.studies.objects(study.id))
@@ -48,7 +48,7 @@ class Runtime:
 
 
 class Runtimes:
-    """The runtimes of this process, by study, and the thread that renews their leases.
+    """The runtimes of all studies in this process, and the thread that renews their leases.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ class Runtimes:
         self._renewer.start()
 
     def of(self, study: str) -> Runtime:
-        """The runtime of a study; `Unknown` if there is no such study."""
+        """Return the runtime of a study, or raise `Unknown` if there is no such study."""
         with self._lock:
             found = self._by_study.get(study)
         if found is None or not found.learning.alive:
@@ -73,7 +73,7 @@ class Runtimes:
             known = self._store.studies.get(study)
             with self._lock:
                 if self._closing.is_set():
-                    raise Unavailable("The server is shutting down; try again in a while.")
+                    raise Unavailable("The server is shutting down; try again later.")
                 found = self._by_study.get(study)
                 if found is None or not found.learning.alive:
                     # A unique owner, so that a learner that is ending cannot release the lease of its successor.
@@ -83,12 +83,12 @@ class Runtimes:
         return found
 
     def all(self) -> list[Runtime]:
-        """All that run."""
+        """Return all runtimes."""
         with self._lock:
             return list(self._by_study.values())
 
     def forget(self, study: str) -> None:
-        """End the runtime of a study, and keep nothing of it."""
+        """End the runtime of a study and drop it."""
         with self._lock:
             found = self._by_study.pop(study, None)
         if found is not None:
@@ -109,9 +109,9 @@ class Runtimes:
                 try:
                     runtime.learning.renew()
                 except Exception:
-                    # Whatever it is: the other leases must be renewed all the same.
+                    # Any error: the other leases must still be renewed.
                     log.exception("a lease could not be renewed")
-            # Keep nothing of studies whose learner has ended: nobody wanted it, or the study was deleted elsewhere.
-            # One that is still saving its last snapshot stays, so that `close` waits for it.
+            # Drop studies whose learner has ended because no request came, or because another process deleted them.
+            # A learner that is still saving its last snapshot stays, so that `close` waits for it.
             with self._lock:
                 self._by_study = {study: each for study, each in self._by_study.items() if not each.learning.ended}

@@ -132,8 +132,8 @@ def test_the_cookie_is_for_no_script_and_no_foreign_page(client, researcher):
 
 class TestBehindHttps:
     @pytest.fixture
-    def configuration(self, tmp_path):
-        return Configuration(data=tmp_path, public_url="https://testserver")
+    def configuration(self, data_folder):
+        return Configuration(data=data_folder, public_url="https://testserver")
 
     def test_the_cookie_is_sent_over_https_only(self, client, store, kept_password):
         store.accounts.create("ann", kept_password)
@@ -150,7 +150,7 @@ class TestBehindHttps:
 
 
 def test_secure_cookies_on_an_http_address_are_a_mistake(tmp_path):
-    with pytest.raises(ValueError, match="secure cookies do not reach"):
+    with pytest.raises(ValueError, match="secure_cookies"):
         Configuration(data=tmp_path, public_url="http://example.org", secure_cookies=True)
 
 

@@ -1,9 +1,11 @@
 """How much and how often: bodies that are too large, and those who try too often."""
 
+import http.client
 import threading
 
 import pytest
 from fastapi.testclient import TestClient
+from listening import listening
 
 from erkle.service import Configuration
 from erkle.service.configuration import Rate
@@ -14,9 +16,9 @@ SLOW = 1 / 3600
 
 
 @pytest.fixture
-def configuration(tmp_path):
+def configuration(data_folder):
     return Configuration(
-        data=tmp_path,
+        data=data_folder,
         body_bytes=10_000,
         upload_bytes=50_000,
         trusted_proxies=["10.0.0.0/8"],
@@ -204,14 +206,13 @@ def test_a_body_that_cannot_be_read_is_no_fault_of_ours(client, body):
     assert set(answer.json()["error"]) == {"reason", "sentence"}
 
 
-def test_a_real_server_counts_the_bytes_that_arrive(serve):
-    """In pieces, without a length, and more than may be: the answer is 413, and the server goes on."""
-    import http.client
-
-    server = serve(ERKLE_SERVER_BODY_BYTES="10000")
-    host = server.url.removeprefix("http://")
-    connection = http.client.HTTPConnection(host, timeout=20)
-    connection.request("POST", "/api/login", iter([b"x" * 1000] * 11), JSON, encode_chunked=True)
-    assert connection.getresponse().status == 413
-    connection.close()
-    assert server.get("/health") == {"status": "ok"}
+def test_a_real_server_counts_the_bytes_that_arrive(configuration):
+    """A large body without a length, in pieces: the server responds with 413 and keeps running."""
+    with listening(configuration.data, body_bytes=10_000) as site:
+        connection = http.client.HTTPConnection(site.url.removeprefix("http://"), timeout=20)
+        connection.request("POST", "/api/login", iter([b"x" * 1000] * 11), JSON, encode_chunked=True)
+        assert connection.getresponse().status == 413
+        connection.close()
+        connection.request("GET", "/health")
+        assert connection.getresponse().status == 200
+        connection.close()

@@ -35,16 +35,12 @@ def log():
     logger.setLevel(before)
 
 
-def test_a_real_servers_log_has_no_names_ids_tokens_addresses_or_queries(serve, tmp_path):
-    data = tmp_path / "served"
-    data.mkdir()
-    with Store(data / "erkle.db") as store:
+def test_a_real_servers_log_has_no_names_ids_tokens_addresses_or_queries(serve, data_folder):
+    with Store(data_folder / "erkle.db") as store:
         owner = store.accounts.create("somebody special", passwords.hashed(PASSWORD))
         study = store.studies.create("Cities", THINGS, settings(), owner=owner.id).id
         store.studies.change_state(study, State.OPEN)
-    # The folder in which several workers would add up their numbers.
-    (tmp_path / "numbers").mkdir()
-    server = serve(data, PROMETHEUS_MULTIPROC_DIR=str(tmp_path / "numbers"))
+    server = serve(data_folder)
 
     def post(path, body):
         request = urllib.request.Request(server.url + path, json.dumps(body).encode())

@@ -158,7 +158,7 @@ def test_a_configuration_goes_through_the_environment_unchanged(tmp_path, monkey
 @pytest.mark.parametrize(
     ("wrong", "told"),
     [
-        ({"public_url": "lab.example"}, "begin it with https"),
+        ({"public_url": "lab.example"}, "public_url"),
         ({"trusted_proxies": "everybody"}, "trusted_proxies"),
         ({"session_hours": 1e12}, r"session_hours\s+Input should be less than or equal to 27777"),
     ],

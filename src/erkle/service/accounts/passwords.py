@@ -1,17 +1,18 @@
-"""Passwords, kept as argon2id hashes; to check one takes a tenth of a second, whether or not somebody has the name."""
+"""Passwords, stored as argon2id hashes. A check takes 0.1 s, whether or not the account exists."""
 
 import unicodedata
 
 from argon2 import PasswordHasher
 from argon2.exceptions import InvalidHashError, VerificationError
 
-LEAST, MOST = 10, 1000
+# Characters of a password.
+MIN_LENGTH, MAX_LENGTH = 10, 1000
 
-# More than twice the memory that OWASP wants at least, in one thread: the other cores answer participants.
-_HASHER = PasswordHasher(time_cost=2, memory_cost=46 * 1024, parallelism=1)
-# What a name that nobody has is compared with, so that it takes as long as one that somebody has. Written down, for to
-# make it takes a tenth of a second of each start.
-_NOBODY = "$argon2id$v=19$m=47104,t=2,p=1$XeMyxFwciUjpasBNguYGJg$UuE1KtiYt+jbCVn3no/MYpnVYT+9U2VbV5911okK1NI"
+# 46 MB is more than twice OWASP's minimum. One thread, so that the other cores serve participants.
+HASHER = PasswordHasher(time_cost=2, memory_cost=46 * 1024, parallelism=1)
+# The hash of no password, compared when there is no such account so that the check takes as long. It is a literal
+# because computing it would add 0.1 s to each start.
+UNKNOWN_ACCOUNT = "$argon2id$v=19$m=47104,t=2,p=1$XeMyxFwciUjpasBNguYGJg$UuE1KtiYt+jbCVn3no/MYpnVYT+9U2VbV5911okK1NI"
 
 
 class WeakPassword(ValueError):
@@ -19,36 +20,36 @@ class WeakPassword(ValueError):
 
 
 def check_new(password: str, name: str) -> None:
-    """Raise `WeakPassword`, with a sentence that says why, if the account cannot have this password.
+    """Raise `WeakPassword` if the account cannot have this password.
 
     >>> check_new("short", "ann")
     Traceback (most recent call last):
     erkle.service.accounts.passwords.WeakPassword: The password has 5 characters; use 10 to 1000.
     """
-    if not LEAST <= len(password) <= MOST:
-        raise WeakPassword(f"The password has {len(password)} characters; use {LEAST} to {MOST}.")
+    if not MIN_LENGTH <= len(password) <= MAX_LENGTH:
+        raise WeakPassword(f"The password has {len(password)} characters; use {MIN_LENGTH} to {MAX_LENGTH}.")
     if len(set(password)) < 4 or password.casefold() in {name.casefold(), name.casefold() * 2}:
-        raise WeakPassword("The password is easy to guess; use several words that do not belong together.")
+        raise WeakPassword("The password is easy to guess; use several unrelated words.")
 
 
 def hashed(password: str) -> str:
-    """The hash to keep, with its salt and settings."""
-    return _HASHER.hash(_normalized(password))
+    """Return the hash to store, with its salt and settings."""
+    return HASHER.hash(_normalized(password))
 
 
-def is_right(password: str, kept: str | None) -> bool:
-    """Whether it is the password of the hash; without a hash it takes as long, and is not."""
+def matches(password: str, stored: str | None) -> bool:
+    """Return whether the password has this hash; without a hash the answer is False and takes as long."""
     try:
-        return _HASHER.verify(kept or _NOBODY, _normalized(password)) and kept is not None
+        return HASHER.verify(stored or UNKNOWN_ACCOUNT, _normalized(password)) and stored is not None
     except (VerificationError, InvalidHashError):
         return False
 
 
-def is_stale(kept: str) -> bool:
-    """Whether the hash was made with other settings than those of today."""
-    return _HASHER.check_needs_rehash(kept)
+def is_outdated(stored: str) -> bool:
+    """Return whether the hash was made with other settings than the current ones."""
+    return HASHER.check_needs_rehash(stored)
 
 
 def _normalized(password: str) -> str:
-    """The same bytes for the same letters, whatever the keyboard made of an accent."""
+    """Return the same text for the same letters, however the keyboard composes accents."""
     return unicodedata.normalize("NFKC", password)

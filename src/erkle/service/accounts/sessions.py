@@ -1,7 +1,7 @@
-"""Who is signed in: a secret in a cookie that no script can read and no foreign page sends along.
+"""Sessions: a secret token in a cookie that scripts cannot read and pages of other sites cannot send.
 
-A session begins with a new secret each time somebody signs in, and the one before ends: nobody can prepare one for
-somebody else.
+Each login starts a session with a new token and ends the browser's previous session, so an attacker cannot plant a
+known token in somebody's browser.
 """
 
 from fastapi import Request, Response
@@ -26,7 +26,7 @@ class AccountOut(BaseModel):
 
 
 class Me(BaseModel):
-    """Who is signed in, and the token that changes need in the header ``X-CSRF-Token``."""
+    """The account that is signed in, and the token that changes need in the header ``X-CSRF-Token``."""
 
     model_config = ConfigDict(from_attributes=True)
 
@@ -35,43 +35,44 @@ class Me(BaseModel):
 
 
 def found(store: Store, token: str | None) -> Session | None:
-    """The session of a cookie, if it is one and has not ended."""
+    """Return the session of a cookie, or None if there is none or it has expired."""
     return store.sessions.get(token) if token is not None and is_id(token) else None
 
 
 def begin(account: Account, store: Store, request: Request, response: Response) -> Me:
-    """Sign somebody in: end the session that the browser had, and give it a new one."""
+    """Sign in: end the browser's previous session and start a new one."""
     configuration: Configuration = request.app.state.configuration
     store.sessions.close(request.cookies.get(COOKIE, ""))
     lifetime = configuration.session_hours * 3600
     session = store.sessions.open(account.id, lifetime)
-    _set(response, request, session.token, int(lifetime))
+    _set_cookie(response, request, session.token, int(lifetime))
     return Me.model_validate(session)
 
 
 def end(store: Store, request: Request, response: Response) -> None:
-    """Sign somebody out, here and in the browser."""
+    """Sign out: end the session and delete the cookie."""
     store.sessions.close(request.cookies.get(COOKIE, ""))
-    _set(response, request, "", 0)
+    _set_cookie(response, request, "", 0)
 
 
 def setup_link(store: Store, base_url: str) -> str | None:
-    """The link by which the first account is made; None where there is an account.
+    """Return the link that creates the first account, or None if there is an account already.
 
     Parameters
     ----------
     store : Store
         The store of the service.
     base_url : str
-        Where the service is reached, such as ``http://127.0.0.1:8000``.
+        The address of the service, such as ``http://127.0.0.1:8000``.
     """
     if store.accounts.all():
         return None
     return f"{base_url.rstrip('/')}/setup#{store.links.create(Purpose.SETUP)}"
 
 
-def _set(response: Response, request: Request, token: str, lifetime: int) -> None:
+def _set_cookie(response: Response, request: Request, token: str, lifetime: int) -> None:
     configuration: Configuration = request.app.state.configuration
-    told = configuration.secure_cookies
-    secure = is_https(request.scope, configuration) if told is None else told
+    secure = configuration.secure_cookies
+    if secure is None:
+        secure = is_https(request.scope, configuration)
     response.set_cookie(COOKIE, token, max_age=lifetime, path="/", secure=secure, httponly=True, samesite="strict")
