@@ -1,1 +1,1 @@
-"""Speed and accuracy claims, each measured in one run and repeated by `make bench`."""
+"""Measurements behind the figures of the documentation. Each module says which command runs it."""

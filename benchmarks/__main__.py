@@ -1,8 +1,8 @@
-"""`make bench`: measure everything, print the tables, and keep them in benchmarks/results.md."""
+"""`make bench`: measure speed, reading and errors, print the tables, and write them to benchmarks/results.md."""
 
 import os
 
-# One BLAS thread, set before anything loads a BLAS: what is compared is the algorithms.
+# One BLAS thread, because algorithms are compared. It must be set before a BLAS is loaded.
 os.environ.update(OPENBLAS_NUM_THREADS="1", OMP_NUM_THREADS="1", MKL_NUM_THREADS="1")
 
 import platform
@@ -17,7 +17,9 @@ from benchmarks import accuracy, batch, reading, speed
 
 def main() -> None:
     versions = f"Python {platform.python_version()}, NumPy {numpy.__version__}, SciPy {scipy.__version__}"
-    parts = [f"# Measured by `make bench`\n\n{versions}, Numba {numba.__version__}; one BLAS thread; a shared machine."]
+    parts = [
+        f"# Measured by `make bench`\n\n{versions}, Numba {numba.__version__}; one BLAS thread, on a shared machine."
+    ]
     for benchmark in (speed, reading, accuracy, batch):
         for part in benchmark.run():
             print(part + "\n", flush=True)

@@ -7,7 +7,7 @@ tables are written to benchmarks/active.md.
 
 import os
 
-# One BLAS thread, set before anything loads a BLAS.
+# One BLAS thread. It must be set before a BLAS is loaded.
 os.environ.update(OPENBLAS_NUM_THREADS="1", OMP_NUM_THREADS="1", MKL_NUM_THREADS="1")
 
 import argparse

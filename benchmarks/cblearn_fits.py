@@ -1,4 +1,7 @@
-"""cblearn's STE, GNMDS, CKL and SOE on the tasks in a folder, as JSON; run where cblearn is installed."""
+"""Fit cblearn's STE, GNMDS, CKL and SOE to the tasks in a folder, and print the results as JSON.
+
+`benchmarks.compare` runs this module in an environment with cblearn.
+"""
 
 import json
 import signal
@@ -14,8 +17,9 @@ from benchmarks.tuning import compare, load
 
 _METHODS = {"STE": STE, "GNMDS": GNMDS, "CKL": CKL, "SOE": SOE}
 _N_OBJECTS = 100
-_LIMIT = 120  # CPU seconds of one fit
-# Few iterations stop early, which is the only regulariser all four have.
+# Largest number of CPU seconds of one fit.
+_LIMIT = 120
+# Early stopping: the only regulariser that all four methods have.
 _FEW = [{"max_iter": 5}, {"max_iter": 10}, {"max_iter": 20}]
 _TUNED: dict[str, list[dict[str, Any]]] = {
     "STE": [*_FEW, {}, {"start": 0.1}, {"start": 0.1, "max_iter": 10}],
@@ -29,7 +33,7 @@ def main() -> None:
     signal.signal(signal.SIGPROF, _stop)
     learners = {f"cblearn {name}, default": {"defaults": partial(_default, name)} for name in _METHODS}
     for name, grid in _TUNED.items():
-        learners[f"cblearn {name}, tuned"] = {_words(s): partial(_tuned, name, **s) for s in grid}
+        learners[f"cblearn {name}, tuned"] = {_text(s): partial(_tuned, name, **s) for s in grid}
     print(json.dumps(list(compare(learners, load(Path(sys.argv[1]))))))
 
 
@@ -38,7 +42,7 @@ def _default(name: str, train: np.ndarray, seed: int):
 
 
 def _tuned(name: str, train: np.ndarray, seed: int, start: float = 0.01, **settings: Any):
-    # A seed the data do not have: a start drawn like the data would be the truth.
+    # Not the seed of the data: with that seed, the start would be the true points.
     X = start * np.random.default_rng([seed, 77, 5]).standard_normal((_N_OBJECTS, 50))
     return _fitted(_METHODS[name](n_components=50, **settings), train, X)
 
@@ -64,8 +68,10 @@ def _stop(*_: object) -> None:
     raise TimeoutError
 
 
-def _words(settings: dict[str, Any]) -> str:
-    return ", ".join(f"{key} {value:g}" for key, value in settings.items()) or "only the start and d = 50"
+def _text(settings: dict[str, Any]) -> str:
+    return (
+        ", ".join(f"{key} {value:g}" for key, value in settings.items()) or "defaults, except for the start and d = 50"
+    )
 
 
 if __name__ == "__main__":

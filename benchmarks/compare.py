@@ -1,12 +1,12 @@
-"""`make compare`: erkle beside cblearn 0.4 on the same triplets, as a table kept in benchmarks/compare.md.
+"""`make compare`: compare erkle with cblearn 0.4 on the same answers, and write benchmarks/compare.md.
 
-cblearn needs NumPy 1.26, so it gets an environment of its own. Both sides run at once, each in one process with one
-thread, and seconds are of the CPU. The first fit of each of our learners compiles and is not measured.
+cblearn needs NumPy 1.26 and therefore an environment of its own. Both libraries run at the same time, each in one
+process with one thread; times are CPU seconds. The first fit of each of our learners compiles code and is not measured.
 """
 
 import os
 
-# One BLAS thread, set before anything loads a BLAS: what is compared is the algorithms.
+# One BLAS thread, because algorithms are compared. It must be set before a BLAS is loaded.
 os.environ.update(OPENBLAS_NUM_THREADS="1", OMP_NUM_THREADS="1", MKL_NUM_THREADS="1")
 
 import json
@@ -42,7 +42,7 @@ def main() -> None:
             ours = _ours(load(folder))
             found, _ = theirs.communicate()
     if theirs.returncode:
-        sys.exit(f"cblearn's fits ended with status {theirs.returncode}; the reason stands above.")
+        sys.exit(f"The fits of cblearn ended with status {theirs.returncode}; the reason is printed above.")
     text = report([*(Fit(*fit) for fit in json.loads(found)), *ours])
     print(text)
     Path(__file__).with_suffix(".md").write_text(text + "\n")
@@ -63,8 +63,8 @@ def _tasks() -> Iterable[Task]:
 
 def _ours(tasks: list[Task]) -> list[Fit]:
     learners = _learners()
-    little = [Task("little", 0, tasks[0].train[:50], tasks[0].test[:50])]
-    list(compare({name: dict([next(iter(fitters.items()))]) for name, fitters in learners.items()}, little))
+    tiny = [Task("tiny", 0, tasks[0].train[:50], tasks[0].test[:50])]
+    list(compare({name: dict([next(iter(fitters.items()))]) for name, fitters in learners.items()}, tiny))
     return list(compare(learners, tasks))
 
 

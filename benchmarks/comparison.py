@@ -1,4 +1,4 @@
-"""The table of a comparison of learners, in Markdown: errors and seconds, the lowest error bold whoever has it."""
+"""The table that compares learners, in Markdown: errors and seconds, with the lowest error in bold."""
 
 from collections.abc import Iterable
 
@@ -10,27 +10,29 @@ from benchmarks.tuning import Fit
 _ABOUT = """\
 # Measured by `make compare`
 
-Held-out error by number of answers and, in brackets, CPU seconds of one fit with one thread, on a shared machine;
-{trials} trials, means; bold is the lowest error. The set is 100 points in 50 dimensions. *Default* is what the learner
-does when told nothing: two dimensions for every embedding, cblearn's and ours. *Tuned* embeddings have 50 dimensions
-and a small random start, and the settings with the lowest held-out error on the first trial: of six or seven for
-cblearn (iterations stopped early or not, its regularisers, the size of the start), of ten weights for erkle.
-The last column is the CPU time of trying all of them at 10,000 answers. A fit would be stopped after 120 CPU seconds.
-cblearn's SciPy backend was run, which is its default, not the one that needs PyTorch.
+Held-out error by number of answers and, in brackets, CPU seconds of one fit with one thread, on a shared machine. The
+values are means over {trials} trials; the lowest error is bold. The data are 100 points in 50 dimensions.
+
+- *Default* is the learner with its default parameters. Embeddings then have two dimensions, in cblearn and in erkle.
+- *Tuned* embeddings have 50 dimensions and a small random start. The settings are those with the lowest held-out error
+  on the first trial. For cblearn there are six or seven settings: early stopping, its regularisers, and the size of the
+  start. For erkle there are ten weights.
+- The last column is the CPU time of trying all settings at 10,000 answers. A fit is stopped after 120 CPU seconds.
+- cblearn runs with SciPy, its default backend, and not with PyTorch.
 """
 
 
 def report(fits: Iterable[Fit]) -> str:
-    """What was compared, the table, and the settings that were chosen."""
+    """The explanation, the table, and the chosen settings."""
     fits = list(fits)
     trials = len({fit.seed for fit in fits})
     return "\n".join(
-        [_ABOUT.format(trials=trials), table(fits), "", "Settings chosen, task by task:", "", chosen(fits)]
+        [_ABOUT.format(trials=trials), table(fits), "", "Chosen settings, one per column:", "", chosen(fits)]
     )
 
 
 def table(fits: list[Fit]) -> str:
-    """A row for each learner, a column for each task; the lowest error of a task is bold."""
+    """One row per learner and one column per task."""
     tasks = list(dict.fromkeys(fit.task for fit in fits))
     learners = list(dict.fromkeys(fit.learner for fit in fits))
     cells = {(fit.learner, fit.task): _mean(fits, fit.learner, fit.task) for fit in fits}
@@ -43,7 +45,7 @@ def table(fits: list[Fit]) -> str:
 
 
 def chosen(fits: list[Fit]) -> str:
-    """The settings of each learner that had a choice."""
+    """The chosen settings of the tuned learners."""
     names: dict[str, dict[str, str]] = {}
     for fit in fits:
         names.setdefault(fit.learner, {})[fit.task] = fit.settings
@@ -58,8 +60,8 @@ def _mean(fits: list[Fit], learner: str, task: str) -> np.ndarray:
 def _cell(error: float, seconds: float, lowest: str) -> str:
     if not np.isfinite(error):
         return f"stopped at {seconds:.0f} s"
-    words = f"{error:.3f}"
-    return f"{f'**{words}**' if words == lowest else words} ({_seconds(seconds)})"
+    text = f"{error:.3f}"
+    return f"{f'**{text}**' if text == lowest else text} ({_seconds(seconds)})"
 
 
 def _seconds(seconds: float) -> str:

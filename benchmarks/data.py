@@ -1,4 +1,4 @@
-"""The paper's synthetic sets: n points N(0, I) in R^50 and random questions answered by their distances."""
+"""The paper's synthetic sets: n points N(0, I) in R^50, and random questions answered from their distances."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,7 @@ def gaussian_answers(n: int, n_answers: int, seed: int) -> NDArray[np.int64]:
 
 
 def all_questions(n: int) -> NDArray[np.int64]:
-    # In another order than `erkle.datasets.all_questions`; the published figures are of the splits this one gives.
+    # The order differs from that of `erkle.datasets.all_questions`; the published figures depend on it.
     a, b, c = np.indices((n, n, n)).reshape(3, -1)
     return np.stack([a, b, c], axis=1)[(b < c) & (a != b) & (a != c)]
 

@@ -1,12 +1,12 @@
-"""Digests of what is learned, to the last bit: a change that only moves or renames code leaves every line as it was.
+"""Digests of learned kernels, to the last bit. A change that only moves or renames code must not change any digest.
 
-``python -m benchmarks.digests`` prints one line per stream. Streams of people's answers need ``ERKLE_DATA``.
-Digests depend on the processor and on the versions of NumPy and Numba: compare two runs on one machine.
+``python -m benchmarks.digests`` prints one line per learner and stream. People's answers need ``ERKLE_DATA``.
+Digests depend on the processor and on the versions of NumPy and Numba, so compare runs on one machine only.
 """
 
 import os
 
-# One BLAS thread, set before anything loads a BLAS: the number of threads changes the last bits.
+# One BLAS thread, because the number of threads changes the last bits. It must be set before a BLAS is loaded.
 os.environ.update(OPENBLAS_NUM_THREADS="1", OMP_NUM_THREADS="1", MKL_NUM_THREADS="1")
 
 import hashlib
@@ -27,13 +27,13 @@ Ids = NDArray[np.int64]
 
 
 def main() -> None:
-    """Print a line for each stream."""
+    """Print one line per digest."""
     for name, bits in digests():
         print(f"{bits}  {name}", flush=True)
 
 
 def digests() -> Iterator[tuple[str, str]]:
-    """All streams by name, and the digest of what each leaves behind."""
+    """Yield the name and the digest of everything that is learned."""
     for name, n, T in streams():
         for settings, learner in learners(n):
             yield f"{settings}, {name}", of_learner(learner().fit(T))
@@ -47,7 +47,7 @@ def digests() -> Iterator[tuple[str, str]]:
 
 
 def streams() -> Iterator[tuple[str, int, Ids]]:
-    """Simulated answers, all right and with a fifth wrong, and people's answers if ``ERKLE_DATA`` is set."""
+    """Yield simulated answers without and with errors, and people's answers if ``ERKLE_DATA`` is set."""
     n, T = simulated()
     yield "points", n, T
     yield "points, a fifth wrong", n, flip(T, 0.2, 0)
@@ -60,12 +60,12 @@ def streams() -> Iterator[tuple[str, int, Ids]]:
 
 @cache
 def simulated() -> tuple[int, Ids]:
-    """Points in five dimensions."""
+    """Answers about 40 points in five dimensions."""
     return 40, make_gaussian(40, 5, 2500, random_state=0).triplets
 
 
 def learners(n: int) -> Iterator[tuple[str, Callable[[], ERKLE]]]:
-    """Every kind of model."""
+    """Yield a name and a constructor for every kind of model."""
     settings = {
         "PA-ERKLE": {"kernel": Dense()},
         "PA-ERKLE by eigh, gradient, PA-I": {
@@ -91,7 +91,7 @@ def learners(n: int) -> Iterator[tuple[str, Callable[[], ERKLE]]]:
 
 
 def resumed(learner: ERKLE, T: Ids) -> ERKLE:
-    """The same answers in uneven pieces, saved and loaded on the way."""
+    """Learn the answers in uneven pieces, and save and load the learner in between."""
     half = len(T) // 2 + 7
     learner.fit(T[:half])
     for row in T[half : half + 5]:
@@ -103,7 +103,7 @@ def resumed(learner: ERKLE, T: Ids) -> ERKLE:
 
 
 def questions(strategy: object) -> Ids:
-    """What is asked in a study of points, two at a time."""
+    """The questions of a simulated study, asked two at a time."""
     n, _ = simulated()
     X = make_gaussian(n, 5, 1, random_state=0).points
     learner = ERKLE(n, random_state=0)
@@ -111,15 +111,15 @@ def questions(strategy: object) -> Ids:
     asked = []
     for _ in range(300):
         for question in asker.ask(learner, 2, participant="Ann"):
-            head, o1, o2 = question.query
-            asked.append([head, o1, o2])
-            near = np.linalg.norm(X[head] - X[o1]) < np.linalg.norm(X[head] - X[o2])
+            anchor, first, second = question.query
+            asked.append([anchor, first, second])
+            near = np.linalg.norm(X[anchor] - X[first]) < np.linalg.norm(X[anchor] - X[second])
             asker.answer(learner, question, bool(near))
     return np.array(asked)
 
 
 def service() -> str:
-    """What the service learns from a recorded log, in pieces and with a snapshot in between."""
+    """The digest of what the service learns from a recorded log, in two pieces with a snapshot in between."""
     from erkle.service.learning import Fold
     from erkle.store import Imported, Kind, Store
 
@@ -139,13 +139,13 @@ def service() -> str:
 
 
 def of_learner(learner: ERKLE) -> str:
-    """The kernel and the counts of a learner."""
+    """The digest of the kernel and the counts of a learner."""
     counts = [learner.n_triplets_seen_, round(learner.prequential_error_ * learner.n_triplets_seen_)]
     return digest(learner.kernel_matrix(), np.array(counts, np.int64))
 
 
 def digest(*arrays: NDArray[np.generic]) -> str:
-    """Sixteen hexadecimal digits that change with any bit of the arrays."""
+    """Sixteen hexadecimal digits that depend on every bit of the arrays."""
     hashed = hashlib.sha256()
     for array in arrays:
         hashed.update(str((array.shape, array.dtype)).encode() + np.ascontiguousarray(array).tobytes())

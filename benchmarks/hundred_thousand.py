@@ -1,8 +1,8 @@
-"""`make large`: 100,000 objects and five million answers through the command `erkle learn`, as a user would.
+"""`make large`: learn five million answers about 100,000 objects with the command `erkle learn`.
 
-The answers are those of points N(0, I) in five dimensions, in a CSV file in a temporary folder. The command runs as a
-process of its own; wall and CPU time and peak memory are those of that process, reading, checking and writing
-included. At full size the table is kept in benchmarks/hundred_thousand.md.
+The answers are those of points N(0, I) in five dimensions, in a temporary CSV file. Time and peak memory are those of
+the whole process, including reading, checking and writing. At full size the table is written to
+benchmarks/hundred_thousand.md.
 """
 
 import argparse
@@ -23,11 +23,12 @@ from erkle import files, triplets
 from erkle.datasets import answered
 
 _OBJECTS, _ANSWERS, _DIMENSIONS = 100_000, 5_000_000, 5
+# Answers that are drawn and written at once.
 _CHUNK = 1_000_000
 
 
 class Cost(NamedTuple):
-    """What the command took, and the error it ended with."""
+    """Seconds and memory of the command, and the held-out error."""
 
     wall: float
     cpu: float
@@ -51,8 +52,8 @@ def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.hundred_thousand", description=__doc__)
     parser.add_argument("--objects", type=int, default=_OBJECTS)
     parser.add_argument("--answers", type=int, default=_ANSWERS)
-    parser.add_argument("--holdout", type=float, default=0.01, help="share of the questions kept from learning")
-    parser.add_argument("more", nargs="*", help="further options of `erkle learn`, after --")
+    parser.add_argument("--holdout", type=float, default=0.01, help="share of the questions that are held out")
+    parser.add_argument("more", nargs="*", help="more options of `erkle learn`, after --")
     return parser.parse_args()
 
 
@@ -71,14 +72,14 @@ def _learn(arguments: list[str], out: Path) -> Cost:
     done = subprocess.run([sys.executable, "-m", "erkle", "learn", *arguments], env=environment)
     wall, after = time.perf_counter() - start, resource.getrusage(resource.RUSAGE_CHILDREN)
     if done.returncode:
-        sys.exit(f"`erkle learn` ended with status {done.returncode}; the reason stands above.")
+        sys.exit(f"`erkle learn` ended with status {done.returncode}; the reason is printed above.")
     cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     unit = 1 if sys.platform == "darwin" else 1024
     return Cost(wall, cpu, after.ru_maxrss * unit, json.loads((out / "summary.json").read_text())["test_error"])
 
 
 def _report(options: argparse.Namespace, found: Cost) -> str:
-    header = ["objects", "answers", "held-out error", "wall s", "CPU s", "answers a CPU second", "peak memory, MiB"]
+    header = ["objects", "answers", "held-out error", "wall s", "CPU s", "answers per CPU second", "peak memory, MiB"]
     row = [
         f"{options.objects:,}",
         f"{options.answers:,}",
@@ -87,9 +88,7 @@ def _report(options: argparse.Namespace, found: Cost) -> str:
         f"{found.cpu:.0f}",
     ]
     row += [f"{options.answers / found.cpu:,.0f}", f"{found.bytes / 2**20:,.0f}"]
-    about = (
-        f"`erkle learn answers.csv --holdout {options.holdout:g}{' '.join(['', *options.more])}`, a process of its own."
-    )
+    about = f"`erkle learn answers.csv --holdout {options.holdout:g}{' '.join(['', *options.more])}`, run as a process."
     return "\n\n".join(["# Measured by `make large`", about, markdown(header, [row])])
 
 

@@ -1,4 +1,4 @@
-"""Reading a file of ten million answers, in bounded memory."""
+"""Time and memory of reading a file of ten million answers."""
 
 import subprocess
 import sys
@@ -33,6 +33,4 @@ def run() -> Iterator[str]:
     n_lines, kilobytes = map(int, done.stdout.split())
     unit = 1 if sys.platform == "darwin" else 1024
     row = [f"{n_lines:,}", f"{seconds:.1f}", f"{n_lines / seconds / 1e6:.1f}", f"{kilobytes * unit / 2**20:.0f}"]
-    yield "## Reading\n\n" + markdown(
-        ["lines", "seconds", "million lines a second", "memory over the start, MiB"], [row]
-    )
+    yield "## Reading\n\n" + markdown(["lines", "seconds", "million lines per second", "additional memory, MiB"], [row])

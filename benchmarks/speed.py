@@ -1,9 +1,9 @@
-"""Our update against an eigensolver per needed projection, on the same stream in the same run.
+"""The speed of one update, compared with two eigensolvers on the same stream in the same run.
 
-At fifty places along the stream the kernel is taken out, moved by the next active answer and given to both solvers;
-their mean cost per needed projection is compared with ours, which is everything `partial_fit` did divided by the
-number of eigenpairs it needed. By the paper's skip rule some of those would not be needed, above all among the
-first answers; the ratio leaves that out.
+At fifty places of the stream the kernel is copied, moved by the gradient step of an active answer, and projected by
+both solvers. Their mean time is compared with ours: the time of all calls of `partial_fit`, divided by the number of
+eigenpairs that they needed. The comparison does not use the paper's rule for skipping projections, which would save
+some of them, most of all among the first answers.
 """
 
 import time
@@ -19,6 +19,7 @@ from erkle import ERKLE, Dense
 from erkle._compiled.small_eigen import eigenpairs
 
 _N_ANSWERS = 10_000
+# Places of the stream at which the solvers are measured.
 _PLACES = 50
 
 
@@ -26,7 +27,7 @@ def run() -> Iterator[str]:
     ERKLE(3, kernel=Dense()).fit([(0, 1, 2)])
     yield "## Speed of an update (PA-ERKLE, one pass, 10,000 answers)"
     rows = [_against_solvers(n) for n in (100, 412, 1000)]
-    header = ["objects", "ours, µs", "`eigh`, one pair, µs", "`eigsh`, µs", "times faster than the faster one"]
+    header = ["objects", "ours, µs", "`eigh`, one pair, µs", "`eigsh`, µs", "times faster than the faster of the two"]
     yield markdown(header, rows)
     yield _linear()
     yield _passive()
@@ -50,7 +51,7 @@ def _against_solvers(n: int) -> list[str]:
 
 
 def _moved(learner: ERKLE, T: np.ndarray) -> np.ndarray:
-    """The kernel after the gradient step of some active answer, before its projection."""
+    """The kernel after the gradient step of an active answer, before its projection."""
     K = np.array(learner.kernel_matrix())
     decisions = learner.decision_function(T)
     a, b, c = T[np.flatnonzero(decisions < 1.0)[-1]]
@@ -76,7 +77,7 @@ def _seconds(function, K: np.ndarray) -> float:
 
 
 def _linear() -> str:
-    """Cost per active answer in the first and in the second ten thousand."""
+    """Time per active answer in the first and in the second ten thousand answers."""
     rows = []
     for n in (100, 412):
         T = gaussian_answers(n, 20_000, seed=1)
@@ -87,7 +88,7 @@ def _linear() -> str:
             learner.partial_fit(half)
             costs.append((time.perf_counter() - start) / (learner.counters_.n_active - active))
         rows.append([str(n), *(f"{cost * 1e6:.1f}" for cost in costs), f"{costs[1] / costs[0]:.2f}"])
-    header = ["objects", "first 10,000, µs per active answer", "second 10,000", "ratio"]
+    header = ["objects", "first 10,000, µs per active answer", "second 10,000, µs per active answer", "ratio"]
     return "### Learning is linear in the number of answers\n\n" + markdown(header, rows)
 
 
@@ -106,42 +107,42 @@ def _passive() -> str:
     alone = (time.perf_counter() - start) / 2000
     return (
         "### An answer that is already satisfied\n\n"
-        f"{inside * 1e9:.0f} ns inside `partial_fit`, {alone * 1e6:.0f} µs as a call of `learn_one` (n = 100)."
+        f"{inside * 1e9:.0f} ns within `partial_fit`, {alone * 1e6:.0f} µs as a call of `learn_one` (n = 100)."
     )
 
 
 def _small_eigenproblems() -> str:
-    """The loops for the core of a low-rank answer against LAPACK's, both called from compiled code."""
+    """Our loops for the core of a low-rank update, compared with LAPACK; both are called from compiled code."""
     rows = []
     for rank in (2, 5, 10, 20, 40):
         rng = np.random.default_rng(rank)
         W, _ = np.linalg.qr(rng.standard_normal((rank + 2, 2)))
         spectrum = np.append(np.sort(rng.exponential(size=rank))[::-1], [0.0, 0.0])
         core = np.diag(spectrum) + 0.1 * (np.outer(W[:, 0], W[:, 0]) - np.outer(W[:, 1], W[:, 1]))
-        ours, lapack = (_least_seconds(solver, core) for solver in (_often_by_loops, _often_by_lapack))
+        ours, lapack = (_lowest_seconds(solver, core) for solver in (_repeated_loops, _repeated_lapack))
         rows.append([str(rank), *(f"{seconds * 1e6:.1f}" for seconds in (ours, lapack)), f"{lapack / ours:.1f}"])
     header = ["rank", "ours, µs", "LAPACK, µs", "times faster"]
-    return "### All eigenpairs of the core of a low-rank answer\n\n" + markdown(header, rows)
+    return "### All eigenpairs of the core of a low-rank update\n\n" + markdown(header, rows)
 
 
-def _least_seconds(solver, core: np.ndarray, turns: int = 200) -> float:
+def _lowest_seconds(solver, core: np.ndarray, repetitions: int = 200) -> float:
     solver(core, 1)
-    return min(_seconds(lambda A: solver(A, turns), core) for _ in range(15)) / turns
+    return min(_seconds(lambda A: solver(A, repetitions), core) for _ in range(15)) / repetitions
 
 
 @numba.njit
-def _often_by_loops(A: np.ndarray, turns: int) -> float:
+def _repeated_loops(A: np.ndarray, repetitions: int) -> float:
     total = 0.0
-    for _ in range(turns):
+    for _ in range(repetitions):
         values, _vectors = eigenpairs(A.copy())
         total += values[0]
     return total
 
 
 @numba.njit
-def _often_by_lapack(A: np.ndarray, turns: int) -> float:
+def _repeated_lapack(A: np.ndarray, repetitions: int) -> float:
     total = 0.0
-    for _ in range(turns):
+    for _ in range(repetitions):
         values, _vectors = np.linalg.eigh(A)
         total += values[-1]
     return total

@@ -1,12 +1,13 @@
-"""`python -m benchmarks.stopping`: does the number of answers that `answers_needed` tells hold?
+"""`python -m benchmarks.stopping`: the accuracy of the number of answers that `answers_needed` forecasts.
 
-A learner stops after some answers an object and is asked for the error that it will really have after twice as many.
-The truth is then: as many again. Errors are those on answers that it never learns.
+A learner stops at one moment and forecasts how many more answers it needs for a certain error: the error that it really
+has after twice as many answers. The correct forecast is therefore the number of answers so far. Errors are measured on
+answers that are never learned.
 """
 
 import os
 
-# One BLAS thread, set before anything loads a BLAS.
+# One BLAS thread. It must be set before a BLAS is loaded.
 os.environ.update(OPENBLAS_NUM_THREADS="1", OMP_NUM_THREADS="1", MKL_NUM_THREADS="1")
 
 import math
@@ -24,15 +25,15 @@ from erkle.online.forecast import Forecast, forecast
 from erkle.online.record import Curve
 
 _SEEDS = range(10)
-# Answers an object; each moment is judged by the one twice as late.
+# Answers per object; the forecast at each moment is checked at the next one, which is twice as late.
 _MOMENTS = (10, 20, 40)
 _OBJECTS, _SLOPE, _TEST = 90, 3.0, 40_000
 
 
 class Case(NamedTuple):
-    """A learner at a moment: what it said, its error then, and how many more answers it really took."""
+    """The forecast of a learner at one moment, its error there, and how many more answers it really needed."""
 
-    told: Forecast
+    forecast: Forecast
     error: float
     truth: int
 
@@ -41,34 +42,34 @@ def main() -> None:
     rows: list[list[str]] = []
     everything: list[Case] = []
     for name, stream in {"points, d = 2, slope 3": points, "zappos85": zappos}.items():
-        courses = [list(cases(*stream(seed), seed)) for seed in _SEEDS]
-        for moment, found in zip(_MOMENTS, zip(*courses, strict=True), strict=False):
-            rows.append(row(f"{name}, {moment} an object", list(found)))
+        runs = [list(cases(*stream(seed), seed)) for seed in _SEEDS]
+        for moment, found in zip(_MOMENTS, zip(*runs, strict=True), strict=False):
+            rows.append(row(f"{name}, {moment} answers per object", list(found)))
             everything += found
     header = [
-        "stopped at",
+        "data and moment",
         "cases",
         "truth in interval",
-        "told / truth, median",
-        "no upper end",
-        "error now in interval",
+        "forecast / truth, median",
+        "no upper bound",
+        "error at that moment in interval",
     ]
     print(markdown(header, [*rows, row("all", everything)]))
 
 
 def row(name: str, found: list[Case]) -> list[str]:
     shares = (
-        np.mean([case.told.low <= case.truth <= case.told.high for case in found]),
-        np.mean([case.told.high == math.inf for case in found]),
-        np.mean([case.told.error_low <= case.error <= case.told.error_high for case in found]),
+        np.mean([case.forecast.low <= case.truth <= case.forecast.high for case in found]),
+        np.mean([case.forecast.high == math.inf for case in found]),
+        np.mean([case.forecast.error_low <= case.error <= case.forecast.error_high for case in found]),
     )
     inside, endless, now = (f"{share:.0%}" for share in shares)
-    ratio = np.median([case.told.more / case.truth for case in found])
+    ratio = np.median([case.forecast.more / case.truth for case in found])
     return [name, str(len(found)), inside, f"{ratio:.2f}", endless, now]
 
 
 def points(seed: int) -> tuple[int, NDArray[np.int64], NDArray[np.int64]]:
-    """Random answers about points in the plane, and others of the same kind."""
+    """The number of objects, answers to learn and test answers: points in the plane."""
     rng = np.random.default_rng([seed, 1])
     X = rng.standard_normal((_OBJECTS, 2))
     T = triplets.sample(_OBJECTS, _OBJECTS * _MOMENTS[-1] + _TEST, rng)
@@ -77,7 +78,7 @@ def points(seed: int) -> tuple[int, NDArray[np.int64], NDArray[np.int64]]:
 
 
 def zappos(seed: int) -> tuple[int, NDArray[np.int64], NDArray[np.int64]]:
-    """People's answers in a random order."""
+    """The number of objects, answers to learn and test answers: people's answers in random order."""
     dataset = load("zappos85")
     T = np.random.default_rng([seed, 2]).permutation(dataset.triplets)
     return len(dataset.names), T[:-_TEST], T[-_TEST:]

@@ -1,7 +1,7 @@
-"""One rule for all learners compared: the settings with the lowest held-out error on the first trial serve every trial.
+"""Tuning of the learners that are compared: settings are chosen on the first trial and used for all trials.
 
-Choosing by the held-out answers flatters a little, and it flatters all alike. Needs nothing but NumPy, so that it
-runs in the environment of any library.
+The chosen settings have the lowest held-out error. This makes all errors slightly too low, in the same way for every
+learner. The module needs only NumPy, so that it runs in the environment of any library.
 """
 
 import sys
@@ -17,7 +17,7 @@ Fitter = Callable[[np.ndarray, int], Callable[[np.ndarray], float]]
 
 
 class Task(NamedTuple):
-    """Answers to learn, held-out answers, and which trial of which task they are."""
+    """One trial of a task: its name and seed, answers to learn, and held-out answers."""
 
     name: str
     seed: int
@@ -26,7 +26,7 @@ class Task(NamedTuple):
 
 
 class Fit(NamedTuple):
-    """What one learner reached on one trial; seconds are of the CPU, ``tried`` those of all settings together."""
+    """The error and the CPU seconds of a learner on one trial; ``tried`` is the time of trying all settings."""
 
     learner: str
     settings: str
@@ -47,7 +47,7 @@ def load(folder: Path) -> list[Task]:
 
 
 def compare(learners: Mapping[str, Mapping[str, Fitter]], tasks: list[Task]) -> Iterator[Fit]:
-    """Every learner on every task. A learner has fitters by the name of their settings."""
+    """Fit every learner to every task. A learner is a mapping from the text of its settings to a fitter."""
     for name in dict.fromkeys(task.name for task in tasks):
         trials = [task for task in tasks if task.name == name]
         for learner, fitters in learners.items():
@@ -66,7 +66,7 @@ def _trials(learner: str, fitters: Mapping[str, Fitter], trials: list[Task]) -> 
 
 def _measure(fitter: Fitter, task: Task) -> tuple[float, float]:
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # Iterations that run out are among the settings.
+        warnings.simplefilter("ignore")  # Some settings stop early on purpose.
         start = time.process_time()
         error = fitter(task.train, task.seed)
         seconds = time.process_time() - start
