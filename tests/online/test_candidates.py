@@ -70,7 +70,7 @@ def test_the_one_with_the_least_loss_leads_and_weights_add_up(losses):
 def test_those_far_behind_retire_and_say_when():
     candidates = candidates_of(3.0, 1.0, 50.0)
     candidates.review(120, 5)
-    assert [row.status for row in candidates.table()] == ["leads", "runs", "retired after 120 answers"]
+    assert [row.status for row in candidates.table()] == ["leads", "runs", "eliminated after 120 answers"]
     assert candidates.table()[-1].setting == {"size": 2}
     assert candidates.table()[-1].weight == 0.0
     assert math.isnan(candidates.table()[-1].loss)
@@ -99,13 +99,13 @@ def test_neighbours_of_the_leader_enter_just_behind_it_until_there_are_most():
 def test_a_retired_setting_comes_back_only_when_there_is_half_as_much_again():
     candidates = candidates_of(0.0, 50.0, neighbours=[1])
     candidates.review(100, 5)
-    assert candidates.retired == {Size(1): 100}
+    assert candidates.eliminated == {Size(1): 100}
     for seen in (110, 149):
         candidates.review(seen, 5)
         assert len(candidates.entries) == 1
     candidates.review(150, 5)
     assert [entry.setting.size for entry in candidates.entries] == [0, 1]
-    assert not candidates.retired
+    assert not candidates.eliminated
 
 
 @pytest.mark.parametrize(("excess", "stays"), [(-0.5, True), (2.0, False)])
@@ -149,6 +149,6 @@ def test_an_urgent_setting_enters_in_the_place_of_the_last_and_one_too_many_reti
     pressed = candidates_of(0.0, 1.0, 2.0, urgent=[7])
     pressed.review(100, 3)
     assert [entry.setting.size for entry in pressed.entries] == [0, 1, 7]
-    assert pressed.retired == {Size(2): 100}
+    assert pressed.eliminated == {Size(2): 100}
     pressed.review(110, 1)
     assert [entry.setting.size for entry in pressed.entries] == [0]

@@ -117,22 +117,19 @@ def test_more_answers_make_it_surer():
 
 
 @pytest.mark.parametrize(
-    ("numbers", "sentence"),
+    ("numbers", "parts"),
     [
-        ((1234, 912, 2480), "About 1,200 more answers (910 to 2,500) for an error of 15.0 %; now"),
-        ((1234, 0, math.inf), "About 1,200 more answers (0 to any number) for an error of 15.0 %; now"),
-        ((0, 0, 0), "An error of 15.0 % is reached; now"),
-        ((0, 0, 88), "Perhaps an error of 15.0 % is reached (0 to 88 more answers); now"),
-        (
-            (math.inf, 912, math.inf),
-            "No number of answers seems to be enough for an error of 15.0 % (910 more at best);",
-        ),
-        ((math.inf, math.inf, math.inf), "No number of answers seems to be enough for an error of 15.0 %; now"),
+        ((1234, 912, 2480), ["1,200 more answers", "910 to 2,500", "15.0 %"]),
+        ((1234, 0, math.inf), ["1,200 more answers", "0 to any number", "15.0 %"]),
+        ((0, 0, 0), ["15.0 % is reached"]),
+        ((0, 0, 88), ["15.0 %", "probably", "0 to 88 more answers"]),
+        ((math.inf, 912, math.inf), ["15.0 %", "out of reach", "910 more answers"]),
+        ((math.inf, math.inf, math.inf), ["15.0 %", "out of reach"]),
     ],
 )
-def test_a_forecast_is_a_sentence(numbers, sentence):
+def test_a_forecast_is_a_sentence(numbers, parts):
     told = str(Forecast(0.15, 0.173, 0.161, 0.186, *numbers))
-    assert told.startswith(sentence)
+    assert all(part in told for part in parts)
     assert told.endswith("now 17.3 % (16.1 to 18.6 %).")
 
 

@@ -9,7 +9,7 @@ from erkle import ERKLE, LowRank
 from erkle.datasets import make_gaussian
 from erkle.kernels.low_rank import LowRankKernel
 from erkle.online.models import racing
-from erkle.online.models.racing import Pace, PaceProposals, Racing
+from erkle.online.models.racing import OnlineProposals, OnlineSetting, Racing
 from erkle.online.selection.candidates import Entry
 from erkle.online.selection.evidence import Evidence
 from parts import answers, state
@@ -24,10 +24,12 @@ def test_who_takes_part_can_be_looked_at():
     rows = learner.selection_
     assert sum(row.weight for row in rows) == pytest.approx(1.0)
     assert [row.status for row in rows].count("leads") == 1
-    assert all(row.status == "leads" or row.status == "runs" or row.status.startswith("retired after") for row in rows)
+    assert all(
+        row.status == "leads" or row.status == "runs" or row.status.startswith("eliminated after") for row in rows
+    )
     assert all(set(row.setting) == {"rank", "trace", "rate"} for row in rows)
     assert len({tuple(row.setting.values()) for row in rows}) == len(rows)
-    running = [row for row in rows if not row.status.startswith("retired")]
+    running = [row for row in rows if not row.status.startswith("eliminated")]
     assert len(running) <= 4
     assert all(0.0 <= row.error <= 1.0 and row.loss > 0.0 for row in running)
     weights = [row.weight for row in running]
@@ -86,18 +88,18 @@ def test_a_race_waits_for_those_who_are_twenty_nats_behind(behind, left):
 
 
 def test_those_that_followed_and_retired_do_not_come_back_but_as_neighbours():
-    candidates, follows = Racing(50).candidates, Pace(2, 2e-3, 1.0)
-    candidates.leader.setting = Pace(20, 8e-3, 0.3)
-    assert follows in PaceProposals().neighbours(candidates, 500)
-    candidates.retired[follows] = 200
-    assert follows not in PaceProposals().neighbours(candidates, 500)
+    candidates, follows = Racing(50).candidates, OnlineSetting(2, 2e-3, 1.0)
+    candidates.leader.setting = OnlineSetting(20, 8e-3, 0.3)
+    assert follows in OnlineProposals().neighbours(candidates, 500)
+    candidates.eliminated[follows] = 200
+    assert follows not in OnlineProposals().neighbours(candidates, 500)
     candidates.leader.setting = follows._replace(rank=3)
-    assert PaceProposals().neighbours(candidates, 500)[-1] == follows
-    assert PaceProposals().neighbours(candidates, 249) == []
+    assert OnlineProposals().neighbours(candidates, 500)[-1] == follows
+    assert OnlineProposals().neighbours(candidates, 249) == []
 
 
 def test_neighbours_differ_in_weight_first_then_in_rate_and_then_in_rank():
-    assert [tuple(pace) for pace in racing._beside_pace(Pace(5, 5e-4, 3.0), 50)] == [
+    assert [tuple(pace) for pace in racing._neighbours_of(OnlineSetting(5, 5e-4, 3.0), 50)] == [
         (5, 2e-3, 3.0),
         (5, 0.0, 3.0),
         (5, 5e-4, 1.0),
@@ -105,7 +107,7 @@ def test_neighbours_differ_in_weight_first_then_in_rate_and_then_in_rank():
         (3, 5e-4, 3.0),
         (10, 5e-4, 3.0),
     ]
-    few = [tuple(pace) for pace in racing._beside_pace(Pace(5, 8e-3, 10.0), 8)]
+    few = [tuple(pace) for pace in racing._neighbours_of(OnlineSetting(5, 8e-3, 10.0), 8)]
     assert few == [(5, 2e-3, 10.0), (5, 8e-3, 3.0), (3, 8e-3, 10.0)]
 
 
@@ -123,12 +125,12 @@ def test_neighbours_differ_in_weight_first_then_in_rate_and_then_in_rank():
 def test_a_larger_rank_is_urgent_for_a_leader_of_the_largest_where_there_are_answers_for_it(
     top, trace, per_object, urgent
 ):
-    candidates, paces = Racing(50).candidates, [Pace(rank, trace, 3.0) for rank in (top, 2)]
+    candidates, paces = Racing(50).candidates, [OnlineSetting(rank, trace, 3.0) for rank in (top, 2)]
     candidates.entries = [Entry(pace, LowRankKernel(50, pace.rank), Evidence()) for pace in paces]
     expected = [] if urgent is None else [paces[0]._replace(rank=urgent)]
     for leader, wanted in zip(candidates.entries, (expected, []), strict=True):
         candidates.leader = leader
-        assert PaceProposals().urgent(candidates, 50 * per_object) == wanted
+        assert OnlineProposals().urgent(candidates, 50 * per_object) == wanted
 
 
 @pytest.mark.parametrize("passes", [1, 3])

@@ -12,7 +12,7 @@ from erkle.batch.objective import ByMap, terms_of
 from erkle.datasets import make_gaussian
 from erkle.losses import STE
 from erkle.online.models import refitting
-from erkle.online.models.fits import Fit
+from erkle.online.models.fits import FitSetting
 from erkle.online.models.refitting import Refitting, automatic_share
 from erkle.online.selection.candidates import Entry
 from erkle.online.selection.evidence import Evidence
@@ -157,7 +157,7 @@ def test_the_fits_can_be_looked_at():
     assert sum(row.weight for row in rows) == pytest.approx(1.0)
     assert [row.status for row in rows].count("leads") == 1
     assert all(set(row.setting) == {"rank", "ridge", "shift"} for row in rows)
-    running = [row for row in rows if not row.status.startswith("retired")]
+    running = [row for row in rows if not row.status.startswith("eliminated")]
     assert 1 <= len(running) <= 9
     assert rows[0].setting["rank"] <= 5
     (only,) = learner_of(LowRank(3, 1e-3, 0.2)).fit(answers(12, 100)).selection_
@@ -281,7 +281,7 @@ def test_a_fit_to_the_end_has_room_for_who_has_become_the_best(monkeypatch):
     candidates = learner._model.candidates
     low, high = candidates.entries[:2]
     X = np.random.default_rng(0).normal(size=(60, 41))
-    low.setting, low.model, high.setting, high.model = Fit(3, 0.01), X[:, -4:], Fit(40, 0.01), X
+    low.setting, low.model, high.setting, high.model = FitSetting(3, 0.01), X[:, -4:], FitSetting(40, 0.01), X
     candidates.entries, candidates.leader = [low, high], low
     high.evidence.sums[:-2] = low.evidence.sums[:-2] - 100.0
     learner.consolidate()
@@ -294,7 +294,7 @@ def test_while_answers_are_few_each_of_them_moves_what_is_known_of_its_objects_p
     learner = learner_of(n=200).fit(T[: round(200 * per_object)])
     # From a fit of now, of shifts and hardly anything else, with the next one far away.
     model = learner._model
-    model.candidates.entries = [Entry(Fit(2, 4.0, 0.3), np.zeros((200, 3)), Evidence())]
+    model.candidates.entries = [Entry(FitSetting(2, 4.0, 0.3), np.zeros((200, 3)), Evidence())]
     model._fit_all(learner.history_, model.candidates.entries, 50, 1e-6)
     model.next_review = 10**9
     before = model.kernel.shifts

@@ -115,7 +115,7 @@ def test_the_kernel_and_the_labels_are_plain_arrays(path):
 
 
 def test_labels_must_be_as_many_as_the_objects(path):
-    with pytest.raises(ValueError, match=r"^There are 2 labels for 7 objects; pass one for each\.$"):
+    with pytest.raises(ValueError, match="2 labels for 7 objects"):
         ERKLE(7, kernel=Dense()).fit(T).save(path, ["a", "b"])
     assert not path.exists()
 

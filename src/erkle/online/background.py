@@ -1,4 +1,4 @@
-"""Fits in a thread of their own: online steps go on, and are made again on the result."""
+"""Fits in a background thread. Online steps continue meanwhile, and are repeated on the result."""
 
 import copy
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -11,7 +11,7 @@ from erkle.online.models.refitting import Refitting
 
 
 class Background:
-    """A fit of the answers so far by a copy of the model."""
+    """A fit of the answers so far, made by a copy of the model in a thread."""
 
     def __init__(self, model: Refitting, history: NDArray[np.int32]) -> None:
         self._copy = copy.deepcopy(model)
@@ -21,7 +21,10 @@ class Background:
         pool.shutdown(wait=False)
 
     def result(self, model: Refitting, history: NDArray[np.int32]) -> Refitting:
-        """The copy, having learned what came after; or the model itself, if it has been fitted again since."""
+        """The copy after learning the answers that came during the fit.
+
+        If the model itself has been fitted again meanwhile, that model.
+        """
         self.future.result()
         if model.next_review != self._review:
             return model

@@ -1,8 +1,8 @@
-"""How many more answers for how much less error: a curve of errors before learning, carried on with its doubts.
+"""Forecasts: how many more answers it takes to reach an error, extrapolated from the errors so far.
 
-Law: (error(m) - c) / (1/2 - error(m)) = a m^-b. After no answer a learner guesses, after very many c is left: what
-people contradict each other in. In between the error falls as c + a m^-b does. All (c, a, b) that explain the errors
-so far have a say, each as much as it explains them.
+The model is (error(m) - c) / (1/2 - error(m)) = a m^-b after m answers. Before the first answer the error is 1/2, a
+guess. After very many answers the error is c, because people contradict each other. In between it falls like
+c + a m^-b. The forecast averages over all (c, a, b), weighted by how well they explain the errors so far.
 """
 
 import math
@@ -16,33 +16,42 @@ from erkle.online.record import Curve
 
 Numbers = NDArray[np.float64]
 
-# Excess errors of a model with a fixed number of parameters fall as 1 / m: b is near 1, by a factor of 1.5 or so.
+# Powers b on the grid.
 _POWERS = np.geomspace(0.25, 4.0, 16)[:, None, None]
+# Standard deviation of the prior of log b. Its mean is 0: the excess error of a model with a fixed number of
+# parameters falls like 1 / m.
 _SPREAD = 0.4
-# What is left in the end, as a share of the error now. Any share is as likely as any other.
+# Final errors c on the grid, as a share of the current error. All shares are equally likely a priori.
 _LEFT = (np.arange(20)[:, None] + 0.5) / 20
-# The beginning follows no law: the first tenth counts nothing, and the rest the more the later it is.
+# Share of the answers at the beginning that is ignored, because early errors do not follow the model.
 _FIRST = 0.1
-# Nor does the rest follow it exactly: a bin never counts more than this many answers.
+# Largest number of answers that a bin counts as, because later errors follow the model only roughly.
 _ROUGHNESS = 2000.0
-# Errors now, as log(e / (1/2 - e)): so many at once, between such bounds, and closer around the likely ones.
-_N_ERRORS, _BOUNDS, _ZOOMS, _LIKELY = 32, (-14.0, 7.0), 3, 8.0
-# Further than this many times the answers so far no curve tells anything: that is never.
+# Number of current errors on the grid.
+_N_ERRORS = 32
+# Range of current errors on the first grid, as log(e / (1/2 - e)).
+_BOUNDS = (-14.0, 7.0)
+# Number of grids; each covers only the likely part of the one before.
+_ZOOMS = 3
+# Current errors within this many nats of the most likely one count as likely.
+_LIKELY = 8.0
+# A target that takes more than this many times the answers so far counts as out of reach.
 _HORIZON = 1000.0
+# Quantiles that are reported: the median and an 80 % interval.
 _QUANTILES = (0.1, 0.5, 0.9)
 
 
 class Forecast(NamedTuple):
-    """Further answers that an error takes; ``str`` of it is a sentence. Intervals hold the truth with 80 %.
+    """How many more answers it takes to reach an error. ``str(forecast)`` is a sentence.
 
     Attributes
     ----------
     target : float
-        The error that is wanted.
+        The error to reach.
     error, error_low, error_high : float
-        The error now, and its interval.
+        The current error and its 80 % interval.
     more, low, high : float
-        How many more answers, and their interval: 0 if no more are needed, infinity if no number may be enough.
+        Number of further answers and its 80 % interval: 0 if the target is reached, infinity if it is out of reach.
     """
 
     target: float
@@ -62,15 +71,15 @@ class Forecast(NamedTuple):
         if self.high == 0.0:
             return f"{wanted.capitalize()} is reached"
         if self.more == 0.0:
-            return f"Perhaps {wanted} is reached ({interval} more answers)"
+            return f"{wanted.capitalize()} is probably reached ({interval} more answers)"
         if self.more < math.inf:
             return f"About {_about(self.more)} more answers ({interval}) for {wanted}"
-        at_best = f" ({_about(self.low)} more at best)" if self.low < math.inf else ""
-        return f"No number of answers seems to be enough for {wanted}{at_best}"
+        at_best = f" (at the very best, {_about(self.low)} more answers)" if self.low < math.inf else ""
+        return f"{wanted.capitalize()} seems out of reach{at_best}"
 
 
 class _Posterior(NamedTuple):
-    """Laws, each by the error now, what is left in the end and how fast it falls; and how likely each is."""
+    """A grid of (current error, final error, power), with the weight of each point."""
 
     error: Numbers
     left: Numbers
@@ -78,7 +87,7 @@ class _Posterior(NamedTuple):
     weight: Numbers
 
     def growth(self, target: float) -> Numbers:
-        """How many times as many answers as now, at least 1; infinity for a target that is never reached."""
+        """The factor by which the number of answers must grow: at least 1, infinity if the target is out of reach."""
         reached = np.minimum(target, self.error)
         with np.errstate(divide="ignore", over="ignore"):
             odds = np.maximum(reached - self.left, 0.0) / (0.5 - reached)
@@ -86,7 +95,7 @@ class _Posterior(NamedTuple):
         return np.where(growth > _HORIZON, np.inf, np.maximum(growth, 1.0))
 
     def quantiles(self, values: Numbers) -> list[float]:
-        """The values below which a tenth, half and nine tenths of the weight lie."""
+        """The weighted quantiles ``_QUANTILES`` of the values."""
         order = np.argsort(values, axis=None, kind="stable")
         below = np.cumsum(self.weight.ravel()[order])
         found: list[float] = values.ravel()[order[np.searchsorted(below, below[-1] * np.array(_QUANTILES))]].tolist()
@@ -94,16 +103,16 @@ class _Posterior(NamedTuple):
 
 
 def forecast(curve: Curve, target: float, n_learned: int = 0) -> Forecast:
-    """How many more answers it takes until the share of wrong predictions is down to ``target``.
+    """How many more answers it takes to reduce the share of wrong predictions to ``target``.
 
     Parameters
     ----------
     curve : Curve
         Errors before learning, on questions drawn at random.
     target : float
-        The error wanted, between 0 and 1.
+        The error to reach, between 0 and 1.
     n_learned : int
-        How many answers have been learned by now, if more than the curve tells of.
+        Number of answers learned so far, if the curve covers only some of them.
 
     Examples
     --------
@@ -119,16 +128,16 @@ def forecast(curve: Curve, target: float, n_learned: int = 0) -> Forecast:
             f"The curve is of type {type(curve).__name__}; pass the curve_ of a learner or the curve of an asker."
         )
     if not curve.n_answers.any():
-        raise ValueError("There are no answers yet to tell the error from; learn some first.")
+        raise ValueError("There are no predictions to measure the error with; learn some answers first.")
     now = max(float(n_learned), float(curve.n_learned.max()) + 1.0)
-    laws = _posterior(curve, now)
-    low, more, high = laws.quantiles(np.ceil(now * (laws.growth(float(target)) - 1.0)))
-    error_low, error, error_high = laws.quantiles(laws.error)
+    posterior = _posterior(curve, now)
+    low, more, high = posterior.quantiles(np.ceil(now * (posterior.growth(float(target)) - 1.0)))
+    error_low, error, error_high = posterior.quantiles(posterior.error)
     return Forecast(float(target), error, error_low, error_high, more, low, high)
 
 
 def _posterior(curve: Curve, now: float) -> _Posterior:
-    """Weights of a grid of laws, whose errors now close in on the likely ones."""
+    """The weights of a grid that is refined around the likely current errors."""
     late = curve.n_learned >= _FIRST * now
     passed = curve.n_learned[late] / now
     counted = passed / (1.0 + curve.n_answers[late] / _ROUGHNESS)
@@ -145,7 +154,7 @@ def _posterior(curve: Curve, now: float) -> _Posterior:
 
 
 def _evidence(error: Numbers, bins: list[tuple[Any, ...]]) -> Numbers:
-    """Logarithm of prior and likelihood, (n_powers, n_left, n_errors); errors now are uniform, and so x is not."""
+    """The log of prior times likelihood, (n_powers, n_left, n_errors). The prior of the current error is uniform."""
     left = _LEFT * error
     odds = (0.5 - error) / (error - left)
     prior = np.log(error * (0.5 - error)) - 0.5 * (np.log(_POWERS) / _SPREAD) ** 2
@@ -161,5 +170,5 @@ def _per_cent(share: float) -> str:
 
 
 def _about(number: float) -> str:
-    """Two digits are as sure as it gets."""
+    """The number with two significant digits."""
     return f"{float(f'{number:.2g}'):,.0f}" if number < math.inf else "any number"

@@ -1,6 +1,6 @@
-"""Answers seen so far, and multi-pass replay: after 2 beta, each new one is followed by beta - 1 drawn from all.
+"""Multi-pass replay: after 2β answers, each new answer is followed by β - 1 answers drawn from all seen so far.
 
-The draws are made row by row from one generator, so any split of a stream into calls gives the same ones.
+The draws are made row by row from one generator, so any split of a stream into calls gives the same draws.
 """
 
 import sys
@@ -13,7 +13,7 @@ from erkle.kernels.looping import Stretch
 
 
 def generator(random_state: int | np.random.Generator | np.random.RandomState | None) -> np.random.Generator:
-    """A generator of the learner's own, always of the same kind, so that its state can be saved.
+    """A new generator, always of the same kind, so that its state can be saved.
 
     >>> generator(7).random() == generator(7).random()
     True
@@ -33,8 +33,8 @@ def generator(random_state: int | np.random.Generator | np.random.RandomState | 
 class Replay:
     """The answers seen so far, and the generator that draws from them.
 
-    With one pass only the last ``keep`` are kept, and none for 0: there is room for twice as many, so that they move
-    rarely.
+    With one pass only the last ``keep`` answers are kept. The buffer has room for twice as many, so that answers are
+    rarely moved within it.
     """
 
     def __init__(self, passes: int, rng: np.random.Generator, keep: int = 0) -> None:
@@ -47,16 +47,16 @@ class Replay:
 
     @property
     def history(self) -> NDArray[np.int32]:
-        """The answers that are kept, in the order in which they came."""
+        """The answers that are kept, in order of arrival."""
         return self._history[max(0, self._kept - self.keep) : self._kept]
 
     def restore(self, seen: int, history: NDArray[np.int32]) -> None:
-        """Stand where another replay stood."""
+        """Continue where another replay stopped."""
         self.seen, self._kept = seen, len(history)
         self._history = np.array(history, np.int32)
 
     def schedule(self, T: NDArray[np.int64]) -> Stretch:
-        """What to learn for the new answers T."""
+        """The rows to learn for the new answers T."""
         numbers = np.arange(self.seen + 1, self.seen + 1 + len(T))
         self.seen += len(T)
         if self.keep:
@@ -67,14 +67,14 @@ class Replay:
         drawn = (draws * numbers[:, None]).astype(np.int64)
         rows = np.concatenate([T[:, None], self._history[drawn]], axis=1)
         counted = numbers[:, None] + np.arange(self.passes)
-        # The first 2 beta answers are learned once; their draws are made all the same, so that rows and draws match.
+        # The first 2β answers are learned once. Their draws are made nevertheless, so that row j always has draw j.
         wanted = np.broadcast_to(numbers[:, None] > 2 * self.passes, counted.shape).copy()
         wanted[:, 0] = True
         new = np.cumsum(wanted.sum(axis=1)) - wanted.sum(axis=1)
         return Stretch.of(np.ascontiguousarray(rows[wanted]), counted[wanted], new)
 
     def forget(self, n_triplets: int) -> None:
-        """Undo the scheduling of the last answers, which were not learned; their draws will be made again."""
+        """Undo the scheduling of the last answers, which were not learned. Their draws will be repeated."""
         self.seen -= n_triplets
         self._kept = max(0, self._kept - n_triplets)
         bits = cast(np.random.PCG64, self.rng.bit_generator)

@@ -1,9 +1,9 @@
-"""A learner as a file: plain arrays and a line of JSON, no code, nothing that could run when it is read.
+"""A learner as a file: arrays and a line of JSON, without any code that could run when it is read.
 
-Law: a loaded learner goes on exactly where the saved one would have, to the last bit.
+Law: a loaded learner continues exactly as the saved one would have, to the last bit.
 
-`erkle.files` checks format, version and checksums, and each part checks the shapes of its arrays as it takes them.
-Nothing else is checked: a file that passes holds what was saved.
+`erkle.files` checks format, version and checksums, and each part checks the shapes of its arrays. Nothing else is
+checked: a file that passes holds what was saved.
 """
 
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -32,9 +32,9 @@ _PLAIN = ("n_objects", "direction", "passes")
 
 
 def file_contents(learner: "ERKLE", labels: list[str] | None) -> Packed:
-    """A fitted learner, the kernel as it is given to users and, optionally, the names of its objects."""
+    """The content of a file: the learner, its kernel or coordinates for other programs, and the names of objects."""
     if labels is not None and len(labels) != learner.n_objects_:
-        raise ValueError(f"There are {len(labels)} labels for {learner.n_objects_} objects; pass one for each.")
+        raise ValueError(f"Got {len(labels)} labels for {learner.n_objects_} objects; pass one label per object.")
     arrays, meta = pack(learner)
     arrays |= learner._model.kernel.readable()
     if labels is not None:
@@ -43,8 +43,8 @@ def file_contents(learner: "ERKLE", labels: list[str] | None) -> Packed:
 
 
 def pack(learner: "ERKLE") -> Packed:
-    """All of a fitted learner, as arrays and as what JSON can hold."""
-    # Parameters set anew since the last answer: better refused now than when the file is read.
+    """The whole state of a fitted learner, as arrays and JSON values."""
+    # Parameters that were changed since the last answer are checked now, not when the file is read.
     check_settings(learner)
     replay, seed = learner._replay, learner.random_state
     model_arrays, model_meta = learner._model.pack()
@@ -72,12 +72,12 @@ def pack(learner: "ERKLE") -> Packed:
 def unpack(
     kind: type[Learner], packed: Packed, name: str, loss: Loss | None = None, step: Step | None = None
 ) -> Learner:
-    """The learner that was packed; errors call the file it comes from by its name."""
+    """The learner from which `pack` was called; ``name`` is the name of the file in errors."""
     arrays, meta = packed
     loss = None if loss is None else check_loss(loss)
     step = None if step is None else check_step(step)
     if meta.get("kind") != "ERKLE":
-        raise FileError(f"{name}: holds no learner; pass a file that ERKLE.save or `erkle learn` wrote.")
+        raise FileError(f"{name}: does not hold a learner; pass a file that ERKLE.save or `erkle learn` wrote.")
     try:
         learner = kind(
             loss=loss if loss is not None else _part(meta["loss"], LOSSES, "loss", name),
@@ -90,7 +90,9 @@ def unpack(
     except FileError:
         raise
     except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
-        raise FileError(f"{name}: is not a whole learner ({error}); restore it from a copy.") from error
+        raise FileError(
+            f"{name}: the learner in it is incomplete or damaged ({error}); restore the file from a copy."
+        ) from error
     return learner
 
 
@@ -101,7 +103,7 @@ def _restore(learner: "ERKLE", arrays: Arrays, meta: dict[str, Any]) -> None:
     rng.bit_generator.state = meta["generator"]
     replay = Replay(meta["replay_passes"], rng, meta["replay_keep"])
     history = shaped(arrays, "history", (len(arrays["history"]), 3), np.int32)
-    # Compiled code reads the objects of replayed answers without looking whether they exist.
+    # Compiled code does not check the ids of replayed answers.
     triplets.check(history, n_objects)
     replay.restore(meta["n_triplets_seen"], history)
     learner._begin(model, replay, Record.from_arrays(under("record", arrays), n_objects), meta["n_mistakes"])

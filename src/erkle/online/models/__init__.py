@@ -1,4 +1,4 @@
-"""What a learner can consist of: one kernel, kernels in a race, or fits that are made again and again."""
+"""The models of a learner: a single kernel, kernels that race, or candidates that are refitted."""
 
 import sys
 from typing import Any
@@ -17,12 +17,12 @@ from erkle.online.settings import DEFAULT_RULE, Settings
 
 __all__ = ["Model", "Racing", "Refitting", "Single", "model_for", "most_kept", "unpack_model"]
 
-# Answers that a learner keeps which could do without them, to report conflicts.
+# Number of answers kept by a learner that does not need them to learn, so that conflicts can be found.
 _RECENT = 1_000_000
 
 
 def model_for(settings: Settings, rng: np.random.Generator) -> Model:
-    """A new model by the settings; only fits, which begin at random, need the generator."""
+    """A new model for the settings. Only refitting uses the generator, for its random starts."""
     n, kernel = settings.n_objects, settings.kernel
     if isinstance(kernel, Dense):
         initial = np.asarray(kernel.initial)
@@ -34,7 +34,7 @@ def model_for(settings: Settings, rng: np.random.Generator) -> Model:
 
 
 def unpack_model(arrays: Arrays, meta: dict[str, Any], rule: Rule = DEFAULT_RULE) -> Model:
-    """The model that was packed; a single kernel goes on by the rule."""
+    """The model from which `pack` was called; a single kernel continues with the rule."""
     if meta["model"] == "single":
         return Single.unpack(arrays, meta, rule)
     kinds: dict[str, type[Racing] | type[Refitting]] = {"racing": Racing, "refitting": Refitting}
@@ -42,7 +42,7 @@ def unpack_model(arrays: Arrays, meta: dict[str, Any], rule: Rule = DEFAULT_RULE
 
 
 def most_kept(settings: Settings) -> int:
-    """How many answers to keep."""
+    """The number of answers to keep."""
     if isinstance(settings.kernel, Dense):
         return 0
     return _RECENT if settings.share == 0.0 else sys.maxsize

@@ -1,7 +1,7 @@
-"""What every model has: a kernel to read from, the evidence of its predictions, and reviews.
+"""The base class of models: a kernel that predicts, evidence of its predictions, and reviews.
 
-A model learns stretches of a stream. Between two stretches the learner calls `Model.review` once the number of answers
-has reached ``next_review``. `ERKLE` reads all that it tells users from ``kernel`` and ``evidence``.
+A model learns a stream piece by piece. The learner calls `Model.review` when the number of answers reaches
+``next_review``. Everything that `ERKLE` reports comes from ``kernel`` and ``evidence``.
 """
 
 import sys
@@ -18,16 +18,16 @@ from erkle.online.selection.evidence import Evidence
 
 
 class Model(ABC):
-    """What a learner has learned, and how it goes on.
+    """What a learner has learned.
 
     Attributes
     ----------
     kernel : Kernel
-        What answers questions now.
+        The kernel that predicts.
     evidence : Evidence
         How good the predictions of the kernel were.
     next_review : int
-        The number of answers at which the model wants to be reviewed.
+        The number of answers at which the next review is due.
     """
 
     kernel: Kernel
@@ -36,19 +36,19 @@ class Model(ABC):
 
     @abstractmethod
     def learn(self, stretch: Stretch) -> None:
-        """Learn the rows in order, and add what was predicted of the new answers to the evidence."""
+        """Learn the rows in order, and add the predictions of the new answers to the evidence."""
 
     @abstractmethod
     def grow(self, n_new: int) -> None:
-        """Make room for new objects."""
+        """Add objects."""
 
     @abstractmethod
     def pack(self) -> Packed:
-        """All of the state, as arrays and as what JSON can hold."""
+        """The whole state, as arrays and JSON values."""
 
     def review(self, seen: int, history: NDArray[np.int32]) -> None:  # noqa: B027
-        """Choose by the evidence, after ``seen`` answers; a model without choices has nothing to do."""
+        """Choose settings by the evidence after ``seen`` answers. By default there is nothing to choose."""
 
     def selection(self) -> list[Candidate]:
-        """The candidates, the best first; none where there is nothing to choose."""
+        """The settings tried so far, the best first; empty if there is nothing to choose."""
         return []

@@ -1,4 +1,4 @@
-"""One kernel and one rule: nothing to choose."""
+"""Single: one kernel and one rule, with nothing to choose."""
 
 from typing import Any, Self
 
@@ -13,13 +13,13 @@ _KINDS: dict[str, type[DenseKernel] | type[LowRankKernel]] = {"dense": DenseKern
 
 
 class Single(Model):
-    """A kernel that moves by a rule.
+    """A kernel that answers move according to a rule.
 
     Parameters
     ----------
     kernel : DenseKernel or LowRankKernel
     rule : Rule
-        How an answer moves it; it may be replaced between two stretches.
+        How an answer moves the kernel; it may be replaced between two calls of `learn`.
     """
 
     kernel: DenseKernel | LowRankKernel
@@ -33,22 +33,22 @@ class Single(Model):
         try:
             self.kernel.learn(self.rule, stretch)
         finally:
-            # Also after an interruption or an overflow: the evidence is of what has been learned.
+            # After an interruption or an overflow, add evidence for exactly the answers that have been learned.
             self.evidence.add(stretch.excess[stretch.new_learned()], stretch.first)
 
     def grow(self, n_new: int) -> None:
-        """Make room for new objects."""
+        """Add objects."""
         self.kernel.grow(n_new)
 
     def pack(self) -> Packed:
-        """All of the state, as arrays and as what JSON can hold; the rule is the learner's to keep."""
+        """The whole state except the rule, as arrays and JSON values."""
         [kind] = [name for name, kind in _KINDS.items() if isinstance(self.kernel, kind)]
         arrays = prefixed("kernel", self.kernel.arrays()) | prefixed("evidence", self.evidence.arrays())
         return arrays, {"model": "single", "kernel_kind": kind}
 
     @classmethod
     def unpack(cls, arrays: Arrays, meta: dict[str, Any], rule: Rule) -> Self:
-        """The model that was packed, with a rule."""
+        """The model from which `pack` was called, with a rule."""
         model = cls(_KINDS[meta["kernel_kind"]].from_arrays(under("kernel", arrays)), rule)
         model.evidence = Evidence.from_arrays(under("evidence", arrays))
         return model
