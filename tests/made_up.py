@@ -1,4 +1,4 @@
-"""A few made-up lines of every published format, and what they must give."""
+"""A few made-up lines in every published format, and the data sets they give."""
 
 import hashlib
 import io
@@ -9,10 +9,10 @@ from scipy.io import savemat
 
 from erkle.datasets import CATALOGUE
 
-# Where nobody listens.
+# An address without a server.
 NOBODY = "http://127.0.0.1:9"
 
-MUSICIANS = b"abe 7\nold_bea 9\ncid 3\nbea 9\ndee 12"  # 9 has two names, of which the later counts: abe cid bea dee
+MUSICIANS = b"abe 7\nold_bea 9\ncid 3\nbea 9\ndee 12"  # 9 has two names; the later one counts
 SURVEY = (
     b"1 S anna 7 9 3\n1 S anna 7 9 12\n2 S bob 3 12 -1\n2 S bob 99 7 3\n"
     b"3 S bob 9 9 3\n4 S cleo 12 3 12\n5 S cleo 9 3 7\n"
@@ -53,7 +53,7 @@ def put(home, files):
     return home
 
 
-# The published files of each set, and the triplets, names and columns that they must give.
+# The published files of each data set, and the triplets, names and columns that they give.
 PUBLISHED = {
     "aset400": (
         {"filtered-survey.txt": SURVEY, "musician_names.txt": MUSICIANS},
@@ -117,7 +117,7 @@ def in_folder(name, files):
 
 
 def publish(monkeypatch, name, *sources):
-    """Let the only part of a data set come from these sources."""
+    """Replace the sources of a data set that has one part."""
     entry = CATALOGUE[name]
     assert len(entry.parts) == 1
     monkeypatch.setitem(CATALOGUE, name, entry._replace(parts=(entry.parts[0]._replace(sources=sources),)))

@@ -1,4 +1,4 @@
-"""Laws of files: the old one or the new one, whole, and a sentence for everything that is neither."""
+"""Tests of files: writing is atomic, and damaged or foreign files are refused."""
 
 import errno
 import os
@@ -53,21 +53,20 @@ def test_any_error_leaves_the_old_file_and_nothing_else(error, tmp_path):
     assert files_in(tmp_path) == ["model"]
 
 
-def test_a_full_disk_is_a_sentence_and_leaves_the_old_file(tmp_path, monkeypatch):
+def test_a_full_disk_leaves_the_old_file(tmp_path, monkeypatch):
     def fsync(handle):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     write_text(tmp_path / "model", "old")
     monkeypatch.setattr(os, "fsync", fsync)
-    with pytest.raises(OSError, match=r"model: cannot be written \(No space left on device\); free") as caught:
+    with pytest.raises(OSError, match=r"model: .*\(No space left on device\)") as caught:
         write_text(tmp_path / "model", "new")
     assert caught.value.errno == errno.ENOSPC
-    assert caught.value.strerror.endswith("free some space.")
     assert (tmp_path / "model").read_text() == "old"
     assert files_in(tmp_path) == ["model"]
 
 
-LIMITED = """
+LIMITED_FILE_SIZE = """
 import resource, sys
 import numpy as np
 from erkle.files import save_npz
@@ -80,42 +79,42 @@ except OSError as error:
 """
 
 
-def test_a_disk_that_fills_up_while_an_array_is_written_leaves_the_old_file(tmp_path):
+def test_an_error_while_an_array_is_written_leaves_the_old_file(tmp_path):
     path = tmp_path / "model.npz"
     save_npz(path, ARRAYS, {})
     old = path.read_bytes()
-    run = subprocess.run([sys.executable, "-c", LIMITED, path], capture_output=True, text=True, check=True)
-    assert run.stdout == f"{path}: cannot be written (File too large); allow larger files.\n"
+    run = subprocess.run([sys.executable, "-c", LIMITED_FILE_SIZE, path], capture_output=True, text=True, check=True)
+    assert run.stdout.startswith(f"{path}: cannot be written (File too large)")
     assert run.stderr == ""
     assert path.read_bytes() == old
     assert files_in(tmp_path) == ["model.npz"]
 
 
-def test_places_where_no_file_can_be_are_refused_in_a_sentence(tmp_path):
-    with pytest.raises(FileNotFoundError, match="create the folder first") as caught:
+def test_paths_that_cannot_be_files_are_refused(tmp_path):
+    with pytest.raises(FileNotFoundError, match="nowhere") as caught:
         write_text(tmp_path / "nowhere" / "model", "new")
     assert caught.value.strerror.endswith(".")
-    with pytest.raises(IsADirectoryError, match="give the path of a file in it"):
+    with pytest.raises(IsADirectoryError, match=tmp_path.name):
         write_text(tmp_path, "new")
-    with pytest.raises(OSError, match="Not a regular file"):
+    with pytest.raises(OSError, match="/dev/null"):
         write_text("/dev/null", "new")
-    with pytest.raises(OSError, match="choose a shorter name"):
+    with pytest.raises(OSError, match=r"xxx.* shorter"):
         write_text(tmp_path / ("x" * 300), "new")
 
 
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may write anywhere")
-def test_a_folder_without_permission_is_refused_in_a_sentence(tmp_path):
+def test_a_folder_without_permission_is_refused(tmp_path):
     tmp_path.chmod(0o500)
-    with pytest.raises(PermissionError, match="choose a place you may write to"):
+    with pytest.raises(PermissionError, match="model: "):
         write_text(tmp_path / "model", "new")
 
 
-def test_errors_about_other_files_keep_their_words(tmp_path):
+def test_errors_about_other_files_are_not_reworded(tmp_path):
     with pytest.raises(FileNotFoundError, match="elsewhere"), write_atomically(tmp_path / "model"):
         (tmp_path / "elsewhere").open()
 
 
-def test_permissions_and_links_survive(tmp_path):
+def test_permissions_and_links_are_kept(tmp_path):
     write_text(tmp_path / "model", "old")
     fresh = (tmp_path / "model").stat().st_mode
     assert fresh & 0o777 == 0o666 & ~current_umask()
@@ -133,7 +132,7 @@ def current_umask():
     return mask
 
 
-def test_arrays_and_description_come_back_as_they_were(tmp_path):
+def test_arrays_and_description_are_read_back_unchanged(tmp_path):
     save_npz(tmp_path / "model.npz", ARRAYS, {"loss": "STE", "n": [1, None, 0.5]})
     arrays, meta = load_npz(tmp_path / "model.npz")
     assert meta == {"format": "erkle", "version": 2, "loss": "STE", "n": [1, None, 0.5]}
@@ -150,7 +149,7 @@ def test_numpy_alone_can_read_the_file(tmp_path):
         assert str(archive["meta"]) == '{"format": "erkle", "version": 2}'
 
 
-def test_the_same_model_gives_the_same_bytes(tmp_path, monkeypatch):
+def test_the_same_arrays_give_the_same_bytes(tmp_path, monkeypatch):
     save_npz(tmp_path / "one.npz", ARRAYS, {})
     monkeypatch.setattr("time.time", lambda: 2e9)
     monkeypatch.setattr("time.localtime", lambda *_: (2030, 1, 1, 0, 0, 0, 0, 0, 0))
@@ -158,18 +157,18 @@ def test_the_same_model_gives_the_same_bytes(tmp_path, monkeypatch):
     assert (tmp_path / "one.npz").read_bytes() == (tmp_path / "two.npz").read_bytes()
 
 
-def test_a_format_of_another_name_can_be_kept_and_another_version_is_refused(tmp_path):
+def test_other_formats_can_be_used_and_other_versions_are_refused(tmp_path):
     save_npz(tmp_path / "model.npz", {}, {"format": "erkle checkpoint"})
     assert load_npz(tmp_path / "model.npz", "erkle checkpoint")[1]["version"] == 2
     save_npz(tmp_path / "model.npz", {}, {"format": "erkle checkpoint", "version": 3})
-    with pytest.raises(FileError, match="has version 3 of the format erkle checkpoint, and this erkle reads version 2"):
+    with pytest.raises(FileError, match=r"version 3 .*erkle checkpoint.* version 2"):
         load_npz(tmp_path / "model.npz", "erkle checkpoint")
-    with pytest.raises(FileError, match="is not of the format erkle;"):
+    with pytest.raises(FileError, match="format 'erkle'"):
         load_npz(tmp_path / "model.npz")
 
 
 @pytest.mark.parametrize("arrays", [{"meta": [1]}, {"K": [None]}])
-def test_arrays_that_could_not_be_read_back_are_not_written(arrays, tmp_path):
+def test_arrays_that_cannot_be_read_back_are_not_written(arrays, tmp_path):
     with pytest.raises(FileError, match=r"^model.npz: .*; .*\.$"):
         save_npz(tmp_path / "model.npz", arrays, {})
     assert files_in(tmp_path) == []
@@ -190,48 +189,50 @@ def nothing(path):
     pass
 
 
-STRANGERS = {
-    "there is no such file": nothing,
-    "is a folder, not a file": os.mkdir,
-    "is not an npz file": npy,
-    "is not an npz file;": lambda path: path.write_bytes(b""),
-    "is not an npz file; give": lambda path: path.write_bytes(pickle.dumps([1])),
-    "has no description": lambda path: np.savez(path, K=np.eye(3)),
-    "is not of the format erkle": lambda path: np.savez(path, meta=np.array("{}")),
-    "is not of the format erkle;": lambda path: np.savez(path, meta=np.array("[]")),
-    "is cut short or damaged": lambda path: np.savez(path, meta=np.array("{")),
-    "has version None": lambda path: save_npz(path, {}, {"version": None}),
-    "has version 1 of the format erkle, and this erkle reads version 2": lambda path: save_npz(
-        path, {}, {"version": 1}
+REFUSED = {
+    "no file": ("there is no such file", nothing),
+    "folder": ("is a folder", os.mkdir),
+    "npy": ("is not an npz file", npy),
+    "empty": ("is not an npz file", lambda path: path.write_bytes(b"")),
+    "pickle": ("is not an npz file", lambda path: path.write_bytes(pickle.dumps([1]))),
+    "no description": ("has no description", lambda path: np.savez(path, K=np.eye(3))),
+    "no format": (".* format 'erkle'", lambda path: np.savez(path, meta=np.array("{}"))),
+    "description is a list": (".* format 'erkle'", lambda path: np.savez(path, meta=np.array("[]"))),
+    "description is not JSON": ("is cut short or damaged", lambda path: np.savez(path, meta=np.array("{"))),
+    "no version": ("has version None", lambda path: save_npz(path, {}, {"version": None})),
+    "old version": ("has version 1 .* version 2", lambda path: save_npz(path, {}, {"version": 1})),
+    "objects": (
+        "holds Python objects",
+        lambda path: np.savez(path, meta=np.array('{"format": "erkle", "version": 2}'), K=np.array([None])),
     ),
-    "holds Python objects": lambda path: np.savez(
-        path, meta=np.array('{"format": "erkle", "version": 2}'), K=np.array([None])
+    "description is an object": (
+        "holds Python objects .meta",
+        lambda path: np.savez(path, meta=np.array([None])),
     ),
-    "holds Python objects .meta": lambda path: np.savez(path, meta=np.array([None])),
-    "holds something that is not an array": not_arrays,
+    "not an array": ("holds K, which is not an array", not_arrays),
 }
 
 
-@pytest.mark.parametrize("words", STRANGERS)
-def test_a_file_that_is_not_ours_is_refused_in_a_sentence(words, tmp_path):
-    STRANGERS[words](tmp_path / "model.npz")
+@pytest.mark.parametrize(("words", "make"), REFUSED.values(), ids=REFUSED)
+def test_a_file_of_another_kind_is_refused(words, make, tmp_path):
+    make(tmp_path / "model.npz")
     with pytest.raises(FileError, match=rf"^model.npz: {words}.*\.$"):
         load_npz(tmp_path / "model.npz")
 
 
 @pytest.mark.parametrize("keep", [0.1, 0.5, 0.9, 0.999])
-def test_a_file_cut_short_is_refused(keep, tmp_path):
+def test_a_truncated_file_is_refused(keep, tmp_path):
     path = tmp_path / "model.npz"
     save_npz(path, ARRAYS, {})
     content = path.read_bytes()
     path.write_bytes(content[: int(keep * len(content))])
-    with pytest.raises(FileError, match="is cut short or damaged; restore it from a copy"):
+    with pytest.raises(FileError, match="is cut short or damaged"):
         load_npz(path)
 
 
 @given(st.integers(0, 10_000), st.binary(min_size=1, max_size=8))
-@settings(max_examples=300)
-def test_damage_is_explained_or_harmless(tmp_path_factory, place, patch):
+@settings(max_examples=150)
+def test_a_damaged_file_is_refused_or_gives_the_same_arrays(tmp_path_factory, place, patch):
     path = tmp_path_factory.getbasetemp() / "damaged.npz"
     save_npz(path, ARRAYS, {})
     content = path.read_bytes()

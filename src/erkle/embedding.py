@@ -1,7 +1,7 @@
-"""From a kernel to coordinates: classical multidimensional scaling, and maps that do not jump.
+"""Compute coordinates from a kernel (classical multidimensional scaling), and align maps with each other.
 
-The full embedding of a kernel has the kernel's distances. A kernel says nothing of rotation, reflection or
-place, so `embed` fixes them by a rule and `align` by a map that was shown before.
+The full embedding of a kernel has the kernel's distances. A kernel does not determine the rotation, reflection and
+position of a map. `embed` fixes them by a rule, and `align` takes them from another map.
 """
 
 import numpy as np
@@ -16,20 +16,20 @@ Floats = npt.NDArray[np.float64]
 
 
 def embed(K: npt.ArrayLike, n_components: int | None = None) -> Floats:
-    """Coordinates whose distances are the kernel's: classical scaling of the centred kernel.
+    """Coordinates with the distances of the kernel: classical scaling of the centred kernel.
 
     Parameters
     ----------
     K : array of shape (n_objects, n_objects)
-        The kernel, symmetric and finite; what is negative in it counts as rounding and as zero.
+        The kernel, symmetric and finite. Negative eigenvalues count as zero.
     n_components : int, optional
-        How many columns. By default as many as have variance beyond rounding; any further ones are zeros.
+        Number of columns. By default, all columns whose variance is more than rounding. Further columns are zero.
 
     Returns
     -------
     array of shape (n_objects, n_components)
-        Centred columns by falling variance; in each, the entry of largest magnitude (the first of equals) is
-        positive.
+        Centred columns, sorted by decreasing variance. The entry with the largest magnitude (or the first of several)
+        in each column is positive.
 
     Examples
     --------
@@ -43,7 +43,7 @@ def embed(K: npt.ArrayLike, n_components: int | None = None) -> Floats:
     centred = K - K.mean(axis=0) - K.mean(axis=1, keepdims=True) + K.mean()
     variances, V = scipy.linalg.eigh(centred, subset_by_index=(max(0, n_objects - wanted), n_objects - 1))
     variances, V = variances[::-1], V[:, ::-1]
-    # Relative to K and not to what centring leaves of it: of a constant kernel only rounding is left.
+    # Relative to K, not to the centred kernel: centring leaves only rounding of a constant kernel.
     rounding = n_objects * np.finfo(np.float64).eps * np.linalg.norm(K)
     kept = int(np.sum(variances > rounding))
     X = V[:, :kept] * _signs(V[:, :kept]) * np.sqrt(variances[:kept])
@@ -51,7 +51,7 @@ def embed(K: npt.ArrayLike, n_components: int | None = None) -> Floats:
 
 
 def principal(X: npt.ArrayLike) -> Floats:
-    """The same map about its mean, turned onto its principal axes: what `embed` makes of its kernel.
+    """The map centred and rotated to its principal axes, as `embed` returns it for the map's kernel.
 
     Parameters
     ----------
@@ -60,8 +60,8 @@ def principal(X: npt.ArrayLike) -> Floats:
     Returns
     -------
     array of shape (n_objects, n_components)
-        Centred columns by falling variance; in each, the entry of largest magnitude (the first of equals) is
-        positive.
+        Centred columns, sorted by decreasing variance. The entry with the largest magnitude (or the first of several)
+        in each column is positive.
 
     Examples
     --------
@@ -75,17 +75,17 @@ def principal(X: npt.ArrayLike) -> Floats:
 
 
 def align(X: npt.ArrayLike, reference: npt.ArrayLike, scale: bool = False) -> Floats:
-    """X turned, reflected and moved onto the reference, so that a live map does not jump.
+    """Rotate, reflect and move X onto the reference, so that a live map does not jump.
 
     Parameters
     ----------
     X : array of shape (n_objects, n_components)
         The new map.
     reference : array of shape (n_reference, any width)
-        The map to keep to: that of the first ``n_reference`` objects, for objects may have been added since.
-        A narrower reference gets columns of zeros; of a wider one the first columns count.
+        The earlier map of the first ``n_reference`` objects; X may have more objects. A narrower reference gets columns
+        of zeros, and a wider one loses its last columns.
     scale : bool
-        Also stretch or shrink X; without it all distances in X stay as they are.
+        Also scale X. By default, all distances in X are kept.
 
     Returns
     -------
@@ -99,22 +99,25 @@ def align(X: npt.ArrayLike, reference: npt.ArrayLike, scale: bool = False) -> Fl
     X, reference = check_map(X, "X"), check_map(reference, "reference")
     if not 0 < len(reference) <= len(X):
         raise ValueError(
-            f"Got a reference of {len(reference)} objects, wanted 1 to {len(X)}, as many as X has; "
-            "cut the reference to the objects that are still there."
+            f"Got a reference of {len(reference)} objects, wanted 1 to {len(X)}, because X has {len(X)} objects; "
+            "remove the other objects from the reference."
         )
     n, width = len(reference), X.shape[1]
     reference = np.pad(reference[:, :width], ((0, 0), (0, max(0, width - reference.shape[1]))))
     old, new = X[:n].mean(axis=0), reference.mean(axis=0)
     moved = (X - old) @ _turn(X[:n] - old, reference - new)
     if scale:
-        # The factor that takes the map nearest to the reference, unless one of them is a single place.
+        # The factor of the best fit. It is undefined if all objects of a map coincide.
         here, there = moved[:n], reference - new
         moved *= float(np.sum(here * there) / np.sum(here * here)) if np.any(here) and np.any(there) else 1.0
     return np.asarray(moved + new, dtype=np.float64)
 
 
 def _turn(X: Floats, Y: Floats) -> Floats:
-    """The orthogonal matrix that takes X nearest to Y and turns what Y leaves open as little as it can."""
+    """The orthogonal matrix that brings X closest to Y.
+
+    In directions that Y does not determine, it rotates as little as possible.
+    """
     U, strengths, Vt = np.linalg.svd(X.T @ Y)
     rounding = 1e-12 * np.linalg.norm(X) * np.linalg.norm(Y)
     decided = int(np.sum(strengths > rounding))
@@ -127,6 +130,6 @@ def _turn(X: Floats, Y: Floats) -> Floats:
 
 def _signs(V: Floats) -> Floats:
     sizes = np.abs(V)
-    # Equal sizes differ by rounding; without the slack the sign would hang on it.
+    # Without this tolerance, rounding would decide between entries of equal size.
     first = np.argmax(sizes >= (1 - 1e-8) * sizes.max(axis=0, initial=0.0), axis=0)
     return np.asarray(np.sign(V[first, np.arange(V.shape[1])]), dtype=np.float64)

@@ -1,7 +1,8 @@
-"""Files that are either the old one or the new one, whole, whatever happens while they are written.
+"""Read and write files safely.
 
-A file is written under another name in the same folder, flushed to the disk and then renamed, which the
-system does at once or not at all. A crash or a full disk leaves the old file as it was.
+`write_atomically` writes to a temporary file in the same folder, flushes it to disk and then renames it, which is an
+atomic operation. So a reader sees either the whole old file or the whole new one, and a crash or a full disk leaves the
+old file unchanged.
 """
 
 import csv
@@ -20,6 +21,7 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+# Format and version that npz files record by default.
 FORMAT = "erkle"
 VERSION = 2
 
@@ -27,23 +29,23 @@ _REMEDIES = {
     errno.ENOSPC: "free some space",
     errno.EDQUOT: "free some space",
     errno.EFBIG: "allow larger files",
-    errno.EACCES: "choose a place you may write to",
-    errno.EPERM: "choose a place you may write to",
-    errno.EROFS: "choose a place you may write to",
+    errno.EACCES: "choose a folder with write permission",
+    errno.EPERM: "choose a folder with write permission",
+    errno.EROFS: "choose a folder with write permission",
     errno.ENOENT: "create the folder first",
     errno.ENOTDIR: "create the folder first",
     errno.ENAMETOOLONG: "choose a shorter name",
-    errno.EISDIR: "give the path of a file in it",
+    errno.EISDIR: "pass the path of a file",
 }
 
 Pathlike = str | os.PathLike[str]
 Arrays = dict[str, NDArray[Any]]
-# What an .npz file holds: plain arrays, and what JSON can hold.
+# The contents of an npz file: arrays, and a description that JSON can represent.
 Packed = tuple[Arrays, dict[str, Any]]
 
 
 class FileError(ValueError):
-    """A file that is not what it should be; the text says what it is and what to do.
+    """A file cannot be read or has the wrong contents. The message says why and what to do.
 
     Examples
     --------
@@ -55,26 +57,26 @@ class FileError(ValueError):
 
 @contextmanager
 def write_atomically(path: Pathlike) -> Iterator[BinaryIO]:
-    """Open a binary file that takes the place of ``path`` when the block ends without an error.
+    """Open a binary file that replaces ``path`` if the ``with`` block ends without an error.
 
     Parameters
     ----------
     path : path
-        A regular file, existing or not; a link is followed, and the permissions of an old file are kept.
+        A regular file, which need not exist. Symbolic links are followed, and the permissions of an old file are kept.
 
     Raises
     ------
     OSError
-        With the system's errno and a sentence in ``strerror``; the old file, if any, is unchanged.
+        With the system's errno and a sentence in ``strerror``. The old file, if any, is unchanged.
 
     Examples
     --------
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     with write_atomically(Path(folder, "map.txt")) as file:
-    ...         _ = file.write(b"here be dragons")
+    ...         _ = file.write(b"north")
     ...     Path(folder, "map.txt").read_text()
-    'here be dragons'
+    'north'
     """
     target = Path(os.path.realpath(path))
     draft = target.parent / f".erkle-{secrets.token_hex(6)}.tmp"
@@ -88,7 +90,7 @@ def write_atomically(path: Pathlike) -> Iterator[BinaryIO]:
             os.fsync(file.fileno())
         draft.replace(target)
     except OSError as error:
-        # The block may have failed over a file of its own, which needs no words from here.
+        # An error about another file, raised inside the block, is not reworded.
         if error.errno is None or error.filename not in (None, str(draft), str(target)):
             raise
         remedy = _REMEDIES.get(error.errno, "check the path and the disk")
@@ -101,13 +103,13 @@ def write_atomically(path: Pathlike) -> Iterator[BinaryIO]:
 
 
 def file_name(path: Pathlike) -> str:
-    """What errors call a file: its name without folders; one that cannot be printed is shown escaped."""
+    """The name of a file in errors: without folders, and escaped if it is not printable."""
     name = Path(path).name
     return name if name.isprintable() else ascii(name)
 
 
 def open_binary(path: Pathlike) -> BinaryIO:
-    """Open a file for reading, or say in one sentence why not.
+    """Open a file for reading, or raise a `FileError` with the reason.
 
     Parameters
     ----------
@@ -130,25 +132,25 @@ def open_binary(path: Pathlike) -> BinaryIO:
         folder = place.absolute().parent
         raise FileError(f"{name}: there is no such file in {folder}; check the path.") from None
     except IsADirectoryError:
-        raise FileError(f"{name}: is a folder, not a file; give the path of a file in it.") from None
+        raise FileError(f"{name}: is a folder; pass the path of a file.") from None
     except (OSError, ValueError) as error:
         raise unreadable(name, error) from error
 
 
 def unreadable(name: str, error: Exception) -> FileError:
-    """The error about a file that the system does not let us read."""
+    """The error about a file that the system cannot read."""
     reason = getattr(error, "strerror", None) or error
     return FileError(f"{name}: cannot be read ({reason}); check the path, its permissions and the disk.")
 
 
 def read_bytes(path: Pathlike, most: int | None = None) -> bytes:
-    """The contents of a file, or one sentence that says why not.
+    """Read a file, or raise a `FileError` with the reason.
 
     Parameters
     ----------
     path : path
     most : int, optional
-        Bytes; a larger file is refused.
+        The largest size in bytes. Larger files are refused.
 
     Raises
     ------
@@ -165,7 +167,7 @@ def read_bytes(path: Pathlike, most: int | None = None) -> bytes:
 
 
 def write_text(path: Pathlike, text: str) -> None:
-    """Write a text file atomically, in UTF-8 with its line ends as they are.
+    """Write a text file atomically, in UTF-8 and without changing line ends.
 
     Parameters
     ----------
@@ -185,14 +187,14 @@ def write_text(path: Pathlike, text: str) -> None:
 
 
 def csv_text(header: Iterable[object], rows: Iterable[Iterable[object]]) -> str:
-    r"""A table as the text of a CSV file, with a line feed at the end of each row.
+    r"""The text of a CSV file, with a line feed at the end of each row.
 
     Parameters
     ----------
     header : iterable
         Names of the columns.
     rows : iterable of iterables
-        Cells; what is not a text is written as ``str`` does.
+        Cells. Cells that are not text are converted with ``str``.
 
     Returns
     -------
@@ -211,7 +213,7 @@ def csv_text(header: Iterable[object], rows: Iterable[Iterable[object]]) -> str:
 
 
 def save_npz(path: Pathlike, arrays: Mapping[str, ArrayLike], meta: Mapping[str, Any]) -> None:
-    """Write arrays and a description of them to an uncompressed npz file, atomically.
+    """Write arrays and a description to an uncompressed npz file, atomically.
 
     The same arrays and description always give the same bytes.
 
@@ -219,9 +221,9 @@ def save_npz(path: Pathlike, arrays: Mapping[str, ArrayLike], meta: Mapping[str,
     ----------
     path : path
     arrays : mapping of str to array-like
-        Numbers, booleans or text; no name may be ``meta``.
+        Numbers, booleans or text. No array may be called ``meta``.
     meta : mapping
-        What JSON can hold. ``format`` and ``version`` are added to it where it does not have them.
+        The description, which JSON must be able to represent. The keys ``format`` and ``version`` are added if missing.
 
     Examples
     --------
@@ -237,7 +239,7 @@ def save_npz(path: Pathlike, arrays: Mapping[str, ArrayLike], meta: Mapping[str,
 
 
 def npz_to_bytes(arrays: Mapping[str, ArrayLike], meta: Mapping[str, Any]) -> bytes:
-    """The bytes that `save_npz` would write.
+    """The bytes of the file that `save_npz` writes.
 
     Examples
     --------
@@ -252,37 +254,37 @@ def npz_to_bytes(arrays: Mapping[str, ArrayLike], meta: Mapping[str, Any]) -> by
 
 def _write(file: BinaryIO, name: str, arrays: Mapping[str, ArrayLike], meta: Mapping[str, Any]) -> None:
     if "meta" in arrays:
-        raise FileError(f"{name}: an array is called meta, which is taken; give it another name.")
+        raise FileError(f"{name}: an array is called meta, which is reserved; rename it.")
     description = json.dumps({"format": FORMAT, "version": VERSION, **meta})
     with zipfile.ZipFile(file, "w") as archive:
         for key, array in {"meta": description, **arrays}.items():
             found = np.asanyarray(array)
             if found.dtype.hasobject:
-                raise FileError(f"{name}: array {key} holds Python objects; turn it into numbers or text.")
-            # A ZipInfo without a date: otherwise the bytes would depend on the clock.
+                raise FileError(f"{name}: the array {key} holds Python objects; convert it to numbers or text.")
+            # A ZipInfo without a date, so that the bytes do not depend on the clock.
             with archive.open(zipfile.ZipInfo(f"{key}.npy"), "w", force_zip64=True) as member:
                 np.lib.format.write_array(member, found, allow_pickle=False)
 
 
 def load_npz(path: Pathlike, format: str = FORMAT) -> Packed:
-    """Read what `save_npz` wrote. No file can run code by being read.
+    """Read a file that `save_npz` wrote. Reading never runs code from the file.
 
     Parameters
     ----------
     path : path
     format : str
-        The format wanted; a file of another one is refused.
+        The expected format. Files of other formats are refused.
 
     Returns
     -------
     arrays : dict of str to ndarray
     meta : dict
-        With ``format`` and ``version`` in it.
+        The description, including ``format`` and ``version``.
 
     Raises
     ------
     FileError
-        When there is no such file, or it is damaged, or not one of ours.
+        If the file does not exist, is damaged or has another format.
 
     Examples
     --------
@@ -295,31 +297,31 @@ def load_npz(path: Pathlike, format: str = FORMAT) -> Packed:
 
 
 def npz_from_bytes(data: bytes, name: str = "The file") -> Packed:
-    """Read what `npz_to_bytes` gave; errors call it by a name.
+    """Read the bytes that `npz_to_bytes` returned. ``name`` appears in errors.
 
     Examples
     --------
     >>> npz_from_bytes(b"PK", "snapshot")
     Traceback (most recent call last):
-    erkle.files.FileError: snapshot: is not an npz file; give one that erkle has saved.
+    erkle.files.FileError: snapshot: is not an npz file; pass a file that erkle has saved.
     """
     return _load(io.BytesIO(data), name, FORMAT)
 
 
 def prefixed(part: str, arrays: Mapping[str, NDArray[Any]]) -> Arrays:
-    """The arrays as those of a part: they have its name and a dot before their own."""
+    """The arrays, with the part's name and a dot before each name. `under` undoes it."""
     return {f"{part}.{name}": array for name, array in arrays.items()}
 
 
 def under(part: str, arrays: Mapping[str, NDArray[Any]]) -> Arrays:
-    """The arrays of a part, by the names they have in it."""
+    """The arrays of a part, without its name and the dot."""
     start = f"{part}."
     return {name.removeprefix(start): array for name, array in arrays.items() if name.startswith(start)}
 
 
 def _load(file: BinaryIO, name: str, format: str) -> Packed:
     if file.read(4) != b"PK\x03\x04":
-        raise FileError(f"{name}: is not an npz file; give one that erkle has saved.")
+        raise FileError(f"{name}: is not an npz file; pass a file that erkle has saved.")
     file.seek(0)
     try:
         with np.load(file, allow_pickle=False) as archive:
@@ -328,22 +330,22 @@ def _load(file: BinaryIO, name: str, format: str) -> Packed:
     except FileError:
         raise
     except MemoryError:
-        raise FileError(f"{name}: is damaged or needs more memory than there is; use a larger machine.") from None
-    # Damage shows as BadZipFile, EOFError, OSError, KeyError, ValueError, struct.error and more.
+        raise FileError(f"{name}: does not fit in memory, or is damaged; use a machine with more memory.") from None
+    # A damaged file can raise BadZipFile, EOFError, OSError, KeyError, ValueError, struct.error and more.
     except Exception as error:
         raise FileError(f"{name}: is cut short or damaged; restore it from a copy.") from error
 
 
 def _meta(archive: Mapping[str, Any], name: str, format: str) -> dict[str, Any]:
     if "meta" not in archive:
-        raise FileError(f"{name}: has no description; give a file that erkle has saved.")
+        raise FileError(f"{name}: has no description; pass a file that erkle has saved.")
     meta: dict[str, Any] = json.loads(str(_member(archive, name, "meta")))
     if not isinstance(meta, dict) or meta.get("format") != format:
-        raise FileError(f"{name}: is not of the format {format}; give a file that was saved as such.")
+        raise FileError(f"{name}: does not have the format {format!r}; pass a file of that format.")
     if meta.get("version") != VERSION:
         raise FileError(
-            f"{name}: has version {meta.get('version')} of the format {format}, and this erkle reads version {VERSION};"
-            " use the erkle that wrote it."
+            f"{name}: has version {meta.get('version')} of the format {format!r}, but this erkle reads version"
+            f" {VERSION}; use the version of erkle that wrote it."
         )
     return meta
 
@@ -354,14 +356,14 @@ def _member(archive: Mapping[str, Any], name: str, key: str) -> NDArray[Any]:
     except ValueError as error:
         if "Object arrays" not in str(error):
             raise
-        raise FileError(f"{name}: holds Python objects ({key}), which could run code; use another file.") from None
+        raise FileError(f"{name}: holds Python objects ({key}), which could run code; pass another file.") from None
     if not isinstance(array, np.ndarray):
-        raise FileError(f"{name}: holds something that is not an array ({key}); give a file that erkle has saved.")
+        raise FileError(f"{name}: holds {key}, which is not an array; pass a file that erkle has saved.")
     return array
 
 
 def _permissions(target: Path) -> int | None:
-    """Permissions of the file to be replaced; an error where it is no file at all."""
+    """The permissions of the file to replace, or None if it does not exist. Raise an error if it is not a file."""
     try:
         mode = target.stat().st_mode
     except FileNotFoundError:
@@ -369,13 +371,13 @@ def _permissions(target: Path) -> int | None:
     if stat.S_ISDIR(mode):
         raise OSError(errno.EISDIR, os.strerror(errno.EISDIR))
     if not stat.S_ISREG(mode):
-        # Renaming over a device such as /dev/null would remove the device.
+        # Renaming a file to a device such as /dev/null would remove the device.
         raise OSError(errno.EINVAL, "Not a regular file")
     return stat.S_IMODE(mode)
 
 
 def _flush_folder(folder: Path) -> None:
-    # Some systems cannot flush a folder; the new file is in place by now, so that is no failure.
+    # Some systems cannot flush a folder. The new file is already in place, so this is not an error.
     with suppress(OSError):
         handle = os.open(folder, os.O_RDONLY)
         try:

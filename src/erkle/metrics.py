@@ -1,7 +1,7 @@
-"""How well a kernel explains answers, and how like another kernel it is.
+"""Measure how well a kernel predicts answers, and how similar two kernels or maps are.
 
-A triplet (a, b, c) is satisfied when d²(a,b) < d²(a,c), strictly: a kernel that cannot tell b from c has not
-answered, so the identity has error 1. A kernel and its positive multiples share error, rank and alignment.
+A kernel satisfies a triplet (a, b, c) if d²(a,b) < d²(a,c). A tie does not satisfy it, so the identity has error 1.
+Scaling a kernel by a positive number does not change its error, rank and alignment.
 """
 
 import numpy as np
@@ -18,7 +18,7 @@ Floats = npt.NDArray[np.float64]
 
 
 def decision_values(K: npt.ArrayLike, T: npt.ArrayLike) -> Floats:
-    """d²(a,c) − d²(a,b) for each triplet, positive where the kernel agrees with the answer.
+    """d²(a,c) − d²(a,b) for each triplet. It is positive if the kernel agrees with the answer.
 
     Parameters
     ----------
@@ -38,19 +38,19 @@ def decision_values(K: npt.ArrayLike, T: npt.ArrayLike) -> Floats:
     """
     K = check_kernel(K)
     a, b, c = triplets.check(T, len(K)).T
-    # K_aa stands in both distances; leaving it out also leaves out its rounding.
+    # K_aa is part of both distances. Without it, there is less rounding.
     return np.asarray((K[c, c] - 2 * K[a, c]) - (K[b, b] - 2 * K[a, b]), dtype=np.float64)
 
 
 def triplet_error(K: npt.ArrayLike, T: npt.ArrayLike) -> float:
-    """Share of triplets the kernel does not satisfy; a tie is not satisfied.
+    """The share of triplets that the kernel does not satisfy. A tie does not satisfy a triplet.
 
     Parameters
     ----------
     K : array of shape (n_objects, n_objects)
         The kernel, symmetric and finite.
     T : integer array of shape (n_triplets, 3)
-        Rows of anchor, near, far, at least one.
+        Rows of anchor, near, far. There must be at least one row.
 
     Examples
     --------
@@ -61,19 +61,19 @@ def triplet_error(K: npt.ArrayLike, T: npt.ArrayLike) -> float:
     """
     values = decision_values(K, T)
     if not len(values):
-        raise ValueError("Got no triplets, but an error needs at least one; pass the answers to measure.")
+        raise ValueError("Got no triplets, wanted at least one; pass the answers to predict.")
     return float(np.mean(values <= 0))
 
 
 def prequential_error(decisions: npt.ArrayLike, window: int | None = None) -> Floats:
-    """Running error of a learner that is asked about each answer before it learns it.
+    """The running error of a learner that predicts each answer before it learns it.
 
     Parameters
     ----------
     decisions : array of shape (n_triplets,)
-        The decision value each answer had before it was learned; zero, negative and NaN count as wrong.
+        The decision value of each answer before it was learned. Zero, negative values and NaN count as wrong.
     window : int, optional
-        Average over this many last answers (over fewer at the beginning) instead of over all so far.
+        Average over this many of the latest answers, instead of over all answers so far.
 
     Returns
     -------
@@ -88,9 +88,7 @@ def prequential_error(decisions: npt.ArrayLike, window: int | None = None) -> Fl
     """
     decisions = np.asarray(decisions, dtype=np.float64)
     if decisions.ndim != 1:
-        raise ValueError(
-            f"Got decisions of shape {decisions.shape}, wanted one number for each answer; pass a flat array."
-        )
+        raise ValueError(f"Got decisions of shape {decisions.shape}, wanted one number per answer; pass a flat array.")
     wrong = np.cumsum(~(decisions > 0), dtype=np.int64)
     seen = np.arange(1, len(wrong) + 1)
     if window is not None:
@@ -101,14 +99,14 @@ def prequential_error(decisions: npt.ArrayLike, window: int | None = None) -> Fl
 
 
 def rank(K: npt.ArrayLike, tol: float | None = None) -> int:
-    """Number of eigenvalues above ``tol`` times the largest one.
+    """The number of eigenvalues above ``tol`` times the largest eigenvalue.
 
     Parameters
     ----------
     K : array of shape (n_objects, n_objects)
         The kernel, symmetric and finite.
     tol : float, optional
-        By default n_objects times the machine epsilon, as in `numpy.linalg.matrix_rank`.
+        The default is n_objects times the machine epsilon, as in `numpy.linalg.matrix_rank`.
 
     Examples
     --------
@@ -121,26 +119,26 @@ def rank(K: npt.ArrayLike, tol: float | None = None) -> int:
     if not 0 <= tol < 1:
         raise ValueError(
             f"Got tol={tol}, wanted a share of the largest eigenvalue, at least 0 and below 1; "
-            "pass None to leave out rounding."
+            "pass None for the default."
         )
     eigenvalues = scipy.linalg.eigvalsh(K)
     return int(np.sum(eigenvalues > tol * max(eigenvalues[-1], 0.0)))
 
 
 def alignment(K: npt.ArrayLike, L: npt.ArrayLike, center: bool = True) -> float:
-    """⟨K, L⟩ / (‖K‖ ‖L‖), the kernel alignment; centred, that of Cortes, Mohri and Rostamizadeh.
+    """⟨K, L⟩ / (‖K‖ ‖L‖), the kernel alignment (if centred: Cortes, Mohri and Rostamizadeh, 2012).
 
     Parameters
     ----------
     K, L : arrays of shape (n_objects, n_objects)
         Two kernels of the same objects, symmetric and finite.
     center : bool
-        Move the mean of the objects to the origin first, so that only distances count.
+        First move the mean of the objects to the origin, so that only distances matter.
 
     Returns
     -------
     float
-        1 where the kernels are equal up to scale.
+        From -1 to 1. It is 1 if the kernels are equal up to scale.
 
     Examples
     --------
@@ -154,17 +152,17 @@ def alignment(K: npt.ArrayLike, L: npt.ArrayLike, center: bool = True) -> float:
 
 
 def procrustes_disparity(X: npt.ArrayLike, Y: npt.ArrayLike) -> float:
-    """Squared difference of two maps after the best shift, scale, rotation and reflection.
+    """The squared difference of two maps after the best shift, scaling, rotation and reflection.
 
     Parameters
     ----------
     X, Y : arrays of shape (n_objects, n_components)
-        Coordinates of the same objects; the narrower gets columns of zeros.
+        Coordinates of the same objects. Columns of zeros are added to the narrower array.
 
     Returns
     -------
     float
-        From 0 (the same shape) to 1, as `scipy.spatial.procrustes` has it.
+        From 0 (the same shape) to 1, as in `scipy.spatial.procrustes`.
 
     Examples
     --------
@@ -182,12 +180,12 @@ def _check_same_objects(X: Floats, Y: Floats, noun: str) -> None:
     if len(X) != len(Y):
         raise ValueError(
             f"Got {noun} of {len(X)} and {len(Y)} objects, wanted the same objects in both; "
-            "cut both to the objects they share."
+            "keep only the objects that both have."
         )
 
 
 def _direction(K: Floats, name: str, center: bool) -> Floats:
-    """K / ‖K‖, centred if wanted."""
+    """K / ‖K‖, optionally centred."""
     largest = np.abs(K).max()
     K = K / (largest or 1.0)
     floor = len(K) * np.finfo(np.float64).eps * np.linalg.norm(K)
@@ -197,7 +195,7 @@ def _direction(K: Floats, name: str, center: bool) -> Floats:
     if norm <= floor:
         raise ValueError(
             f"Got a kernel {name} in which all objects {'coincide' if center else 'are zero'}, "
-            "wanted some that differ; learn from answers before comparing."
+            "wanted different objects; learn answers before comparing."
         )
     return np.asarray(K / norm, dtype=np.float64)
 
@@ -206,7 +204,6 @@ def _check_spread(X: npt.ArrayLike, name: str) -> Floats:
     X = check_map(X, name)
     if not len(X) or not np.ptp(X, axis=0).any():
         raise ValueError(
-            f"Got a map {name} in which all objects coincide, wanted some that differ; "
-            "learn from answers before comparing."
+            f"Got a map {name} in which all objects coincide, wanted different objects; learn answers before comparing."
         )
     return X

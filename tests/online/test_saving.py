@@ -289,7 +289,7 @@ def test_a_file_of_another_version_is_refused_by_its_number(version, path):
     whole_file(path)
     arrays, meta = load_npz(path)
     save_npz(path, arrays, meta | {"version": version})
-    with pytest.raises(FileError, match=f"has version {version} of the format erkle, and this erkle reads version 2"):
+    with pytest.raises(FileError, match=f"version {version} .* version 2"):
         ERKLE.load(path)
 
 
@@ -333,7 +333,7 @@ def test_a_place_that_cannot_be_written_to_is_named(place, tmp_path):
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
 def test_a_folder_that_may_not_be_written_to_is_named(tmp_path):
     tmp_path.chmod(0o500)
-    with pytest.raises(OSError, match=r"cannot be written .*; choose a place you may write to\.$"):
+    with pytest.raises(OSError, match=r"cannot be written .*permission\.$"):
         ERKLE(7, kernel=Dense()).fit(T).save(tmp_path / "learner.npz")
     tmp_path.chmod(0o700)
 
