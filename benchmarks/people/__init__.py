@@ -1,1 +1,1 @@
-"""People's answers: what the learner that needs no tuning reaches, beside the best that hindsight could choose."""
+"""The self-tuning learner on people's answers, compared with the best settings in hindsight."""

@@ -1,11 +1,11 @@
-"""`make people`: measure what is not kept yet, print the tables, and keep them in benchmarks/people.md.
+"""`make people`: measure what is missing, print the tables, and write them to benchmarks/people.md.
 
-`python -m benchmarks.people moments zappos85` measures and prints some tables and data sets only.
+`python -m benchmarks.people moments zappos85` measures and prints only these tables and data sets.
 """
 
 import os
 
-# One BLAS thread, set before anything loads a BLAS: what is compared is the algorithms.
+# One BLAS thread, because algorithms are compared. It must be set before a BLAS is loaded.
 os.environ.update(OPENBLAS_NUM_THREADS="1", OMP_NUM_THREADS="1", MKL_NUM_THREADS="1")
 
 import argparse
@@ -16,7 +16,7 @@ import numba
 import numpy
 import scipy
 
-from benchmarks.people import choosing, cost, keeping, moments, paper, tables
+from benchmarks.people import cached_results, choosing, cost, moments, paper, tables
 from benchmarks.people.requirements import summary
 from benchmarks.people.streams import NAMES
 from erkle import ERKLE, RCKL, STE, Constant, LowRank, TripletEmbedding, files, triplets
@@ -35,7 +35,7 @@ def main() -> None:
     chosen = [name for name in NAMES if name in options.names] or list(NAMES)
     n_seeds = 1 if options.quick else options.seeds
     _compile()
-    keeping.measure([unit for part, _ in parts for unit in part.units(chosen, n_seeds, options.quick)])
+    cached_results.measure([unit for part, _ in parts for unit in part.units(chosen, n_seeds, options.quick)])
     made = [table(chosen, n_seeds, options.quick) for _, some in parts for table in some]
     text = "\n\n".join([_about(n_seeds), summary(made), *map(str, made)]) + "\n"
     print(text)
@@ -47,8 +47,8 @@ def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.people", description=__doc__)
     known = [*_PARTS, *NAMES]
     parser.add_argument("names", nargs="*", metavar="name", help=f"tables or data sets: {', '.join(known)}")
-    parser.add_argument("--seeds", type=int, default=5, help="splits to average over")
-    parser.add_argument("--quick", action="store_true", help="one seed and few sizes; people.md is left as it is")
+    parser.add_argument("--seeds", type=int, default=5, help="number of splits to average over")
+    parser.add_argument("--quick", action="store_true", help="one seed and few sizes; does not write people.md")
     options = parser.parse_args()
     for name in options.names:
         if name not in known:
@@ -68,9 +68,9 @@ def _compile() -> None:
 def _about(n_seeds: int) -> str:
     versions = f"Python {platform.python_version()}, NumPy {numpy.__version__}, SciPy {scipy.__version__}"
     return (
-        f"# Measured by `make people`\n\n{versions}, Numba {numba.__version__}; one BLAS thread; a shared machine, CPU "
-        f"time. Means over {n_seeds} seeds, each of which splits the questions anew: a fifth of them, with all their "
-        "answers, is held out, and the rest is shuffled and learned in that order."
+        f"# Measured by `make people`\n\n{versions}, Numba {numba.__version__}; CPU time with one BLAS thread, "
+        f"on a shared machine. Values are means over {n_seeds} seeds. Each seed holds out a fifth of the questions "
+        "with all their answers; the other answers are learned in random order."
     )
 
 

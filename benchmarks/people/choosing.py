@@ -1,23 +1,24 @@
-"""What choosing costs: the automatic learner beside the best fixed setting, in errors and in CPU time."""
+"""The cost of automatic choices: errors and CPU time, compared with the best fixed settings."""
 
 import time
 from collections.abc import Callable
 from typing import Any
 
-from benchmarks.people.keeping import Unit
+from benchmarks.people.cached_results import Unit
 from benchmarks.people.streams import Stream, first
 from erkle import ERKLE, STE, Dense, InverseSqrt, LowRank
 from erkle.online.models.racing import TUNING
 
 RANKS = (2, 3, 5, 10, 20, 40)
-# Per answer: at 10,000 answers, ridges of 0.1 to 10.
+# Trace weights per answer; at 10,000 answers they are ridges of 0.1 to 10.
 TRACES = (1e-5, 3e-5, 1e-4, 3e-4, 1e-3)
+# A consolidated kernel is fitted again whenever there are 5 % more answers.
 _SHARE = 0.05
 PASSES = (10, 1)
 
 
 def online(name: str, seed: int, passes: int) -> dict[str, Any]:
-    """Kernels in a race, and the one that led at the end alone."""
+    """Racing kernels, and the leading candidate on its own."""
     data = first(name, seed)
 
     def alone(setting: dict[str, Any]) -> ERKLE:
@@ -30,7 +31,7 @@ def online(name: str, seed: int, passes: int) -> dict[str, Any]:
 
 
 def consolidated(name: str, seed: int) -> dict[str, Any]:
-    """Fits side by side, and the one that led at the end alone."""
+    """Repeated fits of several candidates, and the leading candidate on its own."""
     data = first(name, seed)
 
     def alone(setting: dict[str, Any]) -> ERKLE:
@@ -41,7 +42,7 @@ def consolidated(name: str, seed: int) -> dict[str, Any]:
 
 
 def _with_its_leader(model: ERKLE, alone: Callable[[dict[str, Any]], ERKLE], data: Stream) -> dict[str, Any]:
-    """Errors, and the least seconds of both; short runs take turns for a second, for of one alone most is noise."""
+    """Errors and lowest CPU seconds of both; short runs are repeated for a second, because their times are noisy."""
     seconds = [_seconds(model, data)]
     setting = next(row.setting for row in model.selection_ if row.status == "leads")
     leader = alone(setting)
@@ -50,8 +51,8 @@ def _with_its_leader(model: ERKLE, alone: Callable[[dict[str, Any]], ERKLE], dat
         seconds.append(_seconds(model, data))
         of_leader.append(_seconds(leader, data))
     found, other = (
-        {"error": 1.0 - fitted.score(data.test), "seconds": min(turns)}
-        for fitted, turns in ((model, seconds), (leader, of_leader))
+        {"error": 1.0 - fitted.score(data.test), "seconds": min(times)}
+        for fitted, times in ((model, seconds), (leader, of_leader))
     )
     return {**found, "setting": setting, "alone": other}
 
@@ -63,17 +64,17 @@ def _seconds(model: ERKLE, data: Stream) -> float:
 
 
 def exact(name: str, seed: int, passes: int) -> float:
-    """Error of the paper's learner."""
+    """Error of the paper's learner, PA-ERKLE."""
     return _error(first(name, seed), passes=passes, random_state=seed, kernel=Dense())
 
 
 def fixed(name: str, seed: int, passes: int, rank: int) -> float:
-    """Error of PA with a rank."""
+    """Error of PA with a fixed rank."""
     return _error(first(name, seed), passes=passes, random_state=seed, kernel=LowRank(rank))
 
 
 def fixed_fit(name: str, seed: int, rank: int) -> list[float]:
-    """Errors of consolidated kernels of a rank, by weight of the trace."""
+    """Errors of consolidated kernels with a fixed rank, one per trace weight."""
     kernels = [LowRank(rank, trace, _SHARE) for trace in TRACES]
     return [_error(first(name, seed), random_state=1000 + seed, kernel=kernel) for kernel in kernels]
 

@@ -1,4 +1,4 @@
-"""The paper's synthetic sets, where a low rank is no help: d = 50; and wrong answers about points in few dimensions."""
+"""The paper's synthetic sets with 50 dimensions, where a low rank does not help; and flipped answers."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from sklearn.linear_model import LogisticRegression
 
 from benchmarks.batch import TASKS, TRACES, task
-from benchmarks.people.keeping import Unit
+from benchmarks.people.cached_results import Unit
 from benchmarks.people.streams import flipped
 from erkle import ERKLE, RCKL, Dense, Popularity
 from erkle.datasets import make_gaussian
@@ -17,7 +17,7 @@ _RIDGES = (0.5, 1.0, 2.0, 4.0, 8.0)
 
 
 def small(seed: int, n_answers: int, share: float) -> float:
-    """Error of the learner told nothing, n = 100."""
+    """Error of the default learner, n = 100."""
     train, test = task(n_answers, share, seed)
     return 1.0 - ERKLE(100, random_state=1000 + seed).fit(train).score(test)
 
@@ -29,9 +29,9 @@ def small_batch(seed: int, n_answers: int, share: float) -> dict[str, Any]:
     return {"RCKL": path, "popularity": 1.0 - Popularity(100).fit(train).score(test)}
 
 
-def many(seed: int) -> dict[str, float]:
-    """5000 objects and 10,000 answers."""
-    train, test = _many_answers(seed)
+def large(seed: int) -> dict[str, float]:
+    """Errors of the default learner and of popularity, n = 5000."""
+    train, test = _large_set(seed)
     model = ERKLE(5000, random_state=1000 + seed).fit(train)
     score = Popularity(5000).fit(train).decision_function(test)
     return {
@@ -43,8 +43,8 @@ def many(seed: int) -> dict[str, float]:
 
 def popularity_in_hindsight(seed: int) -> float:
     """Error of popularities fitted to the answers (Bradley-Terry), at the ridge that is best on the test answers."""
-    train, test = (_near_less_far(T) for T in _many_answers(seed))
-    # A model of one class is none: every second answer is turned round, and says so.
+    train, test = (_near_less_far(T) for T in _large_set(seed))
+    # Every second answer is reversed, because logistic regression needs two classes.
     signs = np.where(np.arange(train.shape[0]) % 2, -1.0, 1.0)
     errors = []
     for ridge in _RIDGES:
@@ -54,23 +54,23 @@ def popularity_in_hindsight(seed: int) -> float:
     return min(errors)
 
 
-def _many_answers(seed: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _large_set(seed: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     T = make_gaussian(5000, 50, 110_000, random_state=seed).triplets
     return T[:10_000], T[10_000:]
 
 
 def _near_less_far(T: NDArray[np.int64]) -> scipy.sparse.csr_matrix:
-    """A row for each answer: 1 where the near object stands, -1 where the far one does."""
+    """One row per answer: 1 in the column of the near object, -1 in the column of the far object."""
     rows = np.repeat(np.arange(len(T)), 2)
     return scipy.sparse.csr_matrix((np.tile([1.0, -1.0], len(T)), (rows, T[:, 1:].ravel())), (len(T), 5000))
 
 
 def noisy(seed: int) -> dict[str, float]:
-    """Error against the truth after wrong answers: told nothing, and exact PA."""
+    """Errors against the truth after learning flipped answers: the default learner and PA-ERKLE."""
     data = flipped("gaussian5", seed)
     models = {
         "default": ERKLE(data.n_objects, random_state=1000 + seed),
-        "exact PA": ERKLE(data.n_objects, kernel=Dense()),
+        "PA-ERKLE": ERKLE(data.n_objects, kernel=Dense()),
     }
     return {name: 1.0 - model.fit(data.train).score(data.test) for name, model in models.items()}
 
@@ -78,4 +78,4 @@ def noisy(seed: int) -> dict[str, float]:
 def units(names: list[str], n_seeds: int, quick: bool) -> list[Unit]:
     seeds = range(n_seeds)
     found = [Unit(f, (seed, n, s)) for f in (small, small_batch) for n, s in TASKS.values() for seed in seeds]
-    return found + [Unit(f, (seed,)) for f in (many, popularity_in_hindsight, noisy) for seed in seeds]
+    return found + [Unit(f, (seed,)) for f in (large, popularity_in_hindsight, noisy) for seed in seeds]

@@ -1,6 +1,6 @@
-"""The tables: means over seeds of what has been measured, and what was required of them.
+"""The tables of benchmarks/people.md: means over seeds, and requirements.
 
-Measurements are in files of their own, for an edit of one of those measures anew.
+The measurements are in other files, because an edit of those files repeats the measurements.
 """
 
 from collections.abc import Callable
@@ -10,9 +10,9 @@ import numpy as np
 
 from benchmarks.batch import TASKS
 from benchmarks.people import choosing, cost, moments, paper
-from benchmarks.people.keeping import Unit
+from benchmarks.people.cached_results import Unit
 from benchmarks.people.requirements import Requirement, Table
-from benchmarks.people.streams import N_ANSWERS, PEOPLE, WORDS, stream
+from benchmarks.people.streams import N_ANSWERS, PEOPLE, TITLES, stream
 
 _SMALL_ERRORS = dict(zip(TASKS, (0.335, 0.25, 0.13, 0.26), strict=True))
 _ONLINE_ERRORS = {
@@ -30,7 +30,7 @@ def runs(
 
 
 def mean(results: list[Any], *keys: str) -> Any:
-    """The mean of a number, or of each number of a list, that lies under some keys."""
+    """The mean of the values under these keys: of a number, or of each number of a list."""
     for key in keys:
         results = [result[key] for result in results]
     return np.mean(results, axis=0)
@@ -40,23 +40,23 @@ def accuracy(names: list[str], n_seeds: int, quick: bool) -> Table:
     rows, requirements = [], []
     for name in names:
         found = runs(moments.learner, n_seeds, name=name)
-        for size, words in moments.sizes(name, quick).items():
+        for size, text in moments.sizes(name, quick).items():
             error, seconds = mean(found, "sizes", str(size))
-            best = mean(runs(moments.oracle, n_seeds, size, name=name, batch=True))
-            what, ms = f"{_words(name)}, {words}", 1e3 * seconds / size
+            best = mean(runs(moments.best_batch, n_seeds, size, name=name, batch=True))
+            what, ms = f"{_title(name)}, {text}", 1e3 * seconds / size
             ratio = Requirement(f"{what}: ratio", error / best, 1.06 if name in PEOPLE else 1.2)
             small = stream(name, 0).n_objects <= 100 and size <= N_ANSWERS
-            rate = [Requirement(f"{what}: CPU ms an answer", ms, 1.0)] if small else []
+            rate = [Requirement(f"{what}: CPU ms per answer", ms, 1.0)] if small else []
             requirements += [ratio, *rate]
             cells = [f"{error:.4f}", f"{best:.4f}", f"{ratio.value:.3f}", str(ratio), f"{ms:.2f}"]
-            rows.append([_words(name), words, f"{size:,}", *cells, *map(str, rate or [""])])
+            rows.append([_title(name), text, f"{size:,}", *cells, *map(str, rate or [""])])
     about = (
-        "Held-out error of `ERKLE(n)`, told nothing, beside the lowest on the same held-out answers "
-        "of twenty batch fits of the same answers (`TripletEmbedding`, rank 2 to 20, ridge 0.001 to 1); CPU "
-        "milliseconds an answer so far, everything included."
+        "Held-out error of `ERKLE(n)` with its default parameters, and the lowest held-out error of twenty batch fits "
+        "of the same answers (`TripletEmbedding`, rank 2 to 20, ridge 0.001 to 1). The last columns are CPU "
+        "milliseconds per answer so far, including everything."
     )
-    header = ["data", "answers", "number", "error", "best batch", "ratio", "required", "ms an answer", "required"]
-    return Table("Accuracy at every moment", about, header, rows, requirements)
+    header = ["data", "answers", "number", "error", "best batch", "ratio", "required", "ms per answer", "required"]
+    return Table("Errors at several moments", about, header, rows, requirements)
 
 
 def calibration(names: list[str], n_seeds: int, quick: bool) -> Table:
@@ -65,39 +65,39 @@ def calibration(names: list[str], n_seeds: int, quick: bool) -> Table:
         found = runs(moments.learner, n_seeds, name=name)
         rows.append([name, *(f"{mean(found, key):.4f}" for key in ("calibration", "own calibration"))])
     about = (
-        "Mean distance of confidence and accuracy of `predict_proba`, in ten bins, at the end of the stream: on "
-        "held-out answers, and as the learner's own `reliability_` has it."
+        "Mean difference between confidence and accuracy of `predict_proba`, in ten bins, at the end of the stream: "
+        "measured on held-out answers, and as the learner estimates it (`reliability_`)."
     )
-    return Table("Calibration", about, ["data", "held-out answers", "its own estimate"], rows, [])
+    return Table("Calibration", about, ["data", "held-out answers", "learner's estimate"], rows, [])
 
 
 def small_set(names: list[str], n_seeds: int, quick: bool) -> Table:
     rows, requirements = [], []
-    for words, task in TASKS.items():
+    for name, task in TASKS.items():
         error = mean(runs(paper.small, n_seeds, *task))
         batch = runs(paper.small_batch, n_seeds, *task)
-        requirements.append(Requirement(f"n = 100, d = 50, {words}: error", error, _SMALL_ERRORS[words]))
+        requirements.append(Requirement(f"n = 100, d = 50, {name}: error", error, _SMALL_ERRORS[name]))
         best, popular = mean(batch, "RCKL").min(), mean(batch, "popularity")
-        rows.append([words, f"{error:.4f}", str(requirements[-1]), f"{best:.4f}", f"{popular:.4f}"])
-    about = "Held-out error of the learner told nothing, of `RCKL` at the best of ten trace weights, and of popularity."
+        rows.append([name, f"{error:.4f}", str(requirements[-1]), f"{best:.4f}", f"{popular:.4f}"])
+    about = "Held-out error of the default learner, of `RCKL` at the best of ten trace weights, and of popularity."
     header = ["answers", "error", "required", "RCKL, best trace", "popularity"]
     return Table("The paper's small synthetic set (n = 100, d = 50)", about, header, rows, requirements)
 
 
 def large_set(names: list[str], n_seeds: int, quick: bool) -> Table:
-    found = runs(paper.many, n_seeds)
+    found = runs(paper.large, n_seeds)
     error = mean(found, "error")
     requirements, rows = [Requirement("n = 5000, d = 50: error", error, 0.39)], []
     for ties in ("ties are errors", "ties are half"):
         popular = mean(found, ties)
-        requirements.append(Requirement(f"n = 5000, d = 50: error beside popularity's, where {ties}", error, popular))
-        rows.append([f"popularity, {ties}", f"{popular:.4f}", f"told nothing {requirements[-1]}"])
-    rows.insert(0, ["told nothing", f"{error:.4f}", str(requirements[0])])
+        requirements.append(Requirement(f"n = 5000, d = 50: error compared with popularity, {ties}", error, popular))
+        rows.append([f"popularity, {ties}", f"{popular:.4f}", f"default {requirements[-1]}"])
+    rows.insert(0, ["default", f"{error:.4f}", str(requirements[0])])
     least = mean(runs(paper.popularity_in_hindsight, n_seeds))
-    rows.append(["popularity, fitted, its ridge the best for the held-out answers", f"{least:.4f}", ""])
+    rows.append(["popularity, fitted with the ridge that is best on the held-out answers", f"{least:.4f}", ""])
     about = (
-        "Two answers an object: popularity has not seen some objects, and its ties are counted in two ways. Questions "
-        "so rarely share two objects that how popular each object is, is all that the answers tell."
+        "Two answers per object. Some objects are in no answer, so popularity has ties, which are counted in two ways. "
+        "Few questions share two objects, so the answers say little beyond the popularity of each object."
     )
     title = "The paper's large synthetic set (n = 5000, d = 50, 10,000 answers)"
     return Table(title, about, ["learner", "error", "required"], rows, requirements)
@@ -105,11 +105,11 @@ def large_set(names: list[str], n_seeds: int, quick: bool) -> Table:
 
 def wrong_answers(names: list[str], n_seeds: int, quick: bool) -> Table:
     found = runs(paper.noisy, n_seeds)
-    error, exact = mean(found, "default"), mean(found, "exact PA")
-    requirement = Requirement("a fifth flipped: error over that of exact PA", error / exact, 0.5)
+    error, exact = mean(found, "default"), mean(found, "PA-ERKLE")
+    requirement = Requirement("a fifth flipped: error over that of PA-ERKLE", error / exact, 0.5)
     row = [f"{error:.4f}", f"{exact:.4f}", f"{requirement.value:.3f}", str(requirement)]
-    about = "Error against the truth after 10,000 answers of which a fifth were turned round; n = 90, d = 5."
-    return Table("Wrong answers", about, ["told nothing", "exact PA", "ratio", "required"], [row], [requirement])
+    about = "Error against the truth after 10,000 answers, a fifth of them flipped; n = 90, d = 5."
+    return Table("Flipped answers", about, ["default", "PA-ERKLE", "ratio", "required"], [row], [requirement])
 
 
 def purely_online(names: list[str], n_seeds: int, quick: bool) -> Table:
@@ -119,16 +119,16 @@ def purely_online(names: list[str], n_seeds: int, quick: bool) -> Table:
             error = mean(runs(choosing.online, n_seeds, passes, name=name), "error")
             exact = mean(runs(choosing.exact, n_seeds, passes, name=name))
             best, rank = _best_rank(name, n_seeds, passes)
-            what = f"online, {_words(name)}, passes={passes}: error"
+            what = f"online, {_title(name)}, passes={passes}: error"
             found = [Requirement(what, error, bounds[name])] if name in bounds else []
             requirements += found
             cells = [f"{error:.4f}", *map(str, found or [""]), f"{exact:.4f}", f"{best:.4f} ({rank})"]
-            rows.append([_words(name), str(passes), *cells])
+            rows.append([_title(name), str(passes), *cells])
     about = (
-        'Held-out error after 10,000 answers: `LowRank(consolidate="off")`, exact PA, and the best of the fixed ranks '
-        f"{', '.join(map(str, choosing.RANKS))} with PA."
+        'Held-out error after 10,000 answers: `LowRank(consolidate="off")`, PA-ERKLE, and PA with the best of the '
+        f"ranks {', '.join(map(str, choosing.RANKS))}."
     )
-    header = ["data", "passes", "error", "required", "exact PA", "best fixed rank"]
+    header = ["data", "passes", "error", "required", "PA-ERKLE", "best fixed rank"]
     return Table("Purely online", about, header, rows, requirements)
 
 
@@ -140,41 +140,41 @@ def choices(names: list[str], n_seeds: int, quick: bool) -> Table:
             found = runs(function, n_seeds, *rest, name=name)
             best, setting = _best_rank(name, n_seeds, *rest) if rest else _best_fit(name, n_seeds)
             error, seconds, alone = mean(found, "error"), mean(found, "seconds"), mean(found, "alone", "seconds")
-            what = f"choosing, {how}, {_words(name)}"
-            ratio = Requirement(f"{what}: error over the best fixed", error / best, 1.05)
-            price = Requirement(f"{what}: CPU time over the candidate alone", seconds / alone, 6.0)
+            what = f"choosing, {how}, {_title(name)}"
+            ratio = Requirement(f"{what}: error over that of the best fixed setting", error / best, 1.05)
+            price = Requirement(f"{what}: CPU time over that of the leading candidate", seconds / alone, 6.0)
             requirements += [ratio, price]
             cells = [f"{error:.4f}", f"{best:.4f} ({setting})", f"{ratio.value:.3f}", str(ratio)]
             cells += [f"{seconds:.2f}", f"{alone:.2f}", f"{price.value:.1f}", str(price)]
-            rows.append([how, _words(name), *cells])
+            rows.append([how, _title(name), *cells])
     about = (
-        "Errors and CPU seconds of the automatic choice after 10,000 answers, beside the setting that is best in "
-        "hindsight (online, PA of a fixed rank; consolidated, a fixed rank and trace weight), and beside the candidate "
-        "that led at the end, alone."
+        "Errors and CPU seconds of the automatic choice after 10,000 answers. The errors are compared with the fixed "
+        "setting that is best in hindsight (online: PA with a fixed rank; consolidated: a fixed rank and trace "
+        "weight), and the times with those of the candidate that leads at the end, run on its own."
     )
     header = ["how", "data", "error", "best fixed", "ratio", "required"]
-    header += ["CPU s", "that candidate alone", "ratio", "required"]
-    return Table("What choosing costs", about, header, rows, requirements)
+    header += ["CPU s", "CPU s, leading candidate", "ratio", "required"]
+    return Table("Cost of automatic choices", about, header, rows, requirements)
 
 
 def objects(names: list[str], n_seeds: int, quick: bool) -> Table:
     found, rows, requirements = Unit(cost.cost, ()).result(), [], []
     for n in cost.SIZES:
         microseconds, (held, history) = found[str(n)]["µs"], found[str(n)]["bytes"]
-        rate = Requirement(f"n = {n:,}: answers a second", 1e6 / microseconds, 20_000, at_least=True)
+        rate = Requirement(f"n = {n:,}: answers per second", 1e6 / microseconds, 20_000, at_least=True)
         memory = Requirement(f"n = {n:,}: bytes over 3·8·n·r", held / (24 * n * cost.RANK), 1.0)
         requirements += [rate, memory]
         cells = [f"{microseconds:.1f}", f"{rate.value:,.0f}", str(rate), f"{held / 2**20:.1f}"]
         rows.append([f"{n:,}", *cells, f"{memory.value:.2f}", str(memory), f"{history / 2**20:.1f}"])
     least, most = (found[str(n)]["µs"] for n in (cost.SIZES[0], cost.SIZES[-1]))
-    ratio = Requirement("a million objects over a thousand: cost of an answer", most / least, 1.5)
+    ratio = Requirement("cost of an answer, a million objects over a thousand", most / least, 1.5)
     about = (
-        f"`LowRank({cost.RANK})`, microseconds of CPU per answer that moved the kernel: medians of {cost.TURNS} turns "
-        f"of {cost.N_ANSWERS:,} answers, after as many to warm up. A million objects over a thousand: "
-        f"{ratio.value:.2f} (required {ratio})."
+        f"`LowRank({cost.RANK})`: CPU microseconds per answer that moved the kernel, medians of {cost.REPETITIONS} "
+        f"repetitions of {cost.N_ANSWERS:,} answers, after {cost.N_ANSWERS:,} answers to warm up. With a million "
+        f"objects an answer takes {ratio.value:.2f} times as long as with a thousand (required {ratio})."
     )
-    header = ["objects", "µs per active answer", "answers a second", "required"]
-    header += ["MiB held", "over 3·8·n·r bytes", "required", "MiB of recent answers"]
+    header = ["objects", "µs per active answer", "answers per second", "required"]
+    header += ["MiB of the kernel", "over 3·8·n·r bytes", "required", "MiB of recent answers"]
     return Table("Cost and the number of objects", about, header, rows, [ratio, *requirements])
 
 
@@ -185,15 +185,15 @@ def races(names: list[str], n_seeds: int, quick: bool) -> Table:
         cells = [f"{run['seconds']:.1f}", f"{n_answers / run['seconds']:,.0f}", f"{run['error']:.3f}"]
         rows.append([f"{n:,}", f"{n_answers:,}", *cells])
     about = (
-        '`LowRank(consolidate="off")` from its first answer on, all candidates and reviews included; points N(0, I) in '
+        '`LowRank(consolidate="off")` from its first answer, including all candidates and reviews; points N(0, I) in '
         "five dimensions."
     )
-    header = ["objects", "answers", "CPU s", "answers a second", "error on the last tenth, before it knew"]
-    return Table("Choosing among a million objects, purely online", about, header, rows, [])
+    header = ["objects", "answers", "CPU s", "answers per second", "error on the last tenth, before learning it"]
+    return Table("Automatic choices with a million objects, purely online", about, header, rows, [])
 
 
-def _words(name: str) -> str:
-    return WORDS.get(name, name)
+def _title(name: str) -> str:
+    return TITLES.get(name, name)
 
 
 def _best_rank(name: str, n_seeds: int, passes: int) -> tuple[float, str]:

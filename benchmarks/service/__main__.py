@@ -1,6 +1,6 @@
-"""``python -m benchmarks.service``: kill -9, the open loop and the closed loop, into benchmarks/service.md.
+"""``python -m benchmarks.service``: measure kill -9, the open and the closed loop, and write benchmarks/service.md.
 
-``kill``, ``open`` or ``closed`` as arguments run only these, and print them.
+With ``kill``, ``open`` or ``closed`` as arguments it measures and prints only these parts.
 """
 
 import os
@@ -13,31 +13,35 @@ from benchmarks.service.killing import kill_and_check
 from benchmarks.service.load import Waits, closed_loop, open_loop
 from benchmarks.service.serving import Serving
 
+# The open loop: participants, answers per second, and seconds.
 _PARTICIPANTS, _RATE, _SECONDS = 200, 50.0, 600.0
-_AT_ONCE, _ANSWERS, _EARLY, _AROUND = 16, 50_000, 1000, 500
+# The closed loop: clients, and answers.
+_CLIENTS, _ANSWERS = 16, 50_000
+# Waits are compared between this answer and the end; medians are taken over 500 answers on each side.
+_EARLY, _AROUND = 1000, 500
 _KILLS = 100
 
 
 def killed() -> str:
-    """The promise, with more kills than the tests have time for."""
+    """Whether every acknowledged answer survives 100 kills."""
     seen = kill_and_check(_KILLS)
     return f"""## kill -9
 
-{seen.clients} clients answer without pause while the server is killed {seen.kills} times,
-each at a random moment within a second of its start.
+{seen.clients} clients answer without pause. The server is killed {seen.kills} times, each time at a random moment within a
+second of its start.
 
 | | |
 |---|---|
 | acknowledged answers | {seen.acknowledged:,} |
-| of these lost | {seen.lost} |
-| in the log twice | {seen.twice} |
+| lost | {seen.lost} |
+| twice in the log | {seen.twice} |
 | altered | {seen.altered} |
-| the kernel is that of a fresh fold of the log, to the last bit | {"yes" if seen.same_kernel else "NO"} |
+| the kernel equals that of a fresh replay of the log, to the last bit | {"yes" if seen.same_kernel else "NO"} |
 """
 
 
 def opened() -> str:
-    """Waits at a rate that does not care how the server does."""
+    """Waits at a fixed rate of answers, however fast the server is."""
     waits = _served(lambda serving: open_loop(serving, _PARTICIPANTS, _RATE, _SECONDS))
     row = {
         "answers": f"{len(waits.ms):,}",
@@ -47,32 +51,31 @@ def opened() -> str:
     }
     return f"""## Open loop
 
-{_PARTICIPANTS} participants, {_RATE:.0f} answers a second in all for {_SECONDS / 60:.0f} minutes, adaptive questions
-about 100 objects.
-A wait is from when the answer was due to the reply, which acknowledges it and brings the next question.
+{_PARTICIPANTS} participants give {_RATE:.0f} answers per second in total for {_SECONDS / 60:.0f} minutes. Questions are
+adaptive, about 100 objects. A wait lasts from the moment when an answer is due to the reply, which acknowledges the
+answer and contains the next question.
 
 {_table(row)}"""
 
 
 def closed() -> str:
-    """The rate that is reached, and whether waits grow with the log."""
-    waits = _served(lambda serving: closed_loop(serving, _AT_ONCE, _ANSWERS))
+    """The largest rate of answers, and whether waits grow with the log."""
+    waits = _served(lambda serving: closed_loop(serving, _CLIENTS, _ANSWERS))
     early = waits._replace(ms=waits.ms[_EARLY - _AROUND : _EARLY + _AROUND]).at(0.5)
     late = waits._replace(ms=waits.ms[-2 * _AROUND :]).at(0.5)
     row = {
         "answers": f"{len(waits.ms):,}",
-        "rate": f"{waits.rate:.0f} a second",
+        "answers per second": f"{waits.rate:.0f}",
         "median wait": f"{waits.at(0.5):.1f} ms",
         "p99": f"{waits.at(0.99):.1f} ms",
         "failures": str(waits.failures),
         f"median around answer {_EARLY:,}": f"{early:.1f} ms",
-        f"of the last {2 * _AROUND:,}": f"{late:.1f} ms",
+        f"median of the last {2 * _AROUND:,}": f"{late:.1f} ms",
         "ratio": f"{late / early:.2f}",
     }
     return f"""## Closed loop
 
-{_AT_ONCE} clients, each of which answers as soon as it has the next question; 100 objects,
-every commit flushed to the disk.
+{_CLIENTS} clients answer as soon as they have the next question, about 100 objects. Every commit is flushed to disk.
 
 {_table(row)}"""
 
@@ -105,8 +108,8 @@ def main() -> None:
     if not sys.argv[1:]:
         about = (
             "# The collection service under kill -9 and under load\n\n"
-            f"Written by `make load`. Server and clients share {os.cpu_count()} cores of one machine; "
-            "clients are threads of one Python process.\n"
+            f"Measured by `make load`. The server and the clients share {os.cpu_count()} cores of one machine. "
+            "Clients are threads of one Python process.\n"
         )
         (Path(__file__).parents[1] / "service.md").write_text("\n".join([about, *sections]))
 

@@ -1,6 +1,6 @@
-"""kill -9 at random moments, while participants answer: what was acknowledged is there, once, and is learned.
+"""kill -9 at random moments while participants answer: every acknowledged answer must be saved once, and learned.
 
-A participant here is patient: it sends an answer again until it hears of it, as the browser's page does.
+Participants send an answer again until it is acknowledged, as the page in the browser does.
 """
 
 import random
@@ -23,7 +23,7 @@ __all__ = ["Survived", "kill_and_check"]
 
 
 class Survived(NamedTuple):
-    """What was seen."""
+    """The counts after all kills."""
 
     kills: int
     clients: int
@@ -37,17 +37,17 @@ class Survived(NamedTuple):
 
     @property
     def kept_its_promise(self) -> bool:
-        """Nothing acknowledged is lost, doubled or altered, and the kernel is a fold of the log."""
+        """Whether no acknowledged answer is lost, doubled or altered, and the kernel is that of the log."""
         return self.acknowledged > 0 and not (self.lost or self.twice or self.altered) and self.same_kernel
 
 
-class _Crowd:
-    """Participants in threads, and every acknowledgement that they have heard."""
+class _Participants:
+    """Threads of participants, and the acknowledgements that they have received."""
 
     def __init__(self, serving: Serving, n_clients: int) -> None:
         self.serving = serving
-        self.heard: dict[int, tuple[str, str, int]] = {}
-        self.troubles: list[BaseException] = []
+        self.acknowledged: dict[int, tuple[str, str, int]] = {}
+        self.errors: list[BaseException] = []
         self._over, self._lock = threading.Event(), threading.Lock()
         self._threads = [threading.Thread(target=self._answer, daemon=True) for _ in range(n_clients)]
 
@@ -65,8 +65,8 @@ class _Crowd:
             with Client(self.serving.url, timeout=5.0, patience=60.0) as client:
                 while not self._over.is_set():
                     self._take_part(client)
-        except BaseException as trouble:
-            self.troubles.append(trouble)
+        except BaseException as error:
+            self.errors.append(error)
 
     def _take_part(self, client: Client) -> None:
         reply = self._joined(client)
@@ -80,7 +80,7 @@ class _Crowd:
         try:
             return client.join(self.serving.study)
         except Unreachable:
-            # It may or may not have joined: somebody else comes.
+            # The server may or may not know this participant, so another one joins.
             time.sleep(0.05)
             return None
 
@@ -91,36 +91,36 @@ class _Crowd:
             raise AssertionError(f"An honest answer was refused: {refused}") from refused
         assert reply.acknowledged is not None
         with self._lock:
-            assert reply.acknowledged.sequence not in self.heard, "Two answers have the same number."
-            self.heard[reply.acknowledged.sequence] = participant, token, choice
+            assert reply.acknowledged.sequence not in self.acknowledged, "Two answers have the same number."
+            self.acknowledged[reply.acknowledged.sequence] = participant, token, choice
         return reply
 
 
 def kill_and_check(
     n_kills: int, n_clients: int = 16, n_objects: int = 30, longest: float = 1.0, workers: int = 1
 ) -> Survived:
-    """Kill the server so many times, at most ``longest`` seconds after it has come up, and look at what is left."""
+    """Kill the server ``n_kills`` times, at most ``longest`` seconds after each start, and check the log."""
     begun, rng = time.monotonic(), random.Random(0)
     with tempfile.TemporaryDirectory() as folder:
         serving = Serving(Path(folder), n_objects, per_participant=30, workers=workers)
         serving.start()
-        crowd = _Crowd(serving, n_clients)
-        crowd.start()
+        participants = _Participants(serving, n_clients)
+        participants.start()
         for _ in range(n_kills):
             time.sleep(rng.uniform(0.05, longest))
             serving.kill()
             serving.start()
         time.sleep(longest)
-        crowd.end()
-        if crowd.troubles:
-            raise crowd.troubles[0]
+        participants.end()
+        if participants.errors:
+            raise participants.errors[0]
         same = _same_kernel(serving, Path(folder))
         serving.stop()
-        return _compared(serving, crowd.heard, n_kills, n_clients, same, time.monotonic() - begun)
+        return _compared(serving, participants.acknowledged, n_kills, n_clients, same, time.monotonic() - begun)
 
 
 def _same_kernel(serving: Serving, folder: Path) -> bool:
-    """Whether the kernel that the server gives is that of a fresh fold of the log, to the last bit."""
+    """Whether the kernel of the server equals that of a fresh replay of the log, to the last bit."""
     with Client(serving.url, timeout=90.0) as client:
         client.login("ann", PASSWORD)
         client.export(serving.study, "kernel.npz", folder / "kernel.npz")
@@ -132,7 +132,12 @@ def _same_kernel(serving: Serving, folder: Path) -> bool:
 
 
 def _compared(
-    serving: Serving, heard: dict[int, tuple[str, str, int]], n_kills: int, n_clients: int, same: bool, seconds: float
+    serving: Serving,
+    acknowledged: dict[int, tuple[str, str, int]],
+    n_kills: int,
+    n_clients: int,
+    same: bool,
+    seconds: float,
 ) -> Survived:
     with Store(serving.database) as store:
         log = {
@@ -144,11 +149,11 @@ def _compared(
     return Survived(
         kills=n_kills,
         clients=n_clients,
-        acknowledged=len(heard),
+        acknowledged=len(acknowledged),
         answers=len(log),
-        lost=sum(sequence not in log for sequence in heard),
+        lost=sum(sequence not in log for sequence in acknowledged),
         twice=sum(count - 1 for count in tokens.values()),
-        altered=sum(log.get(sequence, answer) != answer for sequence, answer in heard.items()),
+        altered=sum(log.get(sequence, answer) != answer for sequence, answer in acknowledged.items()),
         same_kernel=same,
         seconds=seconds,
     )

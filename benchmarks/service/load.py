@@ -1,7 +1,7 @@
-"""How long a participant waits: from the answer to its acknowledgement and the next question, in one reply.
+"""How long participants wait between an answer and the reply, which acknowledges it and contains the next question.
 
-Open loop: 50 answers a second are due, whatever the server does, and a wait is counted from when the answer was due.
-Closed loop: everybody answers as soon as they have the next question.
+Open loop: answers are due at a fixed rate, however fast the server is, and a wait starts when the answer is due.
+Closed loop: participants answer as soon as they have the next question.
 """
 
 import http.client
@@ -21,7 +21,7 @@ Floats = NDArray[np.float64]
 
 
 class Waits(NamedTuple):
-    """Waits in milliseconds, in the order of the replies, and how long it took in all."""
+    """Waits in milliseconds, in the order of the replies, and the seconds of the whole measurement."""
 
     ms: Floats
     seconds: float
@@ -29,33 +29,33 @@ class Waits(NamedTuple):
 
     @property
     def rate(self) -> float:
-        """Answers a second."""
+        """Answers per second."""
         return len(self.ms) / self.seconds
 
     def at(self, share: float) -> float:
-        """The wait that so many do not exceed."""
+        """A quantile of the waits: this share of them is not longer."""
         return float(np.quantile(self.ms, share))
 
 
 class _Participant:
-    """One connection, and whoever answers on it: when one has finished, another joins."""
+    """A connection on which one participant after the other answers: when one has finished, the next one joins."""
 
     def __init__(self, serving: Serving) -> None:
         self._serving = serving
         self._connection = http.client.HTTPConnection("127.0.0.1", serving.port, timeout=60)
-        self._turn: dict[str, Any] = {}
+        self._reply: dict[str, Any] = {}
 
     def ready(self) -> None:
-        """Have a question."""
-        while not self._turn.get("questions"):
-            self._turn = self._post("join", {"parameters": {}, "consent": True})
+        """Join if there is no open question."""
+        while not self._reply.get("questions"):
+            self._reply = self._post("join", {"parameters": {}, "consent": True})
 
     def answer(self) -> None:
-        """Answer it, and have the next."""
-        question = self._turn["questions"][0]
+        """Answer the open question, and receive the next one."""
+        question = self._reply["questions"][0]
         anchor, left, right = (question[name]["id"] for name in ("anchor", "left", "right"))
-        sent = {"participant": self._turn["participant"], "token": question["token"], "response_ms": 1500}
-        self._turn = self._post("answer", {**sent, "choice": self._serving.nearer(anchor, left, right), "client": {}})
+        sent = {"participant": self._reply["participant"], "token": question["token"], "response_ms": 1500}
+        self._reply = self._post("answer", {**sent, "choice": self._serving.nearer(anchor, left, right), "client": {}})
 
     def _post(self, what: str, body: dict[str, Any]) -> dict[str, Any]:
         path, headers = f"/api/take/{self._serving.study}/{what}", {"Content-Type": "application/json"}
@@ -69,47 +69,47 @@ class _Participant:
 
 
 def open_loop(serving: Serving, participants: int, rate: float, seconds: float) -> Waits:
-    """So many participants, who answer in turn at a fixed rate."""
+    """Participants answer in turn at a fixed rate."""
     n_answers, begun = int(rate * seconds), time.perf_counter() + 2.0 + participants / 100
     ms, failures = np.full(n_answers, np.nan), [0]
 
     def take_part(first: int) -> None:
-        somebody = _Participant(serving)
+        participant = _Participant(serving)
         for number in range(first, n_answers, participants):
             due = begun + number / rate
             try:
-                somebody.ready()
+                participant.ready()
                 time.sleep(max(0.0, due - time.perf_counter()))
-                somebody.answer()
+                participant.answer()
                 ms[number] = 1000 * (time.perf_counter() - due)
             except (RuntimeError, OSError):
                 failures[0] += 1
-                somebody = _Participant(serving)
+                participant = _Participant(serving)
 
     _together(take_part, participants)
     return Waits(ms[~np.isnan(ms)], time.perf_counter() - begun, failures[0])
 
 
 def closed_loop(serving: Serving, participants: int, n_answers: int) -> Waits:
-    """So many participants, who answer as fast as they can."""
+    """Participants answer as fast as they can."""
     waits: list[tuple[float, float]] = []
     left, lock, failures = [n_answers], threading.Lock(), [0]
 
     def take_part(_: int) -> None:
-        somebody = _Participant(serving)
+        participant = _Participant(serving)
         while True:
             with lock:
                 left[0] -= 1
                 if left[0] < 0:
                     return
             try:
-                somebody.ready()
+                participant.ready()
                 begun = time.perf_counter()
-                somebody.answer()
+                participant.answer()
                 waits.append((time.perf_counter(), 1000 * (time.perf_counter() - begun)))
             except (RuntimeError, OSError):
                 failures[0] += 1
-                somebody = _Participant(serving)
+                participant = _Participant(serving)
 
     begun = time.perf_counter()
     _together(take_part, participants)

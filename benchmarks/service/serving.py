@@ -1,4 +1,4 @@
-"""A server process that can be killed and started again on the same data, and a study on it."""
+"""A server process with a study, which can be killed and started again on the same data."""
 
 import os
 import signal
@@ -17,19 +17,19 @@ from erkle.service.studies.spec import Limits, StudySettings
 from erkle.store import State, Store
 
 PASSWORD = "correct horse battery"
-# All participants come from one address here; people do not.
+# Here all participants share one address, so the limits per address are lifted.
 _NO_LIMITS = '{"per_second": 100000, "burst": 100000}'
 
 
 class Serving:
-    """``erkle serve`` on a folder, with an open study of points in the plane.
+    """``erkle serve`` on a folder that contains an open study of points in the plane.
 
     Parameters
     ----------
     folder : Path
     n_objects : int
     per_participant : int
-        Questions for each participant.
+        Questions per participant.
     workers : int
         Web processes.
     """
@@ -49,7 +49,7 @@ class Serving:
 
     @property
     def database(self) -> Path:
-        """The file of all data."""
+        """The file with all data."""
         return self.folder / "erkle.db"
 
     def start(self) -> None:
@@ -71,19 +71,19 @@ class Serving:
             time.sleep(0.02)
 
     def kill(self) -> None:
-        """End it and all its workers at once, as a power cut would."""
+        """Kill the server and all its workers at once, like a power cut."""
         assert self.process is not None
         os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
 
     def stop(self) -> None:
-        """Ask it to end, and wait."""
+        """Ask the server to shut down, and wait for it."""
         assert self.process is not None
         self.process.terminate()
         self.process.wait(60)
 
     def nearer(self, anchor: int, left: int, right: int) -> int:
-        """What a participant answers who sees the points."""
+        """The answer of a participant who sees the points."""
         here, one, two = self.places[[anchor, left, right]]
         return left if ((here - one) ** 2).sum() < ((here - two) ** 2).sum() else right
 

@@ -1,7 +1,7 @@
-"""Results that are kept: an interrupted run goes on where it was, and a change of the sources measures anew.
+"""Results in files, so that an interrupted run can continue. A change of the sources measures again.
 
-Each result is a JSON file under .cache/people, named after its function, its arguments and a hash of the sources that
-it depends on. Any of them may be deleted at any time.
+Each result is a JSON file in .cache/people. Its name contains the function, the arguments and a hash of the sources
+that the result depends on. The files may be deleted at any time.
 """
 
 import hashlib
@@ -17,31 +17,33 @@ from erkle import files
 
 _ROOT = Path(__file__).parents[2]
 _FOLDER = _ROOT / ".cache" / "people"
+# Sources of erkle that results of batch learners depend on.
 _BATCH = ("batch", "losses.py", "_compiled/sums.py", "datasets", "triplets")
-ONLINE = (*_BATCH, "online", "kernels", "_compiled", "steps.py")
+# Sources of erkle that all other results depend on.
+_ONLINE = (*_BATCH, "online", "kernels", "_compiled", "steps.py")
 
 
 class Unit(NamedTuple):
-    """A function and its arguments; the result is what JSON can hold."""
+    """A function and its arguments; the result must be JSON."""
 
     function: Callable[..., Any]
     arguments: tuple[Any, ...]
     batch: bool = False
 
     @property
-    def words(self) -> str:
-        """What is measured."""
+    def label(self) -> str:
+        """The function and its arguments, as text."""
         return " ".join([self.function.__name__, *map(str, self.arguments)])
 
     @property
     def path(self) -> Path:
-        """Where the result is kept."""
+        """The file of the result."""
         own = Path(self.function.__code__.co_filename)
-        kept = stamp(_BATCH if self.batch else ONLINE, (own, Path(__file__).with_name("streams.py")))
-        return _FOLDER / f"{self.words.replace(' ', '-')}-{kept}.json"
+        kept = stamp(_BATCH if self.batch else _ONLINE, (own, Path(__file__).with_name("streams.py")))
+        return _FOLDER / f"{self.label.replace(' ', '-')}-{kept}.json"
 
     def result(self) -> Any:
-        """What was kept, or what is measured now."""
+        """The result from its file; it is measured first if there is no file."""
         if not self.path.exists():
             value = self.function(*self.arguments)
             _FOLDER.mkdir(parents=True, exist_ok=True)
@@ -50,18 +52,18 @@ class Unit(NamedTuple):
 
 
 def measure(units: list[Unit]) -> None:
-    """Measure what is not kept yet, and tell how far it is."""
+    """Measure the units that have no file yet, and print the progress."""
     units = [unit for unit in dict.fromkeys(units) if not unit.path.exists()]
     for i, unit in enumerate(units, 1):
         start = time.process_time()
         unit.result()
         seconds = time.process_time() - start
-        print(f"{i}/{len(units)} {unit.words}: {seconds:.1f} s", file=sys.stderr, flush=True)
+        print(f"{i}/{len(units)} {unit.label}: {seconds:.1f} s", file=sys.stderr, flush=True)
 
 
 @cache
 def stamp(parts: tuple[str, ...], own: tuple[Path, ...]) -> str:
-    """A hash of some sources of erkle and of files of the benchmark's own."""
+    """A hash of some sources of erkle and of some files of the benchmark."""
     found = [*own]
     for part in parts:
         path = _ROOT / "src" / "erkle" / part
