@@ -27,8 +27,8 @@ def killed() -> str:
     seen = kill_and_check(_KILLS)
     return f"""## kill -9
 
-{seen.clients} clients answer without pause. The server is killed {seen.kills} times, each time at a random moment within a
-second of its start.
+{seen.clients} clients answer without pause. The server is killed {seen.kills} times, each time at a random
+moment within a second of its start.
 
 | | |
 |---|---|
