@@ -1,9 +1,8 @@
 """The promise: an acknowledged answer is stored exactly once, however often the server is killed."""
 
 import pytest
-from forked import ForkedServing
-
 from benchmarks.service.killing import kill_and_check
+from forked import ForkedServing
 
 
 @pytest.fixture(autouse=True)

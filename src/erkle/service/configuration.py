@@ -93,7 +93,9 @@ class Configuration(BaseSettings):
     @model_validator(mode="after")
     def _fits(self) -> Self:
         if self.secure_cookies and self.public_url.startswith("http://"):
-            raise ValueError("browsers do not send secure cookies to an http:// URL; use https, or set secure_cookies to false.")
+            raise ValueError(
+                "browsers do not send secure cookies to an http:// URL; use https, or set secure_cookies to false."
+            )
         return self
 
 

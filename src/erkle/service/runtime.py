@@ -39,7 +39,7 @@ class Runtime:
         self._prepared: PreparedStudy | None = None
 
     def prepared(self, study: Study, source: Store | Transaction) -> PreparedStudy:
-        """Return the settings and objects needed to ask questions, read from ``source`` if the settings have changed."""
+        """Return the settings and objects for asking questions, read from ``source`` if the settings have changed."""
         found = self._prepared
         if found is None or found.raw != study.settings:
             found = PreparedStudy.of(study, source.studies.objects(study.id))

@@ -36,9 +36,7 @@ Password = Annotated[str, Field(max_length=passwords.MAX_LENGTH, json_schema_ext
 # The minimum length is documented here, and checked by `passwords.check_new`, which has a clearer sentence.
 StrongPassword = Annotated[
     str,
-    Field(
-        max_length=passwords.MAX_LENGTH, json_schema_extra={"format": "password", "minLength": passwords.MIN_LENGTH}
-    ),
+    Field(max_length=passwords.MAX_LENGTH, json_schema_extra={"format": "password", "minLength": passwords.MIN_LENGTH}),
 ]
 Token = Annotated[str, Field(min_length=1, max_length=sizes.ID)]
 
