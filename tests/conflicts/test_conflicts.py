@@ -214,7 +214,7 @@ def test_participants_are_compared_with_a_learner():
     assert table.names[table.flagged].tolist() == ["7"]
     np.testing.assert_allclose(table.agreement, right.reshape(20, 100).mean(axis=1))
     np.testing.assert_allclose(table.expected[7], np.delete(right.reshape(20, 100), 7, axis=0).mean())
-    assert re.fullmatch(r"1 of 20 participants .*: 7 \(\d\d % of 100\)\.", str(table))
+    assert re.fullmatch(r"1 of 20 participants .*: 7 \(\d\d % of 100 answers\)\.", str(table))
 
 
 def test_answers_without_a_prediction_are_not_compared():
@@ -261,7 +261,7 @@ def test_the_summary_lists_the_ten_worst_participants_worst_first():
     participants = np.repeat(np.arange(n_bad + n_good), 100)
     right = np.arange(100) < np.where(np.arange(n_bad + n_good) < n_bad, 40 - np.arange(n_bad + n_good), 90)[:, None]
     text = str(agreement_with(np.where(right.ravel(), 1.0, -1.0), participants))
-    assert re.findall(r"(\d+) \((\d+) % of 100\)", text) == [(str(i), str(40 - i)) for i in range(11, 1, -1)]
+    assert re.findall(r"(\d+) \((\d+) % of 100 answers\)", text) == [(str(i), str(40 - i)) for i in range(11, 1, -1)]
     assert re.findall(r"\d+", text.partition(":")[0]) == ["12", "112"]
     assert text.endswith("2 more.")
 

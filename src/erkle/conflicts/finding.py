@@ -27,8 +27,8 @@ class Conflicts(NamedTuple):
     n_contradicted : int
         Questions that were answered both ways.
     n_unsatisfiable : int
-        Answers in the minority of their question, or half of the answers at a tie. No kernel satisfies more than the
-        other answers.
+        Answers in the minority of their question; half of the answers at a tie. Every kernel gets at least this many
+        answers wrong.
     floor : float
         ``n_unsatisfiable / n_answers``: every kernel has at least this error. 0.0 if there are no answers.
     questions : array of int, shape (k, 3)
@@ -108,7 +108,7 @@ def find(T: npt.ArrayLike, participants: npt.ArrayLike | None = None, n_worst: i
     ([[0, 1, 2]], [[2, 1]])
     >>> found.participants.names.tolist()
     ['ann', 'bob', 'cid']
-    >>> found.participants.n_shared.tolist()  # ann and bob each face one vote for and one against
+    >>> found.participants.n_shared.tolist()  # the others are evenly divided about ann's and bob's answers
     [0, 0, 1]
     """
     T = triplets.check(T)
@@ -171,7 +171,7 @@ def floor(T: npt.ArrayLike) -> float:
 
 
 def _counts(T: Integers) -> tuple[Integers, Integers, Integers]:
-    """The question number of each answer. For each question, the answers for the smaller id, and all answers."""
+    """The question number of each answer; for each question, the numbers of answers for the smaller id and of all."""
     asked = triplets.questions(T)
     total = np.bincount(asked)
     return asked, np.bincount(asked[T[:, 1] < T[:, 2]], minlength=len(total)), total

@@ -26,9 +26,9 @@ _MISSING = frozenset(("", "nan", "na", "null", "none", "nat", "<na>"))
 class Participants(NamedTuple):
     """How often each participant agrees with a reference: the other participants, or a learner.
 
-    A participant is flagged if at least 10 answers can be compared and significantly fewer of them agree than of all
-    other participants' answers: p < 0.001 in a one-sided Fisher's exact test, after Bonferroni's correction for the
-    number of participants tested. All unknown participants count as one, named "", who is never flagged.
+    A participant is flagged if at least 10 answers can be compared and their agreement is significantly lower than that
+    of all other participants together: p < 0.001 in a one-sided Fisher's exact test, after Bonferroni's correction for
+    the number of participants tested. All unknown participants count as one, named "", who is never flagged.
 
     Attributes
     ----------
@@ -71,7 +71,8 @@ class Participants(NamedTuple):
                 f"None of {n_known:,} participants agrees with {self.reference} significantly less than expected.{few}"
             )
         listed = [
-            f"{self.names[i]} ({100 * self.agreement[i]:.0f} % of {self.n_shared[i]:,})" for i in worst[:_MOST_LISTED]
+            f"{self.names[i]} ({100 * self.agreement[i]:.0f} % of {self.n_shared[i]:,} answers)"
+            for i in worst[:_MOST_LISTED]
         ]
         if len(worst) > _MOST_LISTED:
             listed.append(f"and {len(worst) - _MOST_LISTED:,} more")
@@ -122,7 +123,7 @@ def agreement_with_others(
     support = np.zeros(len(asked))
     rows = np.flatnonzero(np.bincount(asked)[asked] > 1)
     question, vote = asked[rows], np.where(says_low[rows], 1.0, -1.0)
-    # A participant who answered a question twice must not be counted among the others.
+    # Leave out all of a participant's own answers to the question, in case there are several.
     own = np.unique(question * len(names) + who[rows], return_inverse=True)[1]
     others = np.bincount(question, weights=vote)[question] - np.bincount(own, weights=vote)[own]
     support[rows] = vote * others

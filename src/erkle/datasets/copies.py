@@ -1,9 +1,10 @@
 """Find and read the copies of data sets on this machine.
 
-`find` looks in the folder that the user names, then in the user's cache. Downloads go to the cache; a named folder is
-only read. A data set has a folder of its own name, and its files lie there or in the subfolder ``original``. It comes
-in one of two forms: the published files, plain or zipped; or ``triplets.csv`` (anchor, near, far) and ``objects.csv``
-(id, name). Both give the same answers. Published files are preferred, because they can have more columns.
+`find` looks in the folder that the user passes, then in the user's cache. Downloads go to the cache; the user's folder
+is only read. A data set has a folder of its own name, and its files lie there or in the subfolder ``original``. It
+comes in one of two forms: the published files, plain or zipped; or ``triplets.csv`` (anchor, near, far) and
+``objects.csv`` (id, name). Both give the same answers. Published files are preferred, because they can have more
+columns.
 
 Files in archives are read into memory one at a time. Nothing is unpacked to disk, so an archive cannot write anywhere,
 whatever paths it contains.

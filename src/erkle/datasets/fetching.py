@@ -90,7 +90,7 @@ def _download(source: Source, folder: Path) -> None:
 
 
 def _is_plausible(path: Path) -> bool:
-    """Whether the file is not a web page. Networks that require a login answer every request with one."""
+    """Whether the file can be data. Networks that require a login send a web page instead of any file."""
     if path.suffix == ".zip":
         return zipfile.is_zipfile(path)
     with path.open("rb") as file:
@@ -121,7 +121,7 @@ class _Bar:
     """The progress bar that pooch updates. It is shown on standard error, if that is a terminal."""
 
     def __init__(self, name: str) -> None:
-        columns = TextColumn(f"Fetching {name}", markup=False), BarColumn(), DownloadColumn(), TimeRemainingColumn()
+        columns = TextColumn(f"Downloading {name}", markup=False), BarColumn(), DownloadColumn(), TimeRemainingColumn()
         shown = sys.stderr.isatty()
         self._progress = Progress(*columns, console=Console(stderr=True), transient=True, disable=not shown)
         self._task = self._progress.add_task("", total=None)

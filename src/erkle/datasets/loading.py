@@ -32,8 +32,9 @@ def load(name: str, data_home: Pathlike | None = None, all_rows: bool = False) -
     data_home : path, optional
         Folder to search before the user's cache. The default is the environment variable ``ERKLE_DATA``.
     all_rows : bool
-        Also return rows that are normally dropped. For aset400 and aset400_vdm these are rows that name one artist
-        twice (16,385 rows in the paper, 9,107 rows published); for food100, repeated answers (250,320 rows).
+        Also return rows that are normally dropped. For aset400 and aset400_vdm, these are rows that name one artist
+        twice; with them there are 16,385 and 9,107 rows, as published. For food100, these are repeated answers; with
+        them there are 250,320 rows.
 
     Returns
     -------

@@ -1,6 +1,6 @@
 """Read lists of objects: one name per line, or a table with a column of names and optionally a column of ids.
 
-Objects have the order of the file. Blank lines between objects are refused, and so are duplicate ids (or duplicate
+Objects keep the order of the file. Blank lines between objects are refused, and so are duplicate ids (or duplicate
 names, if there are no ids).
 """
 

@@ -161,7 +161,7 @@ def _detect_json(line: str, column: str | None) -> JsonLines:
     keys = list(_json_object(line))
     places = _scheme(keys)
     if places is None:
-        raise BadLine(f"has {_listed(keys, 'key')}, but wanted are {_ACCEPTED}; rename the keys.")
+        raise BadLine(f"has {_listed(keys, 'key')}, wanted {_ACCEPTED}; rename the keys.")
     a, b, c = places
     further = None if column is None else keys[_place(column, keys, "key", taken=places)]
     return JsonLines((keys[a], keys[b], keys[c]), further)
@@ -175,7 +175,7 @@ def _json_object(line: str) -> dict[str, object]:
     except (ValueError, RecursionError):
         raise BadLine("is JSON that is nested too deeply or has too long a number; write a plain object.") from None
     if not isinstance(found, dict):
-        raise BadLine(f"is JSON but not an object; write it as {_EXAMPLE} with names.")
+        raise BadLine(f"is JSON but not an object; write it as {_EXAMPLE}.")
     return found
 
 

@@ -1,7 +1,7 @@
 """Read tables from text: separators, quotes, headers, and the columns that hold answers.
 
-Text is UTF-8, with or without a byte order mark. Lines may end in any way, blank lines are skipped, and blanks around
-cells are removed. Errors name the file and the line.
+Text is UTF-8, with or without a byte order mark. Lines may end in LF, CRLF or CR, blank lines are skipped, and blanks
+around cells are removed. Errors name the file and the line.
 """
 
 import csv
@@ -75,7 +75,7 @@ class Table(NamedTuple):
         return np.stack([self._integers(name) for name in columns], axis=1)
 
     def ids(self, *columns: str, first: int, n_objects: int) -> NDArray[np.int64]:
-        """Columns of ids, shifted from a start at ``first`` to a start at 0."""
+        """Columns of ids, shifted so that they start at 0 instead of ``first``."""
         found = self.integers(*columns) - first
         wrong = ((found < 0) | (found >= n_objects)).any(axis=1)
         if wrong.any():
