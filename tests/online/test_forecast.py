@@ -70,9 +70,9 @@ def test_one_bin_is_enough(n, wrong):
 
 def test_no_answers_are_refused_and_so_is_what_is_no_share():
     nothing = Curve.of(np.zeros(0, np.int64), np.zeros(0, np.bool_))
-    with pytest.raises(ValueError, match="no answers yet"):
+    with pytest.raises(ValueError, match="learn some answers"):
         forecast(nothing, 0.1)
-    with pytest.raises(ValueError, match="no answers yet"):
+    with pytest.raises(ValueError, match="learn some answers"):
         ERKLE(5, kernel=Dense()).fit(np.zeros((0, 3), np.int64)).answers_needed(0.1)
     for target in (0, 1, -0.1, 15, math.nan, True, "0.1", None):
         with pytest.raises(ValueError, match=r"target is .*; pass a share"):
