@@ -19,7 +19,7 @@ import scipy
 from benchmarks.people import cached_results, choosing, cost, moments, paper, tables
 from benchmarks.people.requirements import summary
 from benchmarks.people.streams import NAMES
-from erkle import ERKLE, RCKL, STE, Constant, LowRank, TripletEmbedding, files, triplets
+from erkle import ERKLE, RCKL, STE, Constant, Dense, LowRank, TripletEmbedding, files, triplets
 
 _PARTS = {
     "moments": (moments, [tables.accuracy, tables.calibration]),
@@ -58,7 +58,7 @@ def _options() -> argparse.Namespace:
 
 def _compile() -> None:
     T = triplets.sample(5, 300, 0)
-    for kernel in (LowRank(), LowRank(consolidate="off"), LowRank(2), LowRank(2, 1e-3, 0.05), None):
+    for kernel in (LowRank(), LowRank(consolidate="off"), LowRank(2), LowRank(2, 1e-3, 0.05), Dense()):
         ERKLE(5, passes=2, kernel=kernel).fit(T)
     ERKLE(5, loss=STE(), step=Constant(0.3), kernel=LowRank(2, 1e-3)).fit(T)
     TripletEmbedding(5, ridge=1.0).fit(T)
