@@ -13,8 +13,8 @@ from scipy.spatial.distance import pdist
 
 from erkle.datasets import load_cities
 from erkle.pictures import errors_figure, labels, map_figure, maps_figure, reliability_figure, save
-from erkle.pictures.look import COLOURS, look, plain
 from erkle.pictures.maps import TO_CONES, TO_LINEAR, place_colours
+from erkle.pictures.style import COLOURS, picture_style, plain
 
 ODD_NAMES = [
     "$x^2$",
@@ -46,7 +46,7 @@ def dots(figure):
 
 def boxes(figure, artists):
     """Left, bottom, right and top of what is drawn, in dots."""
-    with look():
+    with picture_style():
         renderer = figure.canvas.get_renderer()
         return np.array([artist.get_window_extent(renderer).extents for artist in artists])
 

@@ -22,7 +22,7 @@ from erkle.experiments.figures import Figure
 from erkle.experiments.protocol import Protocol
 from erkle.files import csv_text, write_text
 from erkle.pictures import save
-from erkle.pictures.look import COLOURS, FAINT, INK, SOFT, look, new_figure
+from erkle.pictures.style import COLOURS, FAINT, INK, SOFT, new_figure, picture_style
 
 if TYPE_CHECKING:
     import matplotlib.axes
@@ -122,7 +122,7 @@ def _markdown(rows: list[tuple[str, Claim]]) -> str:
 
 def _draw(figure: Figure, curves: Curves) -> matplotlib.figure.Figure:
     """Draw a figure."""
-    with look():
+    with picture_style():
         picture = new_figure(460, 320)
         axes = picture.add_axes((0.11, 0.14, 0.58, 0.74))
         for i, method in enumerate(figure.methods):

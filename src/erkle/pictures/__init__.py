@@ -6,8 +6,8 @@ Matplotlib is imported when the first picture is drawn.
 """
 
 from erkle.pictures.errors import errors_figure
-from erkle.pictures.look import save
 from erkle.pictures.maps import map_figure, maps_figure
 from erkle.pictures.reliability import reliability_figure
+from erkle.pictures.style import save
 
 __all__ = ["errors_figure", "map_figure", "maps_figure", "reliability_figure", "save"]

@@ -12,7 +12,18 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from erkle.pictures.look import COLOURS, SOFT, Label, add_axes, look, new_figure, plain, room, write_beside, write_title
+from erkle.pictures.style import (
+    COLOURS,
+    SOFT,
+    Label,
+    add_axes,
+    label_width,
+    new_figure,
+    picture_style,
+    plain,
+    write_beside,
+    write_title,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -66,12 +77,12 @@ def errors_figure(n_answers: npt.ArrayLike, curves: Mapping[str, npt.ArrayLike],
     labels = [_label(curve, ceiling, colour) for curve, colour in zip(shown, cycle(COLOURS), strict=False)]
     if ceiling > CHANCE:
         labels.append(Label("guessing", CHANCE / ceiling, SOFT))
-    with look():
+    with picture_style():
         figure = new_figure(WIDTH, HEIGHT + (TITLE_ROOM if title else 0.0))
         if title:
             write_title(figure, title)
-        axes = add_axes(figure, LEFT, BOTTOM, WIDTH - LEFT - room(labels), HEIGHT - BOTTOM - TOP)
-        _furnish(axes, x[-1], ceiling)
+        axes = add_axes(figure, LEFT, BOTTOM, WIDTH - LEFT - label_width(labels), HEIGHT - BOTTOM - TOP)
+        _set_up_axes(axes, x[-1], ceiling)
         for curve, colour in zip(shown, cycle(COLOURS), strict=False):
             _draw(axes, curve, colour)
         write_beside(axes, labels, HEIGHT - BOTTOM - TOP)
@@ -100,7 +111,7 @@ def _ceiling(curves: list[DrawnCurve]) -> float:
     return float(min(100.0, step * np.ceil((1.05 * highest + 0.5) / step)))
 
 
-def _furnish(axes: Axes, most: float, ceiling: float) -> None:
+def _set_up_axes(axes: Axes, most: float, ceiling: float) -> None:
     """Limits, grid, ticks and the line of guessing."""
     from matplotlib.ticker import MaxNLocator, StrMethodFormatter
 

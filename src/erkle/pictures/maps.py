@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from erkle.pictures import labels
-from erkle.pictures.look import COLOURS, FAINT, INK, POINTS_PER_INCH, look, new_figure, plain, text_width
+from erkle.pictures.style import COLOURS, FAINT, INK, POINTS_PER_INCH, new_figure, picture_style, plain, text_width
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -99,7 +99,7 @@ def map_figure(X: npt.ArrayLike, names: Sequence[str] | None = None, title: str 
     _check_names(names, len(X))
     page = _page(X, side=float(np.interp(len(X), [10, 60, 400], [420.0, 560.0, 840.0])))
     top = TITLE_ROOM if title else 0.0
-    with look():
+    with picture_style():
         figure = new_figure(page.width + 2 * MARGIN, page.height + top + 2 * MARGIN)
         axes = _panel(figure, page, MARGIN, MARGIN, title)
         _draw(axes, page, X, COLOURS[0], names)
@@ -138,12 +138,12 @@ def maps_figure(
     _check_names(names, len(X))
     page = _page(np.vstack([X, Y]), side=440.0)
     colours = place_colours(Y)
-    with look():
+    with picture_style():
         figure = new_figure(2 * page.width + 3 * MARGIN, page.height + TITLE_ROOM + NOTE_ROOM + 2 * MARGIN)
         left = _panel(figure, page, MARGIN, MARGIN + NOTE_ROOM, titles[0])
         right = _panel(figure, page, page.width + 2 * MARGIN, MARGIN + NOTE_ROOM, titles[1])
         left.set_xlabel(NOTE, loc="left", fontsize=8, labelpad=6)
-        _lead(left, X, Y, colours)
+        _draw_lines_to_truth(left, X, Y, colours)
         _draw(left, page, X, colours, names)
         _draw(right, page, Y, colours, names)
     return figure
@@ -192,7 +192,7 @@ def _write_names(axes: Axes, page: Page, X: Floats, names: Sequence[str], radius
             axes.text(x, y, name, fontsize=size, color=INK, zorder=4, path_effects=halo)
 
 
-def _lead(axes: Axes, X: Floats, Y: Floats, colours: Floats) -> None:
+def _draw_lines_to_truth(axes: Axes, X: Floats, Y: Floats, colours: Floats) -> None:
     """Thin lines from where the objects are to where they should be."""
     from matplotlib.collections import LineCollection
 

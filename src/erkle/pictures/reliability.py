@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from erkle.pictures.look import COLOURS, SOFT, add_axes, look, new_figure, write_title
+from erkle.pictures.style import COLOURS, SOFT, add_axes, new_figure, picture_style, write_title
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -45,7 +45,7 @@ def reliability_figure(
     """
     n, x, y = _checked(n_answers, confidence, accuracy)
     height = SIDE + GAP + FOOT + BOTTOM + TOP + (TITLE_ROOM if title else 0.0)
-    with look():
+    with picture_style():
         figure = new_figure(LEFT + SIDE + RIGHT, height)
         upper = add_axes(figure, LEFT, BOTTOM + FOOT + GAP, SIDE, SIDE)
         lower = add_axes(figure, LEFT, BOTTOM, SIDE, FOOT)

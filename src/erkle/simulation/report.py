@@ -17,7 +17,17 @@ import numpy as np
 from erkle import __version__
 from erkle.files import csv_text, write_text
 from erkle.pictures import save
-from erkle.pictures.look import COLOURS, SOFT, Label, add_axes, look, new_figure, room, write_beside, write_title
+from erkle.pictures.style import (
+    COLOURS,
+    SOFT,
+    Label,
+    add_axes,
+    label_width,
+    new_figure,
+    picture_style,
+    write_beside,
+    write_title,
+)
 from erkle.simulation.comparing import Curve, Ratio, answers_to, compare
 from erkle.simulation.runs import Plan
 from erkle.simulation.study import Run
@@ -137,10 +147,10 @@ def curves_figure(curves: Mapping[str, Curve], title: str) -> Figure:
     low, high = _limits(list(curves.values()))
     named = list(zip(curves.items(), cycle(COLOURS), strict=False))
     labels = [_label(name, curve, colour, low, high) for (name, curve), colour in named]
-    with look():
+    with picture_style():
         figure = new_figure(_WIDTH, _HEIGHT)
         write_title(figure, title)
-        axes = add_axes(figure, _LEFT, _BOTTOM, _WIDTH - _LEFT - room(labels), _TALL)
+        axes = add_axes(figure, _LEFT, _BOTTOM, _WIDTH - _LEFT - label_width(labels), _TALL)
         _format_axes(axes, list(curves.values()), low, high)
         for (_, curve), colour in named:
             _draw(axes, curve, colour, low)

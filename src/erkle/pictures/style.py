@@ -49,11 +49,11 @@ TYPEFACES = (
 )
 
 # Matplotlib's settings are those of the whole process; two threads at once would leave each other's behind.
-_one_at_a_time = threading.RLock()
+_lock = threading.RLock()
 
 
 @contextmanager
-def look() -> Iterator[None]:
+def picture_style() -> Iterator[None]:
     """Matplotlib with our settings, for the time of the block."""
     import matplotlib.style
 
@@ -75,7 +75,7 @@ def look() -> Iterator[None]:
         "savefig.bbox": None,
         "svg.hashsalt": "erkle",
     }
-    with _one_at_a_time, matplotlib.style.context(["default", settings]):
+    with _lock, matplotlib.style.context(["default", settings]):
         yield
 
 
@@ -115,7 +115,7 @@ class Label(NamedTuple):
     colour: str
 
 
-def room(labels: Sequence[Label]) -> float:
+def label_width(labels: Sequence[Label]) -> float:
     """Points that the labels need to the right of the axes."""
     return 2 * LABEL_GAP + max((text_width(label.text, LABEL_SIZE, "bold") for label in labels), default=0.0)
 
@@ -201,6 +201,6 @@ def save(figure: Figure, path: str | os.PathLike[str]) -> Path:
     ending = path.suffix.lower().removeprefix(".")
     if ending not in figure.canvas.get_supported_filetypes():
         raise ValueError(f"Got the file name {path.name!r}, wanted the ending of a picture; use .png, .pdf or .svg.")
-    with look(), write_atomically(path) as file:
+    with picture_style(), write_atomically(path) as file:
         figure.savefig(file, format=ending)
     return path
