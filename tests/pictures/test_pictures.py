@@ -1,6 +1,7 @@
-"""Laws of the pictures: any data and any text can be drawn, names do not collide, nothing else is changed."""
+"""Pictures: any data and any text can be drawn, names do not collide, and no settings change."""
 
 import os
+import re
 import subprocess
 import sys
 import threading
@@ -45,7 +46,7 @@ def dots(figure):
 
 
 def boxes(figure, artists):
-    """Left, bottom, right and top of what is drawn, in dots."""
+    """Left, bottom, right and top of what is drawn, in pixels."""
     with picture_style():
         renderer = figure.canvas.get_renderer()
         return np.array([artist.get_window_extent(renderer).extents for artist in artists])
@@ -57,7 +58,7 @@ def overlap(A, B):
 
 def collide(figure, artists):
     drawn = boxes(figure, artists)
-    # Descenders may touch ascenders: the boxes are those of whole lines.
+    # The boxes are as high as whole lines, so descenders may touch ascenders.
     drawn += np.array([0, 2, 0, -2])
     return any(overlap(drawn[i], drawn[j]) for i in range(len(drawn)) for j in range(i))
 
@@ -66,10 +67,9 @@ def places(seed, n_objects, width=2):
     return np.random.default_rng(seed).normal(size=(n_objects, width))
 
 
-@pytest.mark.parametrize("n_objects", [1, 2, 5, 60, 412])
-@pytest.mark.parametrize("width", [1, 2, 3])
-def test_names_neither_collide_nor_leave_the_map(n_objects, width):
-    figure = map_figure(places(0, n_objects, width), [f"the object {i}" for i in range(n_objects)])
+@pytest.mark.parametrize(("n_objects", "n_components"), [(1, 2), (2, 3), (5, 1), (60, 2), (412, 2)])
+def test_names_neither_collide_nor_leave_the_map(n_objects, n_components):
+    figure = map_figure(places(0, n_objects, n_components), [f"the object {i}" for i in range(n_objects)])
     shown = figure.axes[0].texts
     assert shown
     assert not collide(figure, shown)
@@ -81,41 +81,40 @@ def test_names_neither_collide_nor_leave_the_map(n_objects, width):
     assert drawn[:, 3].max() <= top + 1
 
 
-def test_every_city_of_europe_finds_room():
+def test_the_name_of_every_city_is_shown():
     cities = load_cities()
     assert sorted(texts(map_figure(cities.positions, cities.names))) == sorted(cities.names)
 
 
-def test_an_inch_across_is_an_inch_up():
+def test_both_axes_of_a_map_have_the_same_scale():
     figure = map_figure(places(0, 20) * [10, 1], title="flat")
     transform = figure.axes[0].transData.transform
     across, up = transform([[1, 0], [0, 1]]) - transform([0, 0])
     assert across[0] == pytest.approx(up[1])
 
 
-@pytest.mark.parametrize("name", ODD_NAMES, ids=ascii)
-def test_any_name_can_be_drawn(name, tmp_path):
-    figure = map_figure([[0, 0], [1, 1]], [name, "b"], title=name)
+def test_any_name_can_be_drawn(tmp_path):
+    figure = map_figure(places(0, len(ODD_NAMES)), ODD_NAMES, title="".join(ODD_NAMES))
     assert save(figure, tmp_path / "map.png").stat().st_size > 0
-    errors = errors_figure([1, 2], {name: [0.5, 0.4]}, title=name)
+    errors = errors_figure([1, 2], {name: [0.5, 0.4] for name in ODD_NAMES}, title="".join(ODD_NAMES))
     assert save(errors, tmp_path / "errors.png").stat().st_size > 0
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=15)
 @given(name=st.text(max_size=20))
 def test_any_text_can_be_drawn(name):
     figure = map_figure([[0, 0], [1, 1]], [name, "b"], title=name)
     figure.canvas.draw()
     np.testing.assert_allclose(dots(figure), [[0, 0], [1, 1]])
-    # A name of nothing that can be seen is no name.
+    # A name without visible characters is not drawn.
     assert texts(figure) == [shown for shown in (plain(name), "b") if shown.strip()]
 
 
-def test_names_are_not_read_as_mathematics():
+def test_names_are_not_interpreted_as_mathematics():
     assert "$x^2$" in texts(map_figure([[0, 0], [1, 1]], ["$x^2$", "b"]))
 
 
-def test_long_names_end_in_an_ellipsis_and_line_breaks_are_spaces():
+def test_long_names_end_in_an_ellipsis_and_line_breaks_become_spaces():
     assert texts(map_figure([[0, 0]], ["a\nb " + "c" * 100])) == ["a b " + "c" * 19 + "…"]
 
 
@@ -134,7 +133,7 @@ def test_any_places_can_be_drawn(X, tmp_path):
     assert not collide(figure, figure.axes[0].texts)
 
 
-def test_thousands_of_objects_show_the_names_that_fit():
+def test_a_map_of_thousands_of_objects_shows_the_names_that_fit():
     figure = map_figure(places(0, 5000), [f"object {i}" for i in range(5000)])
     assert 10 < len(figure.axes[0].texts) <= 300
 
@@ -172,7 +171,7 @@ BLINDNESS = {
 
 
 @pytest.mark.parametrize("seen", BLINDNESS.values(), ids=BLINDNESS)
-def test_colours_of_curves_are_told_apart_by_every_eye(seen):
+def test_colours_of_curves_differ_with_every_kind_of_colour_blindness(seen):
     rgb = np.array([[int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)] for colour in COLOURS])
     linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
     seen_linear = np.clip(linear @ np.transpose(seen), 0, 1)
@@ -180,7 +179,7 @@ def test_colours_of_curves_are_told_apart_by_every_eye(seen):
     assert pdist(lab).min() > 0.1
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=30)
 @given(seed=st.integers(0, 1000), n_points=st.integers(1, 40))
 def test_placed_names_cover_no_point_and_no_name(seed, n_points):
     rng = np.random.default_rng(seed)
@@ -217,13 +216,13 @@ def test_any_curves_can_be_drawn_with_labels_that_do_not_collide(n_answers, curv
     assert not collide(figure, figure.axes[0].texts)
 
 
-def test_labels_tell_the_last_error_measured():
+def test_labels_show_the_last_error_measured():
     figure = errors_figure([1, 2, 3], {"held out": [0.4, 0.25, np.nan], "empty": [np.nan] * 3})
     assert texts(figure) == ["held out 25.0 %"]
 
 
 def test_labels_stay_within_the_picture():
-    figure = errors_figure([1, 2], {"a rather long name of a curve, or so": [0.4, 0.0], "b": [0.1, 0.4]})
+    figure = errors_figure([1, 2], {"a rather long name of a curve, really": [0.4, 0.0], "b": [0.1, 0.4]})
     drawn = boxes(figure, figure.axes[0].texts)
     assert drawn[:, 2].max() <= figure.bbox.width
     assert drawn[:, 1].min() >= 0
@@ -236,7 +235,7 @@ def test_every_bin_with_answers_has_a_dot_and_a_bar():
     assert [bar.get_height() for bar in lower.patches] == [5.0, 20.0]
 
 
-def test_where_nothing_was_predicted_yet_there_are_neither_dots_nor_bars(tmp_path):
+def test_a_learner_without_predictions_has_neither_dots_nor_bars(tmp_path):
     figure = reliability_figure(np.zeros(10, int), np.full(10, np.nan), np.full(10, np.nan))
     assert save(figure, tmp_path / "empty.png").read_bytes().startswith(b"\x89PNG")
     upper, lower = figure.axes
@@ -244,21 +243,21 @@ def test_where_nothing_was_predicted_yet_there_are_neither_dots_nor_bars(tmp_pat
     assert len(lower.patches) == 0
 
 
-def test_the_line_of_guessing_is_drawn_where_it_is_in_sight():
+def test_the_line_of_guessing_is_drawn_if_the_axis_reaches_it():
     assert "guessing" in texts(errors_figure([1, 2], {"a": [1.0, 0.2]}))
     assert "guessing" not in texts(errors_figure([1, 2], {"a": [0.3, 0.2]}))
 
 
-@pytest.mark.parametrize("ending", ["png", "pdf", "svg", "PNG"])
-def test_a_picture_is_written_as_its_ending_says(ending, tmp_path):
-    path = tmp_path / f"map.{ending}"
+@pytest.mark.parametrize("suffix", ["png", "pdf", "svg", "PNG"])
+def test_the_suffix_gives_the_format(suffix, tmp_path):
+    path = tmp_path / f"map.{suffix}"
     path.write_text("old")
     assert save(map_figure(places(0, 5)), str(path)) == path
     assert path.read_bytes()[:4] in (b"\x89PNG", b"%PDF", b"<?xm")
     assert [entry.name for entry in tmp_path.iterdir()] == [path.name]
 
 
-def test_a_png_has_200_dots_to_the_inch(tmp_path):
+def test_a_png_has_200_dots_per_inch(tmp_path):
     figure = map_figure(places(0, 5))
     header = save(figure, tmp_path / "map.png").read_bytes()[16:24]
     size = np.frombuffer(header, dtype=">u4")
@@ -280,8 +279,8 @@ def test_a_failed_write_leaves_the_old_picture(tmp_path, monkeypatch):
     assert [entry.name for entry in tmp_path.iterdir()] == ["map.png"]
 
 
-@pytest.mark.skipif(os.name == "nt", reason="permissions of POSIX")
-def test_a_picture_can_be_read_by_whom_the_umask_allows(tmp_path):
+@pytest.mark.skipif(os.name == "nt", reason="needs POSIX permissions")
+def test_the_permissions_of_a_picture_follow_the_umask(tmp_path):
     mask = os.umask(0o022)
     try:
         path = save(map_figure(places(0, 2)), tmp_path / "map.png")
@@ -290,13 +289,7 @@ def test_a_picture_can_be_read_by_whom_the_umask_allows(tmp_path):
     assert path.stat().st_mode & 0o777 == 0o644
 
 
-@pytest.mark.parametrize("name", ["map", "map.txt", ".png"])
-def test_an_ending_that_is_no_picture_is_refused(name, tmp_path):
-    with pytest.raises(ValueError, match=r"use \.png, \.pdf or \.svg"):
-        save(map_figure(places(0, 2)), tmp_path / name)
-
-
-def test_settings_of_the_user_are_neither_changed_nor_used(tmp_path):
+def test_the_users_settings_are_neither_used_nor_changed(tmp_path):
     import matplotlib
 
     plain = save(map_figure(places(0, 5), list("abcde"), "t"), tmp_path / "plain.png").read_bytes()
@@ -308,7 +301,7 @@ def test_settings_of_the_user_are_neither_changed_nor_used(tmp_path):
     assert other == plain
 
 
-def test_threads_may_draw_at_once(tmp_path):
+def test_threads_can_draw_at_the_same_time(tmp_path):
     import matplotlib
 
     before = dict(matplotlib.rcParams)
@@ -320,13 +313,13 @@ def test_threads_may_draw_at_once(tmp_path):
         except Exception as error:
             failures.append(error)
 
-    threads = [threading.Thread(target=draw, args=(i,)) for i in range(6)]
+    threads = [threading.Thread(target=draw, args=(i,)) for i in range(4)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
     assert not failures
-    assert len(list(tmp_path.iterdir())) == 6
+    assert len(list(tmp_path.iterdir())) == 4
     assert dict(matplotlib.rcParams) == before
 
 
@@ -339,21 +332,24 @@ def test_importing_pictures_imports_no_matplotlib_and_drawing_no_pyplot():
 
 
 @pytest.mark.parametrize(
-    ("call", "words"),
+    ("call", "values"),
     [
-        (lambda: map_figure([1, 2, 3]), r"X of shape \(3,\)"),
-        (lambda: map_figure(np.ones((0, 2))), r"X of shape \(0, 2\)"),
-        (lambda: map_figure([[0, np.nan]]), "NaN or infinite"),
-        (lambda: map_figure([[0, 0]], ["a", "b"]), "2 names for 1 objects"),
-        (lambda: maps_figure([[0, 0]], [[0, 0], [1, 1]]), "1 objects and a true one of 2"),
-        (lambda: errors_figure([2, 1], {}), "not a rising row"),
-        (lambda: errors_figure([], {}), "not a rising row"),
-        (lambda: errors_figure([1, 2], {"a": [0.1]}), r"'a' of shape \(1,\), wanted \(2,\)"),
-        (lambda: errors_figure([1], {"a": [20]}), "divide per cent by 100"),
-        (lambda: reliability_figure([1, 2], [0.5], [0.5]), "a number for each bin"),
-        (lambda: reliability_figure([1], [55], [60]), "outside 0 to 1"),
+        (lambda: map_figure([1, 2, 3]), ["X", "(3,)"]),
+        (lambda: map_figure(np.ones((0, 2))), ["X", "(0, 2)"]),
+        (lambda: map_figure([[0, np.nan]]), ["X", "NaN"]),
+        (lambda: map_figure([[0, 0]], ["a", "b"]), ["2 names", "1 objects"]),
+        (lambda: maps_figure([[0, 0]], [[0, 0], [1, 1]]), ["1 objects", "2"]),
+        (lambda: errors_figure([2, 1], {}), ["n_answers", "(2,)"]),
+        (lambda: errors_figure([], {}), ["n_answers", "(0,)"]),
+        (lambda: errors_figure([1, 2], {"a": [0.1]}), ["'a'", "(1,)", "(2,)"]),
+        (lambda: errors_figure([1], {"a": [20]}), ["'a'", "0 to 1"]),
+        (lambda: reliability_figure([1, 2], [0.5], [0.5]), ["(2,)", "(1,)"]),
+        (lambda: reliability_figure([1], [55], [60]), ["0 to 1"]),
+        (lambda: save(map_figure([[0, 0]]), "map"), ["'map'", ".png"]),
+        (lambda: save(map_figure([[0, 0]]), "map.txt"), ["'map.txt'", ".png"]),
+        (lambda: save(map_figure([[0, 0]]), ".png"), ["'.png'"]),
     ],
 )
-def test_an_error_names_what_was_got(call, words):
-    with pytest.raises(ValueError, match=words):
+def test_wrong_data_are_refused_with_their_values(call, values):
+    with pytest.raises(ValueError, match=".*".join(map(re.escape, values))):
         call()

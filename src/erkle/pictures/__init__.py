@@ -1,7 +1,7 @@
-"""Pictures of maps, of errors and of how far one may trust a prediction.
+"""Pictures of maps, of errors and of how reliable predictions are.
 
-A function here takes data and returns a matplotlib Figure; nothing is shown, written or left changed.
-Text from outside (names, titles) is drawn letter by letter: no mathematics, no markup, no line breaks.
+Each function takes data and returns a matplotlib Figure. It shows and writes nothing, and changes no settings.
+Names and titles are drawn as they are: mathematics and markup are not interpreted, and line breaks become spaces.
 Matplotlib is imported when the first picture is drawn.
 """
 

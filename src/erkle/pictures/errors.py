@@ -1,6 +1,6 @@
 """The error of a learner against the number of answers it has learned.
 
-Every curve has its name and its last value beside its end; there is no legend to look up.
+The name and the last value of a curve are written beside its end, in place of a legend.
 """
 
 from __future__ import annotations
@@ -31,22 +31,26 @@ if TYPE_CHECKING:
 
 Floats = npt.NDArray[np.float64]
 
-# Sizes of the picture and its parts in points; the right edge is as wide as the longest label.
+# Size of the picture without its title, in points.
 WIDTH, HEIGHT = 620.0, 330.0
-LEFT, BOTTOM, TOP, TITLE_ROOM = 50.0, 42.0, 34.0, 16.0
-
+# Margins around the axes, in points. The right margin is as wide as the longest label.
+LEFT, BOTTOM, TOP = 50.0, 42.0, 34.0
+# Extra height for a title, in points.
+TITLE_ROOM = 16.0
+# Characters of a curve's name that are shown.
 LONGEST_NAME = 36
-
-# Per cent that guessing gets wrong.
+# Error of guessing, in per cent.
 CHANCE = 50.0
-
-# A curve of few points shows them all. Of a longer one the first share of the answers is left out, for an
-# average over a handful is noise, and no more points are drawn than a screen has columns.
-FEW, MANY, EARLY = 40, 2000, 0.005
+# Up to this many points, a curve is drawn whole, with a dot for each point.
+FEW = 40
+# Most points drawn of a curve, about as many as a screen has columns.
+MANY = 2000
+# Share of the answers left out at the start of a long curve: an average over a handful of answers is noise.
+EARLY = 0.005
 
 
 class DrawnCurve(NamedTuple):
-    """A name, numbers of answers and the per cent wrong at each."""
+    """A curve as it is drawn: its name, numbers of answers, and the error at each of them in per cent."""
 
     name: str
     x: Floats
@@ -54,14 +58,14 @@ class DrawnCurve(NamedTuple):
 
 
 def errors_figure(n_answers: npt.ArrayLike, curves: Mapping[str, npt.ArrayLike], title: str | None = None) -> Figure:
-    """Curves of error, in per cent, over the number of answers learned.
+    """Draw curves of the error, in per cent, over the number of answers learned.
 
     Parameters
     ----------
     n_answers : array of shape (n_points,)
-        Rising numbers of answers.
+        Numbers of answers, in increasing order.
     curves : mapping from names to arrays of shape (n_points,)
-        Shares of wrong answers from 0 to 1, NaN where none was measured; a line joins those that were.
+        Shares of wrong answers, from 0 to 1. Points that are NaN are left out of the curve.
     title : str, optional
 
     Examples
@@ -90,7 +94,7 @@ def errors_figure(n_answers: npt.ArrayLike, curves: Mapping[str, npt.ArrayLike],
 
 
 def _curve(name: str, x: Floats, y: Floats) -> DrawnCurve:
-    """What is drawn of a curve; the last point always is."""
+    """The part of a curve that is drawn, which always includes the last point."""
     there = np.isfinite(y)
     x, y = x[there], 100 * y[there]
     if len(x) > FEW:
@@ -105,14 +109,14 @@ def _label(curve: DrawnCurve, ceiling: float, colour: str) -> Label:
 
 
 def _ceiling(curves: list[DrawnCurve]) -> float:
-    """The top of the picture: a round number above all curves."""
+    """The upper limit of the vertical axis: a round number above all curves."""
     highest = max((float(curve.y.max()) for curve in curves), default=CHANCE)
     step = 10.0 if highest > 25 else 5.0
     return float(min(100.0, step * np.ceil((1.05 * highest + 0.5) / step)))
 
 
 def _set_up_axes(axes: Axes, most: float, ceiling: float) -> None:
-    """Limits, grid, ticks and the line of guessing."""
+    """Set limits, grid and ticks, and draw the line of guessing."""
     from matplotlib.ticker import MaxNLocator, StrMethodFormatter
 
     axes.set(xlim=(0, max(1.0, most)), ylim=(0, ceiling))
@@ -128,7 +132,7 @@ def _set_up_axes(axes: Axes, most: float, ceiling: float) -> None:
 
 
 def _draw(axes: Axes, curve: DrawnCurve, colour: str) -> None:
-    """A line, a dot at its end, and small ones where it was measured if those places are few."""
+    """Draw a line with a dot at its end; a curve of few points gets a small dot at each of them."""
     axes.plot(curve.x, curve.y, color=colour, linewidth=1.7, solid_capstyle="round", clip_on=False)
     axes.plot(curve.x[-1:], curve.y[-1:], "o", color=colour, markersize=5.0, clip_on=False)
     if len(curve.x) <= FEW:
@@ -139,7 +143,7 @@ def _checked_counts(n_answers: npt.ArrayLike) -> Floats:
     x = np.asarray(n_answers, dtype=np.float64)
     if x.ndim != 1 or not len(x) or not np.isfinite(x).all() or x[0] < 0 or np.any(np.diff(x) <= 0):
         raise ValueError(
-            f"Got n_answers of shape {x.shape} that is not a rising row of counts; "
+            f"Got n_answers of shape {x.shape} that are not increasing counts in one dimension; "
             "pass the number of answers at each point of the curves."
         )
     return x
@@ -149,9 +153,9 @@ def _checked_errors(name: str, y: npt.ArrayLike, n_points: int) -> Floats:
     y = np.asarray(y, dtype=np.float64)
     if y.shape != (n_points,):
         raise ValueError(
-            f"Got curve {name!r} of shape {y.shape}, wanted ({n_points},) as n_answers has; "
-            "put NaN where a curve has no point."
+            f"Got curve {name!r} of shape {y.shape}, but n_answers has shape ({n_points},); "
+            "put NaN where the curve has no point."
         )
     if np.any((y < 0) | (y > 1)):
-        raise ValueError(f"Got curve {name!r} with values outside 0 to 1, wanted shares; divide per cent by 100.")
+        raise ValueError(f"Got curve {name!r} with values outside 0 to 1; pass shares (per cent divided by 100).")
     return y

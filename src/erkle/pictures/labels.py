@@ -1,7 +1,7 @@
-"""Where to write the names of points, so that none covers a point or another name.
+"""Places for the names of points, so that no name covers a point or another name.
 
-A name goes beside, above or below its point or not at all. The next one placed is always that which stands
-in the way of the fewest others, so that many find room.
+A name goes beside, above or below its point, or is left out. Names are placed greedily: the next position chosen is
+the one that conflicts with the fewest others, so that many names fit.
 """
 
 import numpy as np
@@ -11,35 +11,36 @@ Floats = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.intp]
 Mask = npt.NDArray[np.bool_]
 
-# Directions from the point: to the right, to the left, above and below in the middle, then aslant.
-# A cost is the number of other names that may rather be left out.
+# Directions from a point to its name: right, left, above and below, then diagonally.
 SIDES = [(1.0, 0.0), (-1.0, 0.0), (0.0, 1.0), (0.0, -1.0)]
 CORNERS = [(1.0, 1.0), (1.0, -1.0), (-1.0, 1.0), (-1.0, -1.0)]
 BETWEEN = [(x, y) for a, b in CORNERS for x, y in ((a, b / 2), (a / 2, b))]
 DIRECTIONS = np.array(SIDES + CORNERS + BETWEEN)
+# Cost of each direction, in the unit of one conflict with another possible name.
 COSTS = np.array([0.0, 2.0, 3.0, 3.0] + 4 * [5.0] + 8 * [6.0])
 
-# Room between the end of one name and the beginning of the next on the same line, in points.
+# Space between two names on the same line, in points.
 SPACE = 4.0
 
-# Of more points than this, names keep away only roughly.
+# With more points than this, their positions are rounded to half a point of the page, which saves time.
 MANY = 5000
 
 
 def place(points: Floats, named: Indices, sizes: Floats, page: tuple[float, float], gap: float) -> Floats:
-    """Lower left corners of the names, NaN where one finds no room.
+    """Lower left corners of the names; NaN for a name that does not fit.
 
     Parameters
     ----------
     points : array of shape (n_points, 2)
-        Positions on the page, from its lower left corner.
+        Positions on the page, measured from its lower left corner.
     named : integer array of shape (n_names,)
-        The points that have a name.
+        Indices of the points that have a name.
     sizes : array of shape (n_names, 2)
         Width and height of each name.
-    page : width and height
+    page : tuple of two floats
+        Width and height of the page.
     gap : float
-        Room to leave around a point, its own radius included.
+        Distance from the centre of a point to its name.
 
     Returns
     -------
@@ -64,7 +65,7 @@ def place(points: Floats, named: Indices, sizes: Floats, page: tuple[float, floa
 
 
 def spread(points: Floats, most: int) -> Indices:
-    """At most so many of the points, each next one the farthest from all before it.
+    """Indices of at most ``most`` points, chosen so that each is the farthest from those chosen before it.
 
     >>> spread(np.array([[0.0, 0.0], [1.0, 0.0], [9.0, 0.0]]), most=2)
     array([0, 2])
@@ -80,21 +81,20 @@ def spread(points: Floats, most: int) -> Indices:
 
 
 def _candidates(points: Floats, sizes: Floats, gap: float) -> Floats:
-    """Lower left corners, (n_points, n_directions, 2); in a diagonal the gap counts once, not twice."""
+    """Lower left corners, (n_points, n_directions, 2), at the same distance from the point in all directions."""
     reach = gap / np.maximum(1.0, np.linalg.norm(DIRECTIONS, axis=1, keepdims=True))
     centres = points[:, None] + DIRECTIONS * (reach + sizes[:, None] / 2)
     return np.asarray(centres - sizes[:, None] / 2, dtype=np.float64)
 
 
 def _covers(low: Floats, high: Floats, points: Floats, gap: float) -> Mask:
-    """Whether a box comes within the gap of any point; its own lies just outside."""
+    """Whether a box comes close to any point; its own point is just far enough away."""
     radius = 0.7 * gap
     if len(points) > MANY:
-        # To half a point of the page: in a crowd most of them are then the same.
         points = np.unique(np.round(2 * points), axis=0) / 2
     covered = np.zeros(low.shape[:2], dtype=np.bool_)
     for i in range(len(low)):
-        # Of a hundred thousand points only a few are near a name.
+        # Compare only points near the name: there may be a hundred thousand points.
         around = (points > low[i].min(axis=0) - radius) & (points < high[i].max(axis=0) + radius)
         near = points[np.all(around, axis=1)]
         inside = (near > low[i, :, None] - radius) & (near < high[i, :, None] + radius)
@@ -109,7 +109,7 @@ def _overlaps(low: Floats, high: Floats) -> Mask:
 
 
 def _independent(conflicts: Mask, costs: Floats) -> list[int]:
-    """Candidates no two of which conflict, by the greedy rule of least degree."""
+    """Candidates without conflicts between them, chosen greedily by the number of their conflicts."""
     left = np.ones(len(costs), dtype=np.bool_)
     degree = conflicts.sum(axis=1)
     chosen = []
@@ -123,7 +123,7 @@ def _independent(conflicts: Mask, costs: Floats) -> list[int]:
 
 
 def _improved(chosen: list[int], conflicts: Mask, owner: Indices, costs: Floats) -> list[int]:
-    """The same names, each in the best direction that the others leave free."""
+    """The same names, each moved to the best direction that is still free."""
     taken = conflicts[chosen].sum(axis=0)
     for k, i in enumerate(chosen):
         free = (owner == owner[i]) & (taken == conflicts[i])

@@ -1,11 +1,10 @@
-"""Maps of objects: one alone, or the learned one beside the true one.
+"""Maps of objects: a single map, or the learned map beside the true one.
 
-A map has no ticks, for only distances mean something in it: an inch across is an inch up, and the same in
-both maps of a pair.
+Only distances have a meaning in a map, so it has no ticks. Both axes, and both maps of a pair, have the same scale.
 
-The same object is found again in the other map by its colour, and neighbours have neighbouring colours. Hue goes from
-west to east, from blue over violet and red to amber; lightness from south to north. Lightness is that which is seen
-(OKLCh), so north and south differ without hue too.
+In a pair of maps, an object has the same colour in both, and neighbours have similar colours. Hue changes from west to
+east (blue, violet, red, amber) and lightness from south to north. Lightness is perceived lightness (OKLCh), so north
+and south can be told apart without seeing hue.
 """
 
 from __future__ import annotations
@@ -25,27 +24,32 @@ if TYPE_CHECKING:
 
 Floats = npt.NDArray[np.float64]
 
+# Characters of an object's name that are shown.
 LONGEST_NAME = 24
-
-# Radius of a dot, in points.
+# Smallest radius of a dot, in points.
 SMALLEST = 0.8
-
-# Names tried, evenly over the map: more never fit.
+# Names to place, spread evenly over the map; more never fit.
 MOST_NAMES = 300
 
-NOTE = "Colour shows the true place of each object; a thin line leads to it."
+NOTE = "The colour shows the true place of each object, and a thin line leads to it."
 
-# All in points. EDGE keeps the outermost dots away from the frame, where their names go.
-MARGIN, TITLE_ROOM, NOTE_ROOM = 14.0, 18.0, 12.0
+# Space around each map, in points.
+MARGIN = 14.0
+# Height of the titles and of the note below a pair of maps, in points.
+TITLE_ROOM, NOTE_ROOM = 18.0, 12.0
+# Smallest width and height of a map, in points.
 SHORTEST = np.array([320.0, 160.0])
+# Space between the outermost dots and the frame, in points; it leaves room for names.
 EDGE = np.array([44.0, 22.0])
 
-# Degrees around the colour circle, and lightness and chroma of OKLCh.
+# Hue of OKLCh at the western and eastern edge, in degrees.
 WEST, EAST = 255.0, 430.0
+# Lightness of OKLCh at the southern and northern edge.
 SOUTH, NORTH = 0.42, 0.76
+# Chroma of OKLCh.
 CHROMA = 0.135
 
-# OKLab to cone responses, and those to linear sRGB (Björn Ottosson, "A perceptual color space", 2020).
+# From OKLab to cone responses, and from there to linear sRGB (Björn Ottosson, "A perceptual color space", 2020).
 TO_CONES = np.array(
     [
         [1.0, 0.3963377774, 0.2158037573],
@@ -63,7 +67,7 @@ TO_LINEAR = np.array(
 
 
 class Page(NamedTuple):
-    """place = (X − centre) · scale + middle: a panel in points and the part of the plane it shows."""
+    """place = (X − centre) · scale + middle: the size of a map in points, and the part of the plane it shows."""
 
     width: float
     height: float
@@ -71,7 +75,7 @@ class Page(NamedTuple):
     scale: float
 
     def places(self, X: Floats) -> Floats:
-        """Points from the lower left corner of the panel."""
+        """Positions in points, measured from the lower left corner of the map."""
         return np.asarray((X - self.centre) * self.scale + [self.width / 2, self.height / 2])
 
     def coordinates(self, places: Floats) -> Floats:
@@ -80,12 +84,12 @@ class Page(NamedTuple):
 
 
 def map_figure(X: npt.ArrayLike, names: Sequence[str] | None = None, title: str | None = None) -> Figure:
-    """A map of objects with as many names as fit.
+    """Draw a map of objects with as many names as fit.
 
     Parameters
     ----------
     X : array of shape (n_objects, n_components)
-        Coordinates; the first two columns are drawn, one alone as a line.
+        Coordinates. The first two columns are drawn; a single column is drawn as a line.
     names : sequence of n_objects strings, optional
     title : str, optional
 
@@ -112,16 +116,16 @@ def maps_figure(
     names: Sequence[str] | None = None,
     titles: tuple[str, str] = ("learned", "true"),
 ) -> Figure:
-    """The learned map beside the true one, each object in the colour of its true place.
+    """Draw the learned map beside the true one; each object has the colour of its true place.
 
     Parameters
     ----------
     learned, truth : arrays of shape (n_objects, n_components)
-        Coordinates in the same units; turn the learned ones onto the true ones first, by
-        `erkle.embedding.align` with ``scale=True``. Thin lines in the learned map lead to the true places.
+        Coordinates in the same units. Use `erkle.embedding.align` with ``scale=True`` to rotate and scale the
+        learned map onto the true one first. Thin lines in the learned map lead to the true places.
     names : sequence of n_objects strings, optional
     titles : two strings
-        What to write above the learned and the true map.
+        Titles of the learned and the true map.
 
     Examples
     --------
@@ -132,8 +136,7 @@ def maps_figure(
     X, Y = _checked_map(learned, "learned"), _checked_map(truth, "truth")
     if len(X) != len(Y):
         raise ValueError(
-            f"Got a learned map of {len(X)} objects and a true one of {len(Y)}, wanted the same objects; "
-            "cut both to those they share."
+            f"Got a learned map of {len(X)} objects and a true map of {len(Y)}; pass two maps of the same objects."
         )
     _check_names(names, len(X))
     page = _page(np.vstack([X, Y]), side=440.0)
@@ -150,7 +153,7 @@ def maps_figure(
 
 
 def place_colours(X: Floats) -> Floats:
-    """Red, green and blue from 0 to 1, shape (n_objects, 3), of places of shape (n_objects, 2).
+    """Colours of places (n_objects, 2): red, green and blue from 0 to 1, shape (n_objects, 3).
 
     >>> place_colours(np.array([[0.0, 0.0], [1.0, 1.0]])).shape
     (2, 3)
@@ -166,11 +169,11 @@ def place_colours(X: Floats) -> Floats:
 
 
 def _draw(axes: Axes, page: Page, X: Floats, colours: str | Floats, names: Sequence[str] | None) -> None:
-    """Dots and names, smaller the less room each has."""
+    """Draw dots and names, smaller if there are more of them."""
     room = np.sqrt(page.width * page.height / len(X))
     radius = float(np.clip(room / 14, SMALLEST, 4.2))
     area = (2 * radius) ** 2
-    # Where dots must lie upon each other, shades of them show how many there are; white rims would hide it.
+    # Crowded dots overlap: transparency shows how many there are, and white rims would hide it.
     rims, strength = (0.0, 0.5) if radius == SMALLEST else (0.6, 1.0)
     axes.scatter(X[:, 0], X[:, 1], s=area, c=colours, linewidths=rims, edgecolors="white", alpha=strength, zorder=3)
     if names is not None:
@@ -193,14 +196,14 @@ def _write_names(axes: Axes, page: Page, X: Floats, names: Sequence[str], radius
 
 
 def _draw_lines_to_truth(axes: Axes, X: Floats, Y: Floats, colours: Floats) -> None:
-    """Thin lines from where the objects are to where they should be."""
+    """Draw thin lines from the learned places to the true ones."""
     from matplotlib.collections import LineCollection
 
     axes.add_collection(LineCollection(list(np.stack([X, Y], axis=1)), colors=colours, linewidths=0.8, alpha=0.45))
 
 
 def _panel(figure: Figure, page: Page, left: float, bottom: float, title: str | None) -> Axes:
-    """Axes without ticks that show the page, placed in the figure in points."""
+    """Add axes without ticks that show the page; ``left`` and ``bottom`` are in points."""
     width, height = figure.get_size_inches() * POINTS_PER_INCH
     axes = figure.add_axes((left / width, bottom / height, page.width / width, page.height / height))
     (x0, y0), (x1, y1) = page.coordinates(np.array([[0.0, 0.0], [page.width, page.height]]))
@@ -213,7 +216,7 @@ def _panel(figure: Figure, page: Page, left: float, bottom: float, title: str | 
 
 
 def _page(X: Floats, side: float) -> Page:
-    """A page at most so wide and high on which all of X is seen, with room for names at the edges."""
+    """A page that shows all of X, at most ``side`` points wide and high, with room for names at the edges."""
     low, high = X.min(axis=0), X.max(axis=0)
     extent = high - low
     wide = extent > 1e-9 * np.abs(X).max()
@@ -225,14 +228,14 @@ def _page(X: Floats, side: float) -> Page:
 def _checked_map(X: npt.ArrayLike, name: str) -> Floats:
     X = np.asarray(X, dtype=np.float64)
     if X.ndim != 2 or not X.size:
-        raise ValueError(
-            f"Got {name} of shape {X.shape}, wanted (n_objects, n_components); pass one row for each object."
-        )
+        raise ValueError(f"Got {name} of shape {X.shape}, wanted (n_objects, n_components); pass one row per object.")
     if not np.isfinite(X).all():
-        raise ValueError(f"Got {name} with NaN or infinite coordinates; leave those objects out of the map.")
+        raise ValueError(f"Got {name} with NaN or infinite coordinates; leave these objects out of the map.")
     return np.pad(X[:, :2], ((0, 0), (0, max(0, 2 - X.shape[1]))))
 
 
 def _check_names(names: Sequence[str] | None, n_objects: int) -> None:
     if names is not None and len(names) != n_objects:
-        raise ValueError(f"Got {len(names)} names for {n_objects} objects, wanted one for each; pass them in order.")
+        raise ValueError(
+            f"Got {len(names)} names for {n_objects} objects; pass one name per object, in the same order."
+        )

@@ -1,7 +1,7 @@
-"""How often a learner was right against how sure it was.
+"""How often a learner was right, against how sure it was.
 
-Dots on the diagonal are what one wishes for. Above it the learner was right more often than it claimed, below it
-claimed too much; bars at the foot show how many answers each dot is about.
+Dots on the diagonal mean that confidence is calibrated. Above the diagonal the learner was right more often than it
+claimed, below it less often. Bars below show the number of answers in each bin.
 """
 
 from __future__ import annotations
@@ -19,22 +19,27 @@ if TYPE_CHECKING:
 
 Floats = npt.NDArray[np.float64]
 
-# Sizes of the picture and its parts in points.
-SIDE, FOOT, GAP = 300.0, 60.0, 34.0
-LEFT, RIGHT, BOTTOM, TOP, TITLE_ROOM = 52.0, 18.0, 42.0, 30.0, 16.0
+# Side of the square with the dots, in points.
+SIDE = 300.0
+# Height of the bars, and the gap between them and the dots, in points.
+FOOT, GAP = 60.0, 34.0
+# Margins around the axes, in points.
+LEFT, RIGHT, BOTTOM, TOP = 52.0, 18.0, 42.0, 30.0
+# Extra height for a title, in points.
+TITLE_ROOM = 16.0
 
 
 def reliability_figure(
     n_answers: npt.ArrayLike, confidence: npt.ArrayLike, accuracy: npt.ArrayLike, title: str | None = None
 ) -> Figure:
-    """Accuracy over confidence, both in per cent, with the number of answers of each dot below.
+    """Draw accuracy over confidence, both in per cent, and the number of answers in each bin.
 
     Parameters
     ----------
     n_answers : array of shape (n_bins,)
-        How many answers there are in each bin; an empty one is not drawn.
+        Number of answers in each bin. Empty bins are not drawn.
     confidence, accuracy : arrays of shape (n_bins,)
-        Mean confidence, from 0.5 to 1, and share of right predictions in each bin; NaN where there are none.
+        Mean confidence, from 0.5 to 1, and share of correct predictions in each bin. Empty bins may be NaN.
     title : str, optional
 
     Examples
@@ -63,12 +68,14 @@ def _draw_dots(axes: Axes, n: Floats, x: Floats, y: Floats) -> None:
 
     axes.plot([50.0, 100.0], [50.0, 100.0], color=SOFT, linewidth=0.9, linestyle=(0, (1, 3)))
     axes.plot(x, y, color=COLOURS[0], linewidth=1.2, alpha=0.5, clip_on=False)
-    # Few answers make a small dot; the area is the share of the largest bin.
+    # The area of a dot grows with the number of answers in its bin.
     axes.scatter(x, y, s=12.0 + 60.0 * n / n.max(initial=1.0), color=COLOURS[0], zorder=3, clip_on=False)
     axes.set(ylim=(min(50.0, 10.0 * np.floor(y.min(initial=50.0) / 10.0)), 100.0), xticklabels=[])
     axes.yaxis.set_major_formatter(StrMethodFormatter("{x:g} %"))
     _name(axes, "right")
-    axes.annotate("as sure as right", (81.0, 81.0), (8.0, -14.0), textcoords="offset points", color=SOFT, fontsize=8)
+    axes.annotate(
+        "perfectly calibrated", (81.0, 81.0), (8.0, -14.0), textcoords="offset points", color=SOFT, fontsize=8
+    )
 
 
 def _draw_bars(axes: Axes, n: Floats, x: Floats) -> None:
@@ -91,11 +98,13 @@ def _checked(n_answers: npt.ArrayLike, confidence: npt.ArrayLike, accuracy: npt.
     n, x, y = (np.asarray(values, dtype=np.float64) for values in (n_answers, confidence, accuracy))
     if n.ndim != 1 or not n.shape == x.shape == y.shape:
         raise ValueError(
-            f"Got counts, confidence and accuracy of shapes {n.shape}, {x.shape} and {y.shape}, wanted a number for "
-            "each bin in all of them; pass what reliability_ holds."
+            f"Got n_answers, confidence and accuracy of shapes {n.shape}, {x.shape} and {y.shape}; "
+            "pass three arrays with one number per bin, such as the fields of reliability_."
         )
     there = n > 0
     shares = np.concatenate([x[there], y[there]])
     if np.any(n < 0) or not np.all((shares >= 0) & (shares <= 1)):
-        raise ValueError("Got negative counts or shares outside 0 to 1; pass what reliability_ holds.")
+        raise ValueError(
+            "Got negative counts or shares outside 0 to 1; pass counts and shares, such as the fields of reliability_."
+        )
     return n[there], 100 * x[there], 100 * y[there]

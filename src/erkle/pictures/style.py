@@ -1,6 +1,6 @@
-"""The look all pictures share: white paper, dark grey ink, few colours, one typeface, names beside curves.
+"""The style that all pictures share: white background, dark grey text, few colours, one typeface, labels beside curves.
 
-A picture comes out the same whatever the user's own matplotlib settings are, and leaves them as they were.
+A picture does not depend on the user's matplotlib settings, and does not change them.
 """
 
 from __future__ import annotations
@@ -25,17 +25,21 @@ if TYPE_CHECKING:
 
 INK, SOFT, FAINT = "#2b2f36", "#7a808a", "#e4e6ea"
 
-# Any two are told apart with each of the common colour blindnesses.
+# Any two of these colours can be told apart with each common kind of colour blindness.
 COLOURS = ("#2f5d8c", "#d9822b", "#3f9c86", "#512f33", "#b596ee", "#9f4a12")
 
 POINTS_PER_INCH = 72.0
 DOTS_PER_INCH = 200
-# Points between a title and the edges of the picture.
+# Distance of a title from the edges of the picture, in points.
 _MARGIN = 9.0
-# Labels beside curves, in points: the letters, the room left and right of a label, and that from one line to the next.
-LABEL_SIZE, LABEL_GAP, LABEL_STEP = 9.0, 9.0, 13.0
+# Font size of labels beside curves, in points.
+LABEL_SIZE = 9.0
+# Space left and right of a label, in points.
+LABEL_GAP = 9.0
+# Distance between the lines of two labels, in points.
+LABEL_STEP = 13.0
 
-# DejaVu Sans comes with matplotlib; the others lend letters it lacks, where they are installed.
+# DejaVu Sans comes with matplotlib. The others supply letters it lacks, if they are installed.
 TYPEFACES = (
     "DejaVu Sans",
     "Noto Sans",
@@ -48,13 +52,13 @@ TYPEFACES = (
     "Segoe UI Symbol",
 )
 
-# Matplotlib's settings are those of the whole process; two threads at once would leave each other's behind.
+# Matplotlib's settings are global: two threads that change them at the same time would restore the wrong ones.
 _lock = threading.RLock()
 
 
 @contextmanager
 def picture_style() -> Iterator[None]:
-    """Matplotlib with our settings, for the time of the block."""
+    """Use our matplotlib settings inside the block."""
     import matplotlib.style
 
     settings = {
@@ -63,7 +67,7 @@ def picture_style() -> Iterator[None]:
         "text.color": INK,
         "text.parse_math": False,
         "text.usetex": False,
-        # Hinted letters are up to a seventh wider than measured.
+        # With hinting, letters are drawn up to a seventh wider than `text_width` measures.
         "text.hinting": "none",
         "axes.edgecolor": FAINT,
         "axes.labelcolor": SOFT,
@@ -80,7 +84,7 @@ def picture_style() -> Iterator[None]:
 
 
 def new_figure(width: float, height: float) -> Figure:
-    """An empty figure, sides in points, that belongs to no window."""
+    """An empty figure without a window; width and height are in points."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
@@ -90,7 +94,7 @@ def new_figure(width: float, height: float) -> Figure:
 
 
 def add_axes(figure: Figure, left: float, bottom: float, width: float, height: float) -> Axes:
-    """Axes placed in points, with a line at their foot and a faint grid, and nothing else around them."""
+    """Add axes, placed in points, with a faint grid and a line at the bottom only."""
     across, up = figure.get_size_inches() * POINTS_PER_INCH
     axes = figure.add_axes((left / across, bottom / up, width / across, height / up))
     axes.spines[["left", "right", "top"]].set_visible(False)
@@ -101,14 +105,14 @@ def add_axes(figure: Figure, left: float, bottom: float, width: float, height: f
 
 
 def write_title(figure: Figure, title: str) -> None:
-    """Write a title into the upper left corner."""
+    """Write a title in the upper left corner."""
     across, up = figure.get_size_inches() * POINTS_PER_INCH
     place = (_MARGIN / across, 1 - _MARGIN / up)
     figure.text(*place, plain(title), fontsize=12, fontweight="bold", color=INK, va="top")
 
 
 class Label(NamedTuple):
-    """Words to write at a height, as a share of that of the axes."""
+    """Text at a height, which is a share of the height of the axes."""
 
     text: str
     height: float
@@ -116,12 +120,15 @@ class Label(NamedTuple):
 
 
 def label_width(labels: Sequence[Label]) -> float:
-    """Points that the labels need to the right of the axes."""
+    """Width that the labels need to the right of the axes, in points."""
     return 2 * LABEL_GAP + max((text_width(label.text, LABEL_SIZE, "bold") for label in labels), default=0.0)
 
 
 def write_beside(axes: Axes, labels: Sequence[Label], tall: float) -> None:
-    """Labels at the right edge of axes so many points tall, as near their heights as they can be without touching."""
+    """Write labels to the right of axes, as close to their heights as possible without touching.
+
+    ``tall`` is the height of the axes in points.
+    """
     from scipy.optimize import isotonic_regression
 
     if not labels:
@@ -145,7 +152,7 @@ def write_beside(axes: Axes, labels: Sequence[Label], tall: float) -> None:
 
 
 def plain(text: object, longest: int = 80) -> str:
-    """Text on one line, cut to a length, with a box for what no typeface here can draw.
+    """Text on one line, cut to a length, with a box for each character that no installed typeface has.
 
     >>> plain("a   long name", longest=8)
     'a long…'
@@ -157,7 +164,7 @@ def plain(text: object, longest: int = 80) -> str:
 
 
 def text_width(text: str, size: float, weight: str = "normal") -> float:
-    """Points from the left to the right of a plain text."""
+    """Width of a plain text in points."""
     from matplotlib.font_manager import FontProperties
     from matplotlib.textpath import text_to_path
 
@@ -167,7 +174,7 @@ def text_width(text: str, size: float, weight: str = "normal") -> float:
 
 @cache
 def typefaces() -> list[str]:
-    """Those of `TYPEFACES` that are here."""
+    """The `TYPEFACES` that are installed."""
     from matplotlib.font_manager import get_font_names
 
     return [name for name in TYPEFACES if name in set(get_font_names())]
@@ -185,9 +192,9 @@ def _drawable(character: str) -> bool:
 
 
 def save(figure: Figure, path: str | os.PathLike[str]) -> Path:
-    """Write a figure to a file as its ending says: .png (200 dots to the inch), .pdf, .svg.
+    """Write a figure to a file; its suffix gives the format: .png (200 dots per inch), .pdf or .svg.
 
-    A reader sees the old file or the new one, never half of it. The folder must be there.
+    The file is replaced as a whole, so a reader never sees half a picture. The folder must exist.
 
     Examples
     --------
@@ -198,9 +205,9 @@ def save(figure: Figure, path: str | os.PathLike[str]) -> Path:
     'map.png'
     """
     path = Path(path)
-    ending = path.suffix.lower().removeprefix(".")
-    if ending not in figure.canvas.get_supported_filetypes():
-        raise ValueError(f"Got the file name {path.name!r}, wanted the ending of a picture; use .png, .pdf or .svg.")
+    suffix = path.suffix.lower().removeprefix(".")
+    if suffix not in figure.canvas.get_supported_filetypes():
+        raise ValueError(f"Got the file name {path.name!r}, which has no suffix of a picture; use .png, .pdf or .svg.")
     with picture_style(), write_atomically(path) as file:
-        figure.savefig(file, format=ending)
+        figure.savefig(file, format=suffix)
     return path
