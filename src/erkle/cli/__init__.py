@@ -1,4 +1,4 @@
-"""The `erkle` command. Each command imports what it needs when it runs, so that `erkle --help` is quick."""
+"""The `erkle` command. Each subcommand imports what it needs when it runs, so that `erkle --help` is quick."""
 
 import io
 import signal
@@ -8,26 +8,26 @@ __all__ = ["main"]
 
 
 def main() -> None:
-    """Run the command line; every foreseen trouble is one sentence on standard error and exit status 2."""
+    """Run the command line. An expected error is one sentence on standard error and exit status 2."""
     from erkle.cli.app import app
 
     for stream in (sys.stdout, sys.stderr):
-        # A terminal that lacks a letter of some name gets a question mark, not an error.
+        # Print a question mark for a letter that the terminal cannot show, rather than fail.
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
-    # Like Ctrl-C: without this, processes that a command has started would go on by themselves.
+    # Handle SIGTERM like Ctrl-C. Otherwise processes that a command has started would keep running.
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         app()
     except BrokenPipeError:
-        # Whoever read our output has gone; there is nobody to tell.
+        # The program that read our output has ended, so an error message would reach nobody.
         sys.stderr.close()
         sys.exit(1)
     except ModuleNotFoundError:
         raise
-    except (ValueError, OSError, FloatingPointError, MemoryError, ImportError) as trouble:
-        # An ImportError is ours: it names the extra that is not installed.
-        sys.stderr.write(f"erkle: {_sentence(trouble)}\n")
+    except (ValueError, OSError, FloatingPointError, MemoryError, ImportError) as error:
+        # erkle itself raises ImportError to name an extra that is not installed.
+        sys.stderr.write(f"erkle: {_sentence(error)}\n")
         sys.exit(2)
     except KeyboardInterrupt:
         sys.stderr.write("erkle: stopped.\n")
@@ -36,11 +36,11 @@ def main() -> None:
         signal.signal(signal.SIGTERM, before)
 
 
-def _sentence(trouble: Exception) -> str:
-    if isinstance(trouble, MemoryError):
-        return "there is not enough memory for this; use fewer objects or a larger machine."
-    if isinstance(trouble, OSError) and trouble.strerror:
-        # Our own errors are sentences already; the system's name a file and say two words about it.
-        place = f"{trouble.filename}: " if trouble.filename else ""
-        return place + trouble.strerror + ("; check the path and who may write there." if place else "")
-    return str(trouble)
+def _sentence(error: Exception) -> str:
+    if isinstance(error, MemoryError):
+        return "There is not enough memory; use fewer objects or a larger machine."
+    if isinstance(error, OSError) and error.strerror:
+        # An error of the operating system has a file name and a few words; our own errors are whole sentences.
+        place = f"{error.filename}: " if error.filename else ""
+        return place + error.strerror + ("; check the path and its permissions." if place else "")
+    return str(error)

@@ -1,4 +1,4 @@
-"""`erkle account`: accounts of the collection service, and links that let people in."""
+"""`erkle account`: accounts of the collection service, created and entered with one-time links."""
 
 import time
 from typing import Annotated
@@ -8,32 +8,34 @@ import typer
 from erkle.cli.screen import console, print_table
 from erkle.cli.server_data import HERE, Data, Database, account_named, opened
 
-app = typer.Typer(help="Accounts of the collection service, by links that work once.", no_args_is_help=True)
+app = typer.Typer(help="Manage accounts of the collection service with one-time links.", no_args_is_help=True)
 
 Name = Annotated[str, typer.Argument(help="Name of the account.")]
 Url = Annotated[
-    str, typer.Option("--public-url", help="Where the service is reached.", envvar="ERKLE_SERVER_PUBLIC_URL")
+    str, typer.Option("--public-url", help="Public address of the service.", envvar="ERKLE_SERVER_PUBLIC_URL")
 ]
 LOCAL = "http://127.0.0.1:8000"
 
 
 @app.command()
 def add(name: Name, public_url: Url = LOCAL, data: Data = HERE, database: Database = None) -> None:
-    """Print a link by which somebody makes an account; the first one is an administrator's."""
+    """Print a link that creates an account. The first account is an administrator."""
     from erkle.store import Purpose
 
     with opened(data, database, new=True) as store:
         if store.accounts.named(name):
-            raise ValueError(f"There is an account {name!r} already; let them in with erkle account link.")
+            raise ValueError(
+                f"There is already an account {name!r}; print a link that signs in with erkle account link."
+            )
         purpose, page = (Purpose.INVITE, "invited") if store.accounts.all() else (Purpose.SETUP, "setup")
         token = store.links.create(purpose)
-    console.print(f"Give {name} this link. It works once, within a day, and asks for a name and a password:")
+    console.print(f"Send this link to {name}. It works once, within a day, and asks for a name and a password:")
     typer.echo(f"{public_url.rstrip('/')}/{page}#{token}")
 
 
 @app.command()
 def link(name: Name, public_url: Url = LOCAL, data: Data = HERE, database: Database = None) -> None:
-    """Print a link that signs somebody in."""
+    """Print a link that signs in to an account."""
     from erkle.store import Purpose
 
     with opened(data, database) as store:
@@ -45,7 +47,7 @@ def link(name: Name, public_url: Url = LOCAL, data: Data = HERE, database: Datab
 
 @app.command()
 def password(name: Name, data: Data = HERE, database: Database = None) -> None:
-    """Set a new password where the old one was forgotten; all sessions of the account end."""
+    """Set a new password and end all sessions of the account."""
     from erkle.service.accounts import passwords
 
     with opened(data, database) as store:
@@ -53,7 +55,7 @@ def password(name: Name, data: Data = HERE, database: Database = None) -> None:
         wanted = typer.prompt("New password", hide_input=True, confirmation_prompt=True)
         passwords.check_new(wanted, found.name)
         store.accounts.set_password(found.id, passwords.hashed(wanted))
-    console.print(f"{found.name} has a new password, and must sign in again.")
+    console.print(f"{found.name} has a new password and must sign in again.")
 
 
 @app.command("list")

@@ -1,4 +1,4 @@
-"""The `erkle` command, put together; each command, with its options, is in a module of its own."""
+"""The `erkle` command with all its subcommands; each of them is in its own module."""
 
 from typing import Annotated
 
@@ -15,7 +15,7 @@ from erkle.cli.serve import serve
 from erkle.cli.simulate import simulate
 
 app = typer.Typer(
-    help="Learn the similarity of things from answers to one question: is A more like B or like C?",
+    help="Learn how similar objects are from answers to one question: is A more like B or more like C?",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,

@@ -1,4 +1,4 @@
-"""`erkle backup`: a copy of the service's data, while the service runs."""
+"""`erkle backup`: copy the service's data while the service runs."""
 
 from pathlib import Path
 from typing import Annotated
@@ -14,7 +14,9 @@ def backup(
     data: Data = HERE,
     database: Database = None,
 ) -> None:
-    """Copy the data of the service to a file, whole and at one moment, while it runs."""
+    """Copy the data of the service to a file. The copy is consistent even while the service runs."""
     with opened(data, database) as store:
         store.back_up(file)
-    console.print(f"The data are in {file}; to use them, put the file into a folder as erkle.db.", soft_wrap=True)
+    console.print(
+        f"Copied the data to {file}. To restore them, put the file into an empty folder as erkle.db.", soft_wrap=True
+    )

@@ -1,4 +1,4 @@
-"""`erkle check`: whether the service's data keep the rules that the service relies on."""
+"""`erkle check`: check the service's data against the rules that the service relies on."""
 
 import typer
 
@@ -6,7 +6,7 @@ from erkle.cli.server_data import HERE, Data, Database, place
 
 
 def check(data: Data = HERE, database: Database = None) -> None:
-    """Read the data of the service and report what is wrong with them; nothing is changed."""
+    """Check the data of the service and report what is wrong. Nothing is changed."""
     from erkle.store import check_database
 
     report = check_database(place(data, database))
@@ -15,4 +15,4 @@ def check(data: Data = HERE, database: Database = None) -> None:
     if report.findings:
         raise typer.Exit(1)
     *most, last = (f"{number:,} {table}" for table, number in report.counts.items())
-    typer.echo(f"{report.name}: no faults found in {', '.join(most)} and {last}.")
+    typer.echo(f"{report.name}: no problems found in {', '.join(most)} and {last}.")

@@ -1,4 +1,4 @@
-"""`erkle data`: the catalogue of data sets on the screen, and data sets from the network to a file."""
+"""`erkle data`: list, download and describe public data sets."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ import typer
 
 from erkle.cli.screen import console, numbers, print_table, show_facts, some, warnings_as_sentences
 
-app = typer.Typer(help="Data sets of people's answers: list, fetch and describe them.", no_args_is_help=True)
+app = typer.Typer(help="List, download and describe public data sets of people's answers.", no_args_is_help=True)
 
-Name = Annotated[str, typer.Argument(help="A name that [b]erkle data list[/b] shows.")]
+Name = Annotated[str, typer.Argument(help="Name of a data set, as in [b]erkle data list[/b].")]
 Data = Annotated[
     Path | None,
-    typer.Option("--data", help="Folder with data, by default that of the environment's ERKLE_DATA."),
+    typer.Option("--data", help="Folder with data sets; by default the folder in the environment variable ERKLE_DATA."),
 ]
 
 
 @app.command("list")
 def list_(data: Data = None) -> None:
-    """List the data sets that can be had by name."""
+    """List the data sets."""
     from erkle.datasets import CATALOGUE
     from erkle.datasets.copies import find
 
@@ -34,10 +34,12 @@ def list_(data: Data = None) -> None:
 @app.command()
 def fetch(
     name: Name,
-    data: Annotated[Path | None, typer.Option("--data", help="Folder to fetch to, by default your cache.")] = None,
-    out: Annotated[Path | None, typer.Option(help="Write the answers to this CSV file, for erkle learn.")] = None,
+    data: Annotated[
+        Path | None, typer.Option("--data", help="Folder to download to; by default your cache folder.")
+    ] = None,
+    out: Annotated[Path | None, typer.Option(help="CSV file to write the answers to, for erkle learn.")] = None,
 ) -> None:
-    """Bring a data set here, unless it is, and write it as a CSV file of names if wanted."""
+    """Download a data set, unless it is already here; with --out, also write it as a CSV file."""
     from erkle import datasets, triplets
     from erkle.datasets import copies, fetching
     from erkle.datasets.catalogue import entry_of
@@ -47,19 +49,19 @@ def fetch(
     with warnings_as_sentences():
         found = copies.find_in(entry, data) if data else copies.find(entry)
         copy = found or fetching.fetch(entry, data or copies.cache_folder())
-        # Reading it checks it.
+        # Reading a data set also checks it.
         dataset = datasets.load(name, data)
     size = f"{len(dataset.triplets):,} answers about {len(dataset.names):,} objects"
     console.print(f"{size}, in {copy.folder}", soft_wrap=True)
     if out is not None:
         rows = triplets.Labels(dataset.names).decode(dataset.triplets).tolist()
         write_text(out, csv_text(("anchor", "near", "far"), rows))
-        console.print(f"Written to {out}; learn it with: erkle learn {out}", soft_wrap=True)
+        console.print(f"Wrote {out}; learn it with: erkle learn {out}", soft_wrap=True)
 
 
 @app.command()
 def info(name: Name, data: Data = None) -> None:
-    """Describe a data set: source, licence, and if it is here, repeats and conflicts."""
+    """Describe a data set: its source and licence, and if it is here, repeats and conflicts."""
     from erkle.cli.learn.findings import repeats
     from erkle.datasets import load
     from erkle.datasets.catalogue import entry_of
@@ -72,13 +74,13 @@ def info(name: Name, data: Data = None) -> None:
         "published": f"{entry.n_triplets:,} answers about {entry.n_objects:,} objects",
         "notes": entry.notes,
         "source": "\n".join(source.url for source in sources),
-        "SHA-256": "\n".join(f"{source.file}: {source.sha256 or 'not known'}" for source in sources),
+        "SHA-256": "\n".join(f"{source.file}: {source.sha256 or 'unknown'}" for source in sources),
         "licence": entry.licence,
         "cite": entry.citation,
     }
     copy = find(entry, data)
     if copy is None:
-        show_facts(name, facts | {"here": f"no; bring it with: erkle data fetch {name}"})
+        show_facts(name, facts | {"here": f"no; download it with: erkle data fetch {name}"})
         return
     with warnings_as_sentences():
         dataset = load(name, data)

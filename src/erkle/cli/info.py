@@ -1,4 +1,4 @@
-"""`erkle info`: what is in a file."""
+"""`erkle info`: describe a file of answers or a saved learner."""
 
 from __future__ import annotations
 
@@ -17,27 +17,28 @@ if TYPE_CHECKING:
     from erkle.online.models.base import Model
     from erkle.online.selection.candidates import Candidate
 
-# Repeats are found by sorting all answers; beyond this many we only count them, and say so.
+# Most answers in which repeats are counted, because counting them needs all answers in memory.
 _MOST_SORTED = 5_000_000
+# Questions listed under "most disputed".
 _MOST_DISPUTED = 5
 
 
 def info(
-    file: Annotated[Path, typer.Argument(help="A file of answers, or a kernel.npz.")],
+    file: Annotated[Path, typer.Argument(help="Answer file or kernel.npz.")],
 ) -> None:
-    """Describe a file of answers (objects, duplicates, conflicts) or what a saved kernel has learned."""
+    """Describe an answer file (objects, repeats, conflicts) or what a saved learner has learned."""
     show_facts(file.name, _kernel_facts(file) if file.suffix == ".npz" else _answer_facts(file))
 
 
 def _kernel_facts(path: Path) -> dict[str, str]:
-    """From the file itself, without a learner: one with a loss of the user's own is described all the same."""
+    """Facts from the file itself, so that a learner with a custom loss can be described, too."""
     from erkle.files import FileError, load_npz
 
     arrays, meta = load_npz(path)
     try:
         return _facts(path, arrays, meta)
     except (KeyError, TypeError, ValueError, AttributeError, IndexError, ZeroDivisionError) as error:
-        raise FileError(f"{path.name}: is not a whole learner ({error}); restore it from a copy.") from error
+        raise FileError(f"{path.name}: is not a complete learner ({error}); restore it from a backup.") from error
 
 
 def _facts(path: Path, arrays: dict[str, Any], meta: dict[str, Any]) -> dict[str, str]:
@@ -47,7 +48,7 @@ def _facts(path: Path, arrays: dict[str, Any], meta: dict[str, Any]) -> dict[str
     from erkle.online.record import Curve, Record
 
     if meta.get("kind") != "ERKLE":
-        raise FileError(f"{path.name}: holds no kernel; pass a kernel.npz that `erkle learn` or ERKLE.save wrote.")
+        raise FileError(f"{path.name}: contains no learner; pass a kernel.npz written by `erkle learn` or ERKLE.save.")
     model = unpack_model(arrays, meta)
     names = arrays["labels"].tolist() if "labels" in arrays else None
     n_learned, n_mistakes = meta["n_triplets_seen"], meta["n_mistakes"]
@@ -67,7 +68,7 @@ def _facts(path: Path, arrays: dict[str, Any], meta: dict[str, Any]) -> dict[str
 
 
 def _kind_of_facts(model: Model, arrays: dict[str, Any]) -> dict[str, str]:
-    """What only some learners can tell: the moves of one kernel, or the choice among many."""
+    """Facts that depend on the kind of learner: the updates of a single kernel, or the choice among candidates."""
     from erkle import metrics
     from erkle.cli.learn.findings import choice, is_choice, setting
     from erkle.kernels.dense import DenseKernel
@@ -76,17 +77,17 @@ def _kind_of_facts(model: Model, arrays: dict[str, Any]) -> dict[str, str]:
     if isinstance(model, Single):
         rank = metrics.rank(arrays["kernel"]) if isinstance(model.kernel, DenseKernel) else model.kernel.rank
         n_active, _, n_projections = model.kernel.counters
-        moves = f"{n_active:,}, of which {n_projections:,} projected"
-        return {"moves": moves, "rank": str(rank)}
+        updates = f"{n_active:,}, of which {n_projections:,} projected"
+        return {"updates": updates, "rank": str(rank)}
     selection = model.selection()
     if not is_choice(selection):
         return {}
-    lines = [f"{setting(candidate)}: {_judged(candidate)}" for candidate in selection if candidate.weight]
+    lines = [f"{setting(candidate)}: {_performance(candidate)}" for candidate in selection if candidate.weight]
     return {"chosen": choice(selection), "in use": "\n".join(lines)}
 
 
-def _judged(candidate: Candidate) -> str:
-    error = "not judged yet" if math.isnan(candidate.error) else f"{per_cent(candidate.error)} wrong"
+def _performance(candidate: Candidate) -> str:
+    error = "not compared yet" if math.isnan(candidate.error) else f"{per_cent(candidate.error)} wrong"
     return f"weight {candidate.weight:.2f}, {error}"
 
 
@@ -130,4 +131,8 @@ def _answer_facts(path: Path) -> dict[str, str]:
             bar.update(bar.task_ids[0], completed=chunk.end_offset)
         names = reader.labels.names
     facts = {"objects": f"{len(names):,}", "names": some(names), "answers": f"{n_answers:,}"}
-    return facts | (repeats(np.concatenate(kept)) if n_answers <= _MOST_SORTED else {"repeats": "not looked for"})
+    return facts | (
+        repeats(np.concatenate(kept))
+        if n_answers <= _MOST_SORTED
+        else {"repeats": f"not counted in more than {_MOST_SORTED:,} answers"}
+    )

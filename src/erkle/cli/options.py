@@ -1,4 +1,4 @@
-"""What the options of several commands share: the folder for results, the number of processes, what was given."""
+"""Options that several commands share: the folder for results and the number of processes."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -9,34 +9,34 @@ import typer
 
 try:
     import fcntl
-except ImportError:  # Windows has no such locks; there two runs must mind each other themselves.
+except ImportError:  # Windows has no such locks, so two runs may write to the same folder there.
     fcntl = None  # type: ignore[assignment]
 
 Out = Annotated[Path, typer.Option(help="Folder for the results.")]
-Jobs = Annotated[int, typer.Option(help="Processes at once; -1 for one a core.")]
+Jobs = Annotated[int, typer.Option(help="Number of processes; -1 for one per core.")]
 
 
 def given_options(context: typer.Context) -> set[str]:
-    """Names of the options that stand on the command line."""
+    """Names of the options that the user has given on the command line."""
     sources = {name: context.get_parameter_source(name) for name in context.params}
     return {name for name, source in sources.items() if source is not None and source.name == "COMMANDLINE"}
 
 
 def check_jobs(jobs: int) -> None:
-    """Refuse a number of processes that means nothing."""
+    """Refuse a number of processes that makes no sense."""
     if jobs < -1 or jobs == 0:
-        raise ValueError(f"--jobs is {jobs}; pass a number of processes, or -1 for one a core.")
+        raise ValueError(f"--jobs is {jobs}; pass a number of processes, or -1 for one per core.")
 
 
 @contextmanager
 def results_folder(out: Path) -> Iterator[None]:
-    """Make the folder, check that it can be written to, and lock it for one run at a time until the block ends."""
+    """Create the folder, check that it is writable, and lock it for this run until the block ends."""
     if out.exists() and not out.is_dir():
         raise ValueError(f"--out {out} is a file; pass a folder.")
     made = [folder for folder in (out, *out.parents) if not folder.exists()]
     out.mkdir(parents=True, exist_ok=True)
     lock = out / ".erkle-lock"
-    # Opened before any work, so that a folder one may not write to is no surprise after hours of it.
+    # Open the file first, so that a folder that is not writable is refused before hours of work.
     with lock.open("a") as file:
         try:
             if fcntl:
@@ -44,13 +44,13 @@ def results_folder(out: Path) -> Iterator[None]:
         except OSError:
             raise ValueError(f"Another erkle is writing to {out}; wait for it, or choose another --out.") from None
         for draft in out.glob(".erkle-*.tmp"):
-            # A run that was killed while writing left it; nobody else is here now.
+            # A run that was killed while writing left this file; no other run is active now.
             draft.unlink(missing_ok=True)
         try:
             yield
         finally:
             lock.unlink(missing_ok=True)
-            # A run that was refused has nothing to leave behind.
+            # A run that was refused has written nothing, so remove the empty folders it created.
             with suppress(OSError):
                 for folder in made:
                     folder.rmdir()

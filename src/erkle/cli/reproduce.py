@@ -1,4 +1,4 @@
-"""`erkle reproduce`: the paper's figures as data, pictures and verdicts."""
+"""`erkle reproduce`: reproduce the figures of the paper and check its claims."""
 
 from __future__ import annotations
 
@@ -17,21 +17,23 @@ if TYPE_CHECKING:
 
 
 def reproduce(
-    figures: Annotated[list[str] | None, typer.Argument(help="1a 1b 1c 2a 2b 3a 3b 3c 4a 4b, or all.")] = None,
-    trials: Annotated[int, typer.Option(help="How often each experiment is repeated; the paper says 10.")] = 3,
-    quick: Annotated[bool, typer.Option("--quick", help="Small sizes, for a look: minutes in place of hours.")] = False,
-    mini_batch: Annotated[int | None, typer.Option(help="Answers between two batch fits; the paper says 100.")] = None,
-    traces: Annotated[int | None, typer.Option(help="Number of settings each batch method tries.")] = None,
+    figures: Annotated[
+        list[str] | None, typer.Argument(help="Figures to reproduce: 1a 1b 1c 2a 2b 3a 3b 3c 4a 4b, or all.")
+    ] = None,
+    trials: Annotated[int, typer.Option(help="Repetitions of each experiment; 10 in the paper.")] = 3,
+    quick: Annotated[bool, typer.Option("--quick", help="Use small sizes: takes minutes instead of hours.")] = False,
+    mini_batch: Annotated[int | None, typer.Option(help="Answers between two batch fits; 100 in the paper.")] = None,
+    traces: Annotated[int | None, typer.Option(help="Number of trace weights that each batch method tries.")] = None,
     jobs: Jobs = -1,
-    backend: Annotated[str, typer.Option(help="processes, or dask with --scheduler.")] = "processes",
+    backend: Annotated[str, typer.Option(help="Where to compute: processes, or dask with --scheduler.")] = "processes",
     scheduler: Annotated[str | None, typer.Option(help="Address of a Dask scheduler.")] = None,
-    data: Annotated[Path | None, typer.Option(help="Folder with data sets, in place of ERKLE_DATA.")] = None,
+    data: Annotated[Path | None, typer.Option(help="Folder with data sets; overrides ERKLE_DATA.")] = None,
     scenes: Annotated[
-        Path | None, typer.Option(help="File of answers for 4a and 4b, in place of the stand-in.")
+        Path | None, typer.Option(help="Answer file for figures 4a and 4b; by default the data set zappos85.")
     ] = None,
     out: Out = Path("erkle-reproduce"),
 ) -> None:
-    """Reproduce figures of the paper: data, pictures and a verdict on each of its claims."""
+    """Reproduce figures of the paper: data, pictures, and whether each claim holds."""
     from erkle.experiments.protocol import PAPER, QUICK
 
     if backend not in ("processes", "dask") or (backend == "dask") != (scheduler is not None):
@@ -40,12 +42,14 @@ def reproduce(
         if number is not None and number < 1:
             raise ValueError(f"--{name} is {number}; pass at least 1.")
     check_jobs(jobs)
+    if scenes is not None and figures and not {"4a", "4b", "all"} & set(figures):
+        raise ValueError("--scenes was given without the figures 4a or 4b, the only ones that use it; leave it out.")
     if data is not None:
         os.environ["ERKLE_DATA"] = str(data.resolve())
     protocol = QUICK if quick else PAPER
     protocol = protocol._replace(mini_batch=mini_batch or protocol.mini_batch, n_traces=traces or protocol.n_traces)
     if scenes is not None:
-        # Workers of a cluster have other working folders than we.
+        # Workers of a cluster have other working directories.
         protocol = protocol._replace(scenes=str(scenes.resolve()))
     command = " ".join(["erkle", *sys.argv[1:]])
     reproduce_figures(figures or [], protocol, trials, jobs, scheduler, command, out)
@@ -54,7 +58,7 @@ def reproduce(
 def reproduce_figures(
     names: list[str], protocol: Protocol, n_trials: int, jobs: int, scheduler: str | None, command: str, out: Path
 ) -> None:
-    """Run what is missing, then write tables, pictures and the page."""
+    """Run the experiments that are missing, then write tables, pictures and the report."""
     from erkle.experiments.curves import Curves
     from erkle.experiments.figures import chosen_figures, units_for
     from erkle.experiments.report import write_figure, write_page
@@ -79,4 +83,4 @@ def reproduce_figures(
             console.print(f"   {claim.measured}", style="dim")
         for text in verdict.bounds:
             console.print(f"{verdict.figure.name} {text}", style="dim")
-    console.print(f"Look at {out / 'report.html'}.", style="bold")
+    console.print(f"The report is in {out / 'report.html'}.", style="bold")

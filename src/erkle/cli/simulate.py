@@ -1,4 +1,4 @@
-"""`erkle simulate`: strategies of asking against each other, with simulated participants."""
+"""`erkle simulate`: compare question strategies with simulated participants."""
 
 from __future__ import annotations
 
@@ -27,36 +27,47 @@ if TYPE_CHECKING:
     from erkle.simulation.worlds import World
 
 _FOR_POINTS = ("objects", "dimensions", "slope", "flipped")
-# What nobody lives to see the end of is refused before it begins.
-_MOST_AN_OBJECT, _MOST_PEOPLE, _MOST_SEEDS, _SLOWEST = 100_000, 100_000, 10_000, 1e-6
+# Limits of --per-object, --in-flight, --seeds and --rate: beyond them a simulation would never end.
+_MOST_PER_OBJECT = 100_000
+_MOST_PARTICIPANTS = 100_000
+_MOST_SEEDS = 10_000
+_LOWEST_RATE = 1e-6  # answers per second
 
 
 def simulate(
     context: typer.Context,
     world: Annotated[
-        str, typer.Argument(help="points, or a data set of people's answers that [b]erkle data list[/b] shows.")
+        str, typer.Argument(help="What to ask about: points, or a data set in [b]erkle data list[/b].")
     ] = "points",
     strategies: Annotated[
-        str, typer.Option(help="Of adaptive, random, balanced, uncertainty, change and information, with commas.")
+        str,
+        typer.Option(
+            help="Strategies separated by commas: adaptive, random, balanced, uncertainty, change, information."
+        ),
     ] = "adaptive,random",
-    per_object: Annotated[int, typer.Option(help="Answers an object, at most.")] = 40,
+    per_object: Annotated[int, typer.Option(help="Most answers per object.")] = 40,
     objects: Annotated[int, typer.Option(help="Number of points.")] = 90,
-    dimensions: Annotated[int, typer.Option(help="Of the points.")] = 2,
+    dimensions: Annotated[int, typer.Option(help="Number of dimensions of the points.")] = 2,
     slope: Annotated[
-        float, typer.Option(help="How surely points answer: 0 tosses a coin, inf is always right.")
+        float,
+        typer.Option(
+            help="How reliable answers about points are: 0 for random answers, inf for answers that are always right."
+        ),
     ] = math.inf,
-    flipped: Annotated[float, typer.Option(help="Share of answers of points that are turned round besides.")] = 0.0,
-    in_flight: Annotated[int, typer.Option(help="Participants at once, each with a question before them.")] = 1,
-    rate: Annotated[float, typer.Option(help="Answers a second of all participants; decides how long they wait.")] = 10,
-    holdout: Annotated[float, typer.Option(help="Share of questions drawn at random, which tell the error.")] = 0.1,
-    seeds: Annotated[int, typer.Option(help="How often each strategy is tried, in another world each time.")] = 10,
+    flipped: Annotated[float, typer.Option(help="Share of answers about points that are reversed.")] = 0.0,
+    in_flight: Annotated[int, typer.Option(help="Number of participants at the same time.")] = 1,
+    rate: Annotated[
+        float, typer.Option(help="Answers per second of all participants together; affects waiting times.")
+    ] = 10,
+    holdout: Annotated[float, typer.Option(help="Share of questions drawn at random to measure the error.")] = 0.1,
+    seeds: Annotated[int, typer.Option(help="Runs of each strategy, each with its own seed.")] = 10,
     jobs: Jobs = -1,
-    data: Annotated[Path | None, typer.Option(help="Folder with data sets, in place of ERKLE_DATA.")] = None,
+    data: Annotated[Path | None, typer.Option(help="Folder with data sets; overrides ERKLE_DATA.")] = None,
     out: Out = Path("erkle-simulate"),
 ) -> None:
-    """Try strategies of asking against each other on simulated people: errors, answers saved, waits."""
+    """Compare question strategies with simulated participants: errors, answers saved, waiting times."""
     names = _checked_strategies(strategies)
-    _check(seeds, "--seeds", 1, _MOST_SEEDS, "there must be a run")
+    _check(seeds, "--seeds", 1, _MOST_SEEDS, "there must be a run of each strategy")
     check_jobs(jobs)
     chosen = _checked_world(world, given_options(context), objects, dimensions, slope, flipped, data)
     plan = _checked_plan(chosen, per_object, in_flight, rate, holdout)
@@ -69,30 +80,30 @@ def simulate(
 def _checked_world(
     name: str, given: set[str], objects: int, dimensions: int, slope: float, flipped: float, data: Path | None
 ) -> World:
-    """Points, or people; refuses options that mean nothing to it."""
+    """The world that is asked about; options that have no effect on it are refused."""
     from erkle.active.questions import MOST_OBJECTS
     from erkle.checks import share
     from erkle.datasets import CATALOGUE
     from erkle.simulation.worlds import People, Points
 
     if name != "points" and name not in CATALOGUE:
-        raise ValueError(f"There is no world {name!r}; pass points, or a data set: {', '.join(CATALOGUE)}.")
+        raise ValueError(f"Unknown world {name!r}; pass points or a data set: {', '.join(CATALOGUE)}.")
     foreign = [option for option in (["data"] if name == "points" else _FOR_POINTS) if option in given]
     if foreign:
-        raise ValueError(f"--{foreign[0]} means nothing to {name}; leave it out.")
+        raise ValueError(f"--{foreign[0]} has no effect on {name}; leave it out.")
     if name != "points":
         return People(name, data and data.resolve())
-    _check(objects, "--objects", 4, MOST_OBJECTS, "there must be something to choose")
-    _check(dimensions, "--dimensions", 1, sys.maxsize, "points need a coordinate")
+    _check(objects, "--objects", 4, MOST_OBJECTS, "there must be several questions to choose from")
+    _check(dimensions, "--dimensions", 1, sys.maxsize, "points need at least one coordinate")
     if not slope >= 0.0:
-        raise ValueError(f"--slope is {slope:g}; pass at least 0, which tosses a coin; inf is always right.")
+        raise ValueError(f"--slope is {slope:g}; pass a number from 0 (random answers) to inf (always right).")
     points = Points(objects, dimensions, slope, share(flipped, "--flipped"))
     points.check_memory()
     return points
 
 
 def _check(value: int, name: str, least: int, most: int, reason: str) -> None:
-    """Refuse a number that is too small, for a reason, or too large."""
+    """Refuse a number that is too small or too large; ``reason`` says why it must not be smaller."""
     from erkle.checks import whole
 
     if whole(value, name, least, reason) > most:
@@ -100,62 +111,62 @@ def _check(value: int, name: str, least: int, most: int, reason: str) -> None:
 
 
 def _checked_strategies(text: str) -> list[str]:
-    """Names of strategies, from a text that has commas between them."""
+    """Names of strategies from a text with commas."""
     from erkle.active.strategies import STRATEGIES
 
     names = [name.strip() for name in text.split(",")]
     for name in names:
         if name not in STRATEGIES:
-            raise ValueError(f"--strategies has {name!r}; choose from {', '.join(STRATEGIES)}.")
+            raise ValueError(f"--strategies contains {name!r}; choose from {', '.join(STRATEGIES)}.")
         if names.count(name) > 1:
-            raise ValueError(f"--strategies has {name} twice; name each strategy once.")
+            raise ValueError(f"--strategies contains {name} twice; name each strategy once.")
     return names
 
 
 def _checked_plan(world: World, per_object: int, in_flight: int, rate: float, holdout: float) -> Plan:
-    """What all runs share; the data, if it takes any, is here or is fetched."""
+    """The settings that all runs share; a data set that is missing is downloaded."""
     from erkle.checks import number, share
     from erkle.simulation.runs import Plan
 
-    _check(per_object, "--per-object", 1, _MOST_AN_OBJECT, "something must be answered")
-    _check(in_flight, "--in-flight", 1, _MOST_PEOPLE, "somebody must answer")
-    if number(rate, "--rate", "it counts answers a second") < _SLOWEST:
-        raise ValueError(f"--rate is {rate:g}; pass the number of answers a second, at least {_SLOWEST:g}.")
+    _check(per_object, "--per-object", 1, _MOST_PER_OBJECT, "there must be answers")
+    _check(in_flight, "--in-flight", 1, _MOST_PARTICIPANTS, "at least one participant must answer")
+    if number(rate, "--rate", "it is the number of answers per second") < _LOWEST_RATE:
+        raise ValueError(f"--rate is {rate:g}; pass a number of answers per second of at least {_LOWEST_RATE:g}.")
     share(holdout, "--holdout")
     with warnings_as_sentences():
         return Plan(world, world.record(), per_object, in_flight, rate, holdout)
 
 
 def run_simulation(plan: Plan, names: list[str], n_seeds: int, jobs: int, out: Path) -> bool:
-    """Run what is missing, then write curves, pictures and a summary, and show them; False if it was interrupted."""
+    """Do the runs that are missing, then write and show the results; False if interrupted."""
     from erkle.online import ERKLE
     from erkle.simulation.report import Comparison, write_comparison
     from erkle.simulation.runs import Task, open_runs, read_run
 
-    # Seeds in turn, so that a run that is stopped has as many of each strategy.
+    # Strategies alternate, so that an interrupted command has about equally many runs of each.
     tasks = [Task(name, seed) for seed in range(n_seeds) for name in names]
     runner = open_runs(out, plan)
     compile_first(ERKLE(3))
     each = f"{counted(plan.moments[-1], 'answer')} ({plan.per_object} per object)"
-    console.print(f"{plan.world.title}: {counted(n_seeds, 'run')} per strategy, each of up to {each}.")
+    console.print(f"{plan.world.title}: {counted(n_seeds, 'run')} of each strategy, with up to {each}.")
     try:
         with units_bar("Asking", len(tasks), len(runner.missing(tasks))) as advance:
             for task in runner.run(tasks, jobs):
                 advance(task.strategy)
     except KeyboardInterrupt:
         after = f"Stopped after {len(tasks) - len(runner.missing(tasks))} of {counted(len(tasks), 'run')}"
-        console.print(f"{after}; the same command goes on there.")
+        console.print(f"{after}; run the same command again to continue.")
         return False
     runs = {name: [read_run(task, runner) for task in tasks if task.strategy == name] for name in names}
     comparison = Comparison.of(runs, plan)
     write_comparison(comparison, out)
     _show(comparison)
-    console.print(f"Look at {out / 'curves.png'}; the numbers are in {out / 'curves.csv'}.", style="bold")
+    console.print(f"The curves are in {out / 'curves.png'}, the numbers in {out / 'curves.csv'}.", style="bold")
     return True
 
 
 def _show(comparison: Comparison) -> None:
-    """Print a row for each strategy, on standard output, and what the table cannot say."""
+    """Print a table with a row for each strategy, and notes on it."""
     from erkle.simulation.report import SHOWN
 
     curves, ratios = comparison.curves, comparison.ratios
@@ -178,11 +189,11 @@ def _explain(comparison: Comparison) -> None:
     for name, curve in comparison.curves.items():
         if len(curve.n_answers) < len(plan.moments):
             last = counted(int(curve.n_answers[-1]), "answer")
-            console.print(f"{name} was measured up to {last}: not enough was left to ask.", style="yellow")
+            console.print(f"{name} was measured up to {last}: then too few questions were left.", style="yellow")
     if comparison.ratios:
-        words = "random ×: how many times as many answers random needs for the error it has at so many an object"
+        words = "random ×: how many times as many answers the random strategy needs for the same error"
         interval = " (95 % interval)" if next(iter(comparison.curves.values())).n_seeds > 1 else ""
         console.print(f"{words}{interval}.", style="dim")
     elif BASELINE not in comparison.curves:
         console.print("Add random to --strategies to see how many answers the others save.", style="dim")
-    console.print(f"p50, p95: waits for the next question, at {plan.rate:g} answers a second.", style="dim")
+    console.print(f"p50, p95: waiting time for the next question, at {plan.rate:g} answers per second.", style="dim")

@@ -1,4 +1,4 @@
-"""`erkle study`: studies of the collection service, from their first draft to their deletion."""
+"""`erkle study`: create, change, export, import and delete studies of the collection service."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ if TYPE_CHECKING:
     from erkle.store import Store, Study
 
 app = typer.Typer(
-    help="Studies of the collection service: create, list, export, import and delete.", no_args_is_help=True
+    help="Create, list, export, import and delete studies of the collection service.", no_args_is_help=True
 )
 
-Id = Annotated[str, typer.Argument(help="The id that [b]erkle study list[/b] shows.")]
-Owner = Annotated[str | None, typer.Option(help="Account that the study belongs to; by default the first.")]
+Id = Annotated[str, typer.Argument(help="Id of the study, as in [b]erkle study list[/b].")]
+Owner = Annotated[str | None, typer.Option(help="Account that owns the study; by default the first account.")]
 
 
 class Format(StrEnum):
-    """What a study is exported as."""
+    """Format of an exported study."""
 
     BUNDLE = "bundle"
     CSV = "csv"
@@ -33,8 +33,9 @@ class Format(StrEnum):
     EMBEDDING = "embedding"
 
 
+# First bytes of a ZIP file.
 _ZIP = b"PK"
-# How the names of files end, the longest first, and what is written to them.
+# Formats by the end of the file name; the first that fits is used.
 _NAMED = {
     "embedding.csv": Format.EMBEDDING,
     ".csv": Format.CSV,
@@ -50,7 +51,7 @@ def create(
     data: Data = HERE,
     database: Database = None,
 ) -> None:
-    """Create a study, as a draft."""
+    """Create a study. It starts as a draft."""
     from erkle.service.studies.reading import read_study
 
     with opened(data, database, new=True) as store:
@@ -78,12 +79,12 @@ def export(
     study: Id,
     out: Annotated[Path, typer.Option(help="File to write.")],
     format: Annotated[
-        Format | None, typer.Option(help="What to write; without it the name of the file says it, as in kernel.npz.")
+        Format | None, typer.Option(help="Format; by default chosen by the file name, as in kernel.npz.")
     ] = None,
     data: Data = HERE,
     database: Database = None,
 ) -> None:
-    """Write a study, its answers or what was learned from them to a file."""
+    """Export a study, its answers, or what was learned from them."""
     from erkle.files import write_atomically
     from erkle.service.exchange.bundle import write_bundle
     from erkle.service.exchange.exporting import answers_csv, answers_jsonl
@@ -100,11 +101,11 @@ def export(
                 for piece in (answers_csv if wanted is Format.CSV else answers_jsonl)(store, found):
                     file.write(piece.encode("utf-8", "replace"))
         n_answers = store.answers.last(study)
-    console.print(f"{counted(n_answers, 'answer')} of {found.title} written to {out}.", soft_wrap=True)
+    console.print(f"Wrote {counted(n_answers, 'answer')} of {found.title} to {out}.", soft_wrap=True)
 
 
 def _learned(store: Store, study: Study, wanted: Format) -> bytes:
-    """A kernel.npz or an embedding.csv."""
+    """The contents of a kernel.npz or an embedding.csv."""
     from erkle.service.exchange.exporting import embedding_csv
     from erkle.service.learning.full_log import embedding, kernel_npz
 
@@ -117,13 +118,19 @@ def _learned(store: Store, study: Study, wanted: Format) -> bytes:
 @app.command("import")
 def import_(
     file: Annotated[Path, typer.Argument(help="A bundle, or a CSV or JSONL file of answers.")],
-    into: Annotated[str | None, typer.Option(help="Id of a study that gets the answers of a CSV or JSONL.")] = None,
-    title: Annotated[str | None, typer.Option(help="Title of the new study of a CSV or JSONL file.")] = None,
+    into: Annotated[
+        str | None, typer.Option(help="Id of an existing study to add the answers of a CSV or JSONL file to.")
+    ] = None,
+    title: Annotated[str | None, typer.Option(help="Title of the new study, if the file is CSV or JSONL.")] = None,
     owner: Owner = None,
     data: Data = HERE,
     database: Database = None,
 ) -> None:
-    """Make a study of a bundle or of a file of answers, or add answers to one."""
+    """Create a study from a bundle or an answer file, or add answers to an existing study."""
+    if into is not None and (title is not None or owner is not None):
+        raise ValueError(
+            "--into adds answers to an existing study, which keeps its title and owner; omit --title and --owner."
+        )
     from erkle.files import open_binary
     from erkle.service.exchange.importing import add_answers, read_answers, study_of
     from erkle.service.exchange.unbundling import import_bundle
@@ -132,7 +139,7 @@ def import_(
         if stream.read(2) == _ZIP:
             if into is not None or title is not None:
                 raise ValueError(
-                    f"{file.name}: is a bundle, which makes a study of its own; leave --into and --title out."
+                    f"{file.name}: is a bundle, which creates a study with its title; omit --into and --title."
                 )
             _report(import_bundle(store, stream, file.name, owner=_owner(store, owner)))
             return
@@ -143,20 +150,20 @@ def import_(
             return
         found = store.studies.get(into)
         added = counted(add_answers(store, found, given), "answer")
-    console.print(f"{added} added to {found.title}.", soft_wrap=True)
+    console.print(f"Added {added} to {found.title}.", soft_wrap=True)
 
 
 @app.command()
 def delete(
     study: Id,
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")] = False,
     data: Data = HERE,
     database: Database = None,
 ) -> None:
-    """Delete a study with all its answers, for ever."""
+    """Delete a study with all its answers. This cannot be undone."""
     with opened(data, database) as store:
         found, answers = store.studies.get(study), counted(store.answers.last(study), "answer")
-        if not yes and not typer.confirm(f"Delete {found.title!r} with {answers}, for ever?"):
+        if not yes and not typer.confirm(f"Delete {found.title!r} with {answers}? This cannot be undone."):
             raise ValueError("Nothing was deleted.")
         store.studies.delete(study)
     console.print(f"Deleted {found.title} with {answers}.", soft_wrap=True)
@@ -164,19 +171,19 @@ def delete(
 
 @app.command("open")
 def open_(study: Id, data: Data = HERE, database: Database = None) -> None:
-    """Ask people from now on."""
+    """Open a study for participants."""
     _change_state(study, "open", data, database)
 
 
 @app.command()
 def pause(study: Id, data: Data = HERE, database: Database = None) -> None:
-    """Ask nobody until the study is opened again."""
+    """Pause a study until it is opened again."""
     _change_state(study, "paused", data, database)
 
 
 @app.command()
 def close(study: Id, data: Data = HERE, database: Database = None) -> None:
-    """Ask nobody any more; a closed study stays closed."""
+    """Close a study. A closed study cannot be opened again."""
     _change_state(study, "closed", data, database)
 
 
@@ -197,8 +204,8 @@ def _owner(store: Store, name: str | None) -> str | None:
 
 
 def _report(study: Study) -> None:
-    """Say what was made on standard error, and print its id, for programs, on standard output."""
+    """Describe a new study on standard error, and print its id on standard output for scripts."""
     console.print(
-        f"Made {study.title}, about {counted(study.n_objects, 'object')}; it is {study.state}.", soft_wrap=True
+        f"Created {study.title} with {counted(study.n_objects, 'object')}; it is {study.state}.", soft_wrap=True
     )
     typer.echo(study.id)
