@@ -54,8 +54,8 @@ def test_info_counts_answers_repeats_and_conflicts_and_names_source_and_licence(
 def test_info_of_a_set_that_is_not_here_says_how_to_bring_it_and_fetches_nothing(erkle, home, cache):
     run = erkle("data", "info", "eggs300", "--data", home)
     assert run.returncode == 0
-    assert "here no; bring it with: erkle data fetch eggs300" in squeezed(run.stdout)
-    assert "responses.csv.zip: not known" in squeezed(run.stdout)
+    assert "erkle data fetch eggs300" in squeezed(run.stdout)
+    assert "responses.csv.zip: unknown" in squeezed(run.stdout)
     assert not cache.exists()
 
 
