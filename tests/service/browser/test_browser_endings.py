@@ -40,7 +40,7 @@ def test_after_the_end_the_page_goes_where_the_study_says(site, page):
     page.context.route("https://platform.test/**", lambda route: route.fulfill(body="Welcome back"))
     begin(page, study)
     page.keyboard.press("f")
-    expect(page.get_by_role("link", name="Go on to platform.test")).to_have_attribute("href", ending["url"])
+    expect(page.get_by_role("link", name="Continue to platform.test")).to_have_attribute("href", ending["url"])
     assert urlsplit(page.url).path == f"/s/{study}"
     page.clock.run_for(7000)
     page.wait_for_url(ending["url"])
@@ -98,7 +98,7 @@ def test_a_paused_study_says_so_and_goes_on_by_itself(site, page):
     page.keyboard.press("f")
     expect(page.get_by_role("heading", name="The study is paused")).to_be_visible()
     site.store.studies.change_state(study, State.OPEN)
-    page.get_by_role("button", name="Look again now").click()
+    page.get_by_role("button", name="Check now").click()
     asked = {shown(page), press(page, "f")}
     press(page, "f")
     # What was answered too late is asked again.
@@ -119,4 +119,4 @@ def test_a_closed_study_says_so(site, page):
 
 def test_a_study_that_is_not_there_says_so(site, page):
     page.goto("/s/nothing")
-    expect(page.get_by_role("heading", name="There is no such study")).to_be_visible()
+    expect(page.get_by_role("heading", name="This study does not exist")).to_be_visible()

@@ -9,7 +9,7 @@ def test_answers_given_offline_arrive_in_order_when_the_network_is_back(site, pa
     first = begin(page, study)
     page.context.set_offline(True)
     second = press(page, "f")
-    expect(page.locator(".saving")).to_have_text("Offline, answers are kept here")
+    expect(page.locator(".saving")).to_have_text("Offline, answers stored here")
     page.keyboard.press("j")
     expect(page.locator(".waiting")).to_contain_text("You are offline")
     assert site.count(study) == 0

@@ -93,12 +93,12 @@ def test_a_preview_shows_questions_and_sends_nothing(site, page):
     posted = []
     page.on("request", lambda request: posted.append(request.url) if request.method != "GET" else None)
     begin(page, study, "?preview=1")
-    expect(page.locator(".banner")).to_have_text("Preview: nothing is kept")
+    expect(page.locator(".banner")).to_have_text("Preview: nothing is saved")
     for _ in range(20):
-        if page.get_by_role("heading", name="That was the preview").count():
+        if page.get_by_role("heading", name="End of the preview").count():
             break
         page.keyboard.press("f")
         page.wait_for_timeout(SETTLED_MS + 100)
-    expect(page.get_by_role("heading", name="That was the preview")).to_be_visible()
+    expect(page.get_by_role("heading", name="End of the preview")).to_be_visible()
     assert posted == []
     assert site.store.studies.counts(study).participants == 0

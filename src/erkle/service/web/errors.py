@@ -22,7 +22,7 @@ from erkle.service.studies.complaints import Complaints
 from erkle.store import NotAllowed, StoreError, Unavailable, Unknown
 
 _log = logging.getLogger("erkle.errors")
-_NOTHING = Path(__file__).parents[1] / "static" / "studio" / "nothing.html"
+_NOTHING = Path(__file__).parents[1] / "static" / "studio" / "not-found.html"
 _HTTP = {
     400: ("unreadable", "The body of the request cannot be read; send JSON, or a form where there are files."),
     404: ("not-found", "There is nothing at this address."),

@@ -1,13 +1,15 @@
-/** Dialogs and passing notes: native <dialog> elements that return what was chosen. */
+/** Dialogs (native <dialog> elements that resolve to a result) and short notifications. */
 
-import { button, el, fresh } from "./elements.js";
+import { button, el, uniqueId } from "./elements.js";
 
 /**
- * Shows a dialog and waits for it. `act` runs when the button of that name is pressed; while it runs the button waits,
- * and if it throws, its sentence is shown and the dialog stays.
+ * Shows a dialog. Resolves to the result of `act`, or to null if the dialog is cancelled.
+ *
+ * `act` runs when the confirm button is pressed. The button is disabled while it runs. If it throws, the error message is
+ * shown; then, or if it returns false, the dialog stays open. The button is enabled only while `ready()` is true.
  */
 export function dialog({ title, body, confirm, kind = "primary", wide = false, ready = null, act = async () => true }) {
-  const heading = fresh("dialog");
+  const heading = uniqueId("dialog");
   const trouble = el("p", { class: "error", role: "alert", hidden: true });
   const yes = el("button", { type: "submit", class: `button ${kind}` }, confirm);
   return new Promise((resolve) => {
@@ -53,19 +55,19 @@ export function dialog({ title, body, confirm, kind = "primary", wide = false, r
   });
 }
 
-/** A note that passes by itself; `bad` ones stay longer. */
+/** Shows a notification for a few seconds; errors (`bad`) stay longer. */
 export function note(text, bad = false) {
-  let shelf = document.querySelector(".notes");
-  if (!shelf) {
-    shelf = el("div", { class: "notes", role: "status", "aria-live": "polite" });
-    document.body.append(shelf);
+  let list = document.querySelector(".notes");
+  if (!list) {
+    list = el("div", { class: "notes", role: "status", "aria-live": "polite" });
+    document.body.append(list);
   }
-  const slip = el("div", { class: `notice ${bad ? "bad" : "good"}` }, text);
-  shelf.append(slip);
-  setTimeout(() => slip.remove(), bad ? 8000 : 3500);
+  const item = el("div", { class: `notice ${bad ? "bad" : "good"}` }, text);
+  list.append(item);
+  setTimeout(() => item.remove(), bad ? 8000 : 3500);
 }
 
-/** Runs something a button asked for; what the server says against it becomes a note. */
+/** Runs `work`. If it throws, shows the error message and resolves to null. */
 export async function attempt(work) {
   try {
     return await work();
@@ -75,11 +77,11 @@ export async function attempt(work) {
   }
 }
 
-/** Puts text on the clipboard; where that is forbidden (plain http), shows it ready to be copied. */
-export async function copy(text, said) {
+/** Copies text to the clipboard. If the browser forbids it (plain http), shows the text in a dialog. */
+export async function copy(text, confirmation) {
   try {
     await navigator.clipboard.writeText(text);
-    note(said);
+    note(confirmation);
   } catch {
     const field = el("input", { class: "input", readonly: true, value: text, "aria-label": "Link" });
     const shown = dialog({ title: "Copy this link", body: field, confirm: "Copy", act: () => copied(field) });
@@ -88,14 +90,14 @@ export async function copy(text, said) {
   }
 }
 
-/** Copies what a field holds, the old way where the new one is forbidden; false if neither works. */
+/** Copies the value of a field. Falls back to execCommand without https, and throws if neither works. */
 export async function copied(field) {
   field.select();
   try {
     await navigator.clipboard.writeText(field.value);
   } catch {
-    if (!document.execCommand("copy")) throw new Error("The browser does not let pages copy; press Ctrl and C.");
+    if (!document.execCommand("copy")) throw new Error("The browser does not allow copying; press Ctrl+C.");
   }
-  note("The link is on the clipboard.");
+  note("The link is copied.");
   return true;
 }

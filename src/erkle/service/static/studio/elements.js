@@ -1,20 +1,21 @@
-/** Elements from plain data. A child that is a string becomes text, never markup: what users wrote stays what it is. */
+/** Functions that make elements. A child that is a string becomes a text node and is never parsed as markup. */
 
 /**
- * An element. Attributes that are functions listen (`onclick`), true and false are there or not, null is left out.
+ * Makes an HTML element. A function as an attribute (`onclick`) becomes an event listener. True sets an attribute without
+ * a value; false and null leave it out.
  */
 export function el(tag, attributes = {}, ...children) {
-  return dress(document.createElement(tag), attributes, children);
+  return filled(document.createElement(tag), attributes, children);
 }
 
 const SVG = "http://www.w3.org/2000/svg";
 
-/** An element of a drawing. */
+/** Makes an SVG element. */
 export function svg(tag, attributes = {}, ...children) {
-  return dress(document.createElementNS(SVG, tag), attributes, children);
+  return filled(document.createElementNS(SVG, tag), attributes, children);
 }
 
-function dress(node, attributes, children) {
+function filled(node, attributes, children) {
   for (const [name, value] of Object.entries(attributes)) {
     if (typeof value === "function") node.addEventListener(name.slice(2), value);
     else if (typeof value === "boolean") node.toggleAttribute(name, value);
@@ -24,15 +25,15 @@ function dress(node, attributes, children) {
   return node;
 }
 
-/** A button that does something; `kind` is words of base.css such as "primary" or "quiet small". */
+/** Makes a button. `kind` has classes of base.css, such as "primary" or "quiet small". */
 export function button(text, kind, onclick, more = {}) {
   return el("button", { type: "button", class: `button ${kind}`, onclick, ...more }, text);
 }
 
-let counted = 0;
+let lastId = 0;
 
-/** An id no other element of the page has. */
-export function fresh(name) {
-  counted += 1;
-  return `${name}-${counted}`;
+/** Makes an id that no other element on the page has. */
+export function uniqueId(prefix) {
+  lastId += 1;
+  return `${prefix}-${lastId}`;
 }

@@ -1,6 +1,6 @@
 /**
- * Coming in: by name and password (/login), as the first account (/setup#TOKEN), by invitation (/invited#TOKEN), or by
- * a link that signs in at once (/enter#TOKEN). A link's token stands after the #, so no server log ever sees it.
+ * Signing in: with name and password (/login), as the first account (/setup#TOKEN), by invitation (/invited#TOKEN), or
+ * with a link that signs in at once (/enter#TOKEN). The token is after the #, so it never appears in a server log.
  */
 
 import { el } from "./elements.js";
@@ -8,17 +8,17 @@ import { field } from "./form/fields.js";
 import { signIn } from "./server.js";
 import { brand } from "./top.js";
 
-const WAYS = {
-  login: { title: "Sign in", said: null, button: "Sign in" },
+const PAGES = {
+  login: { title: "Sign in", text: null, button: "Sign in" },
   setup: {
     title: "Set up this server",
-    said: "You create the first account. It may see all studies and invite colleagues.",
-    button: "Create the account",
+    text: "Create the first account. It can see all studies and invite colleagues.",
+    button: "Create account",
   },
   invited: {
     title: "You are invited",
-    said: "Choose a name and a password, and your account is ready.",
-    button: "Join",
+    text: "Choose a name and a password to create your account.",
+    button: "Create account",
   },
 };
 
@@ -28,9 +28,9 @@ const main = document.getElementById("main");
 main.classList.add("narrow", "entrance");
 
 if (way === "enter") enterAtOnce();
-else form(WAYS[way] ?? WAYS.login);
+else form(PAGES[way] ?? PAGES.login);
 
-function form({ title, said, button }) {
+function form({ title, text, button }) {
   const isNew = way !== "login";
   const name = field({
     label: "Name",
@@ -45,7 +45,7 @@ function form({ title, said, button }) {
     required: true,
     autocomplete: isNew ? "new-password" : "current-password",
     minlength: isNew ? 10 : null,
-    hint: isNew ? "At least 10 characters; a few words in a row are good." : null,
+    hint: isNew ? "At least 10 characters. A few random words make a good password." : null,
   });
   const trouble = el("p", { class: "notice bad", role: "alert", hidden: true });
   const go = el("button", { type: "submit", class: "button primary" }, button);
@@ -65,16 +65,16 @@ function form({ title, said, button }) {
       go.disabled = false;
     }
   });
-  show(title, said && el("p", { class: "soft" }, said), body);
+  show(title, text && el("p", { class: "soft" }, text), body);
   if (isNew && !token) {
-    trouble.textContent = "This link is not complete: what stands after the # is missing. Copy the whole link.";
+    trouble.textContent = "This link is incomplete: the part after the # is missing. Copy the whole link.";
     trouble.hidden = false;
   }
   name.input.focus();
 }
 
 async function enterAtOnce() {
-  show("One moment", el("p", { class: "soft", role: "status" }, el("span", { class: "spinner" }), " Signing you in."));
+  show("Signing in", el("p", { class: "soft", role: "status" }, el("span", { class: "spinner" }), " One moment, please."));
   try {
     await signIn("enter", { token });
     leave();
@@ -87,7 +87,7 @@ async function enterAtOnce() {
   }
 }
 
-/** Goes on to where the visitor wanted to be, within this server only. */
+/** Goes to the page that the visitor wanted, but never to another server. */
 function leave() {
   const next = new URLSearchParams(location.search).get("next") ?? "";
   const inside = /^\/[^/\\]/.test(next) && new URL(next, location.origin).origin === location.origin;
@@ -99,6 +99,6 @@ function show(title, ...parts) {
   main.replaceChildren(
     brand("/"),
     el("div", { class: "card" }, el("h1", { tabindex: "-1" }, title), el("div", { class: "stack" }, parts)),
-    el("p", { class: "soft small" }, "Is A more like B or like C? erkle learns the similarity of things from answers."),
+    el("p", { class: "soft small" }, "Is A more like B or like C? erkle learns similarity from the answers."),
   );
 }

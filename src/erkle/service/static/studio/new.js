@@ -1,4 +1,4 @@
-/** The page that creates a study. What is needed stands open, what has good defaults is folded. */
+/** The page that creates a study. Required fields are visible; settings with good defaults are collapsed. */
 
 import { el } from "./elements.js";
 import { field } from "./form/fields.js";
@@ -14,17 +14,17 @@ const title = field({
   label: "Title",
   required: true,
   maxlength: 200,
-  hint: "Participants see it too.",
+  hint: "Participants see the title.",
   autocomplete: "off",
 });
-const things = objects();
-const form = new SettingsForm(DEFAULTS, things.names);
-things.node.addEventListener("change", () => form.catch.refresh());
+const objectsField = objects();
+const form = new SettingsForm(DEFAULTS, objectsField.names);
+objectsField.node.addEventListener("change", () => form.catch.refresh());
 form.fields.set("title", title);
-form.fields.set("objects", things);
+form.fields.set("objects", objectsField);
 
 const trouble = el("div", { class: "notice bad", role: "alert", hidden: true });
-const create = el("button", { type: "submit", class: "button primary" }, "Create the study");
+const create = el("button", { type: "submit", class: "button primary" }, "Create study");
 const bar = el("div");
 const progress = el("div", { class: "progress grow", role: "progressbar", "aria-label": "Upload", hidden: true }, bar);
 
@@ -36,15 +36,15 @@ const page = el(
     "section",
     { class: "card stack" },
     el("h2", {}, "Objects"),
-    el("p", { class: "soft" }, "What will be compared: words, pictures, sounds or videos."),
-    things.node,
+    el("p", { class: "soft" }, "What participants compare: words, pictures, sounds or videos."),
+    objectsField.node,
   ),
   el("section", { class: "card stack" }, form.section("texts", false)),
   el(
     "section",
     { class: "card stack" },
     el("h2", {}, "Details"),
-    el("p", { class: "soft" }, "All of these have sensible values already."),
+    el("p", { class: "soft" }, "All of these settings have sensible defaults."),
     el(
       "div",
       { class: "folds" },
@@ -80,8 +80,8 @@ page.addEventListener("submit", async (event) => {
 });
 
 async function make(title, settings) {
-  const files = things.files();
-  if (!files.length) return send("POST", "/api/studies", { title, objects: things.objects(), settings });
+  const files = objectsField.files();
+  if (!files.length) return send("POST", "/api/studies", { title, objects: objectsField.objects(), settings });
   const body = new FormData();
   body.append("spec", JSON.stringify({ title, ...settings }));
   for (const file of files) body.append("files", file);

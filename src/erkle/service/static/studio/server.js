@@ -1,11 +1,11 @@
 /**
- * Talking to the server. A reply that is no success becomes a `Refused` with the server's own sentence; being signed
- * out leads to the sign-in page and back. Every change carries the session's CSRF token.
+ * Requests to the server. An unsuccessful reply throws a `Refused` with the server's own sentence. If the session has
+ * ended, the browser goes to the sign-in page, and back after signing in. Every change carries the session's CSRF token.
  */
 
 export class Refused extends Error {
   constructor(status, error) {
-    super(error?.sentence ?? `The server answered with ${status}; try again in a moment.`);
+    super(error?.sentence ?? `The server replied with status ${status}; try again in a moment.`);
     this.status = status;
     this.reason = error?.reason ?? "";
     this.fields = error?.fields ?? [];
@@ -14,36 +14,36 @@ export class Refused extends Error {
 
 let session = null;
 
-/** Who is signed in: {account, csrf}. */
+/** The current session: {account, csrf}. */
 export async function me() {
   session ??= await get("/api/me");
   return session;
 }
 
-/** Signs in by one of the ways of /api: login, setup, invited, enter. */
+/** Signs in with POST /api/{way}, where `way` is login, setup, invited or enter. */
 export async function signIn(way, body) {
-  session = await read(await reach(`/api/${way}`, json("POST", body)), false);
+  session = await replyOf(await fetched(`/api/${way}`, json("POST", body)), false);
   return session;
 }
 
-/** The session is another one from now on. */
-export function renewed(next) {
+/** Replaces the current session. */
+export function replaceSession(next) {
   session = next;
 }
 
 export async function get(path) {
-  return read(await reach(path, {}));
+  return replyOf(await fetched(path, {}));
 }
 
-/** POST, PATCH or DELETE with a JSON body. */
+/** Sends a POST, PATCH or DELETE request with a JSON body. */
 export async function send(method, path, body) {
   const { csrf } = await me();
   const request = json(method, body);
   request.headers["X-CSRF-Token"] = csrf;
-  return read(await reach(path, request));
+  return replyOf(await fetched(path, request));
 }
 
-/** POSTs files; `onprogress` hears the share that is sent. Fetch cannot tell it, so this is the older way. */
+/** Uploads files. `onprogress` gets the share that has been sent, which only XMLHttpRequest reports. */
 export async function upload(path, form, onprogress = () => {}) {
   const { csrf } = await me();
   return new Promise((resolve, reject) => {
@@ -52,7 +52,7 @@ export async function upload(path, form, onprogress = () => {}) {
     request.setRequestHeader("X-CSRF-Token", csrf);
     request.upload.onprogress = (event) => event.lengthComputable && onprogress(event.loaded / event.total);
     request.onerror = () => reject(unreachable());
-    request.onload = () => judge(request.status, parsed(request.responseText)).then(resolve, reject);
+    request.onload = () => bodyOf(request.status, parsed(request.responseText)).then(resolve, reject);
     request.send(form);
   });
 }
@@ -61,7 +61,7 @@ function json(method, body) {
   return { method, headers: { "Content-Type": "application/json" }, body: JSON.stringify(body ?? {}) };
 }
 
-async function reach(path, request) {
+async function fetched(path, request) {
   try {
     return await fetch(path, request);
   } catch {
@@ -76,11 +76,11 @@ function unreachable() {
   });
 }
 
-async function read(response, leave = true) {
-  return judge(response.status, parsed(await response.text()), leave);
+async function replyOf(response, leave = true) {
+  return bodyOf(response.status, parsed(await response.text()), leave);
 }
 
-async function judge(status, body, leave = true) {
+async function bodyOf(status, body, leave = true) {
   if (status < 400) return body;
   if (status === 401 && leave) {
     location.assign(`/login?next=${encodeURIComponent(location.pathname)}`);

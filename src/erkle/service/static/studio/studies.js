@@ -1,11 +1,11 @@
-/** The list of studies, and the ways to a new one. */
+/** The list of studies, with buttons to create and to import a study. */
 
 import { attempt } from "./dialogs.js";
 import { el } from "./elements.js";
 import { get } from "./server.js";
 import { importing } from "./studies/importing.js";
 import { top } from "./top.js";
-import { age, count, moment, some, STATE_TAGS } from "./wording.js";
+import { age, count, moment, counted, STATE_TAGS } from "./wording.js";
 
 const main = document.getElementById("main");
 const [, studies] = await Promise.all([top(), attempt(() => get("/api/studies"))]);
@@ -57,10 +57,10 @@ function nothing() {
     el(
       "p",
       { class: "soft" },
-      "A study is a list of things. People say which are alike, and a map of them forms while they answer.",
+      "In a study, participants compare objects. A map of the objects forms while they answer.",
     ),
-    el("a", { class: "button primary", href: "/studies/new" }, "Create the first study"),
+    el("a", { class: "button primary", href: "/studies/new" }, "Create your first study"),
   );
 }
 
-if (studies) document.title = `${some(studies.length, "study", "studies")} · erkle`;
+if (studies) document.title = `${counted(studies.length, "study", "studies")} · erkle`;

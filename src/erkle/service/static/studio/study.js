@@ -1,4 +1,4 @@
-/** The dashboard of one study: the map and the error curve first, then who answered and what they disagree about. */
+/** The dashboard of one study: the map and the error curves, then participants and disputed questions. */
 
 import { ErrorChart } from "./charts/errors.js";
 import { PaceChart } from "./charts/pace.js";
@@ -14,7 +14,7 @@ import { Participants } from "./study/participants.js";
 import { Strategies } from "./study/strategies.js";
 import { top } from "./top.js";
 
-// Tables are asked for anew when answers came in, but not more often than this.
+// Shortest time between two refreshes of the tables.
 const TABLES_MS = 4000;
 
 const main = document.getElementById("main");
@@ -28,9 +28,9 @@ try {
     el(
       "div",
       { class: "card empty" },
-      el("h1", {}, error.status === 404 ? "Not found" : "This study cannot be shown"),
+      el("h1", {}, error.status === 404 ? "Study not found" : "This study cannot be shown"),
       el("p", { class: "soft" }, error.message),
-      el("a", { class: "button", href: "/studies" }, "To the studies"),
+      el("a", { class: "button", href: "/studies" }, "Go to studies"),
     ),
   );
 }
@@ -45,7 +45,7 @@ function open(study, objects) {
   const strategies = new Strategies();
   const stopping = el("p", { class: "stopping" });
   const chosen = el("p", { class: "hint" });
-  const tables = seldom(() => Promise.all([participants.refresh(), disputed.refresh()]), TABLES_MS);
+  const tables = throttled(() => Promise.all([participants.refresh(), disputed.refresh()]), TABLES_MS);
   const header = new StudyHeader(study, tables);
 
   main.classList.add("dashboard");
@@ -62,7 +62,7 @@ function open(study, objects) {
           "div",
           { class: "card-head" },
           el("h2", {}, "Map"),
-          el("p", { class: "hint for-mouse" }, "Drag to move, Ctrl and wheel to zoom"),
+          el("p", { class: "hint for-mouse" }, "Drag to move, Ctrl + wheel to zoom"),
         ),
         map.node,
       ),
@@ -84,15 +84,15 @@ function open(study, objects) {
 
   let answers = null;
   const show = (live) => {
-    header.heard(live.state, live.participants);
+    header.update(live.state, live.participants);
     numbers.update(live);
     if (live.map) map.update(live.map.points);
     errors.update(live.curves, live.stopping?.target ?? study.settings.target_error);
     pace.update(live.per_minute);
     strategies.update(live.strategies);
-    const sentence = live.stopping?.sentence ?? "How many answers are needed is estimated once there are some.";
+    const sentence = live.stopping?.sentence ?? "An estimate of how many answers you need appears here after some answers.";
     stopping.textContent = sentence.replaceAll(" %", "\u00a0%");
-    chosen.textContent = live.answers && live.learner?.chosen ? `Learned with ${live.learner.chosen}.` : "";
+    chosen.textContent = live.answers && live.learner?.chosen ? `Current model setting: ${live.learner.chosen}` : "";
     if (live.answers !== answers) tables();
     answers = live.answers;
   };
@@ -100,8 +100,8 @@ function open(study, objects) {
   follow(path, show, (link) => header.connected(link));
 }
 
-/** `work`, but at most once in `ms`, and once more at the end if it was wanted in between. */
-function seldom(work, ms) {
+/** Calls `work` at most once per `ms`. A call in between is made up for at the end of that time. */
+function throttled(work, ms) {
   let waiting = null;
   let wanted = false;
   return function ask() {

@@ -1,11 +1,11 @@
-/** The bar on top of every page of researchers: home, and the account's menu. */
+/** The bar at the top of every page for researchers: a link home and the account menu. */
 
 import { attempt, copied, dialog, note } from "./dialogs.js";
 import { button, el } from "./elements.js";
 import { field } from "./form/fields.js";
-import { me, renewed, send } from "./server.js";
+import { me, replaceSession, send } from "./server.js";
 
-/** Fills the bar; resolves to the account once it is known. */
+/** Fills the bar. Resolves to the account. */
 export async function top() {
   const { account } = await me();
   document
@@ -37,13 +37,13 @@ function menu(account) {
   );
 }
 
-/** A <details> that behaves as a menu: it closes on Escape, on a click elsewhere and after a choice. */
+/** Makes a <details> element behave as a menu: it closes on Escape, on a click elsewhere, and after a choice. */
 export function dropDown(details) {
   const summary = details.querySelector("summary");
   document.addEventListener("click", (event) => {
     if (!summary.contains(event.target)) details.open = false;
   });
-  // Before what was chosen runs: a dialog gives the focus back to where it was, and that must be something to be seen.
+  // Move the focus before the chosen action runs, because a closing dialog returns the focus to where it was.
   details.addEventListener(
     "click",
     (event) => {
@@ -65,11 +65,11 @@ async function invite() {
   const reply = await attempt(() => send("POST", "/api/invitations"));
   if (!reply) return;
   const link = el("input", { class: "input", readonly: true, value: reply.link, "aria-label": "Invitation link" });
-  const said = "Send this link to one colleague. It makes one account, and works once and within a day.";
+  const text = "Send this link to one colleague. It creates one account, works once, and expires after one day.";
   await dialog({
     title: "Invite a colleague",
-    body: el("div", { class: "stack" }, el("p", {}, said), link),
-    confirm: "Copy the link",
+    body: el("div", { class: "stack" }, el("p", {}, text), link),
+    confirm: "Copy link",
     act: () => copied(link),
   });
 }
@@ -82,19 +82,19 @@ async function changePassword() {
     autocomplete: "new-password",
     required: true,
     minlength: 10,
-    hint: "At least 10 characters; a few words in a row are good.",
+    hint: "At least 10 characters. A few random words make a good password.",
   });
   const done = await dialog({
     title: "Change password",
     body: el("div", { class: "stack" }, old.node, fresh.node),
-    confirm: "Change it",
+    confirm: "Change",
     act: async () => {
       if (![old, fresh].map((each) => each.check()).every(Boolean)) return false;
-      renewed(await send("POST", "/api/password", { old: old.input.value, new: fresh.input.value }));
+      replaceSession(await send("POST", "/api/password", { old: old.input.value, new: fresh.input.value }));
       return true;
     },
   });
-  if (done) note("The password is changed. Wherever else you were signed in, you are signed out.");
+  if (done) note("Your password is changed. You are signed out on all other devices.");
 }
 
 async function signOut() {

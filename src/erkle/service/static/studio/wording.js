@@ -1,4 +1,4 @@
-/** Numbers, times and states in words a person reads at a glance. */
+/** Formats for numbers, times and states. */
 
 const whole = new Intl.NumberFormat("en");
 const tenth = new Intl.NumberFormat("en", { minimumFractionDigits: 1, maximumFractionDigits: 1 });
@@ -6,9 +6,9 @@ const tenth = new Intl.NumberFormat("en", { minimumFractionDigits: 1, maximumFra
 export const count = (n) => whole.format(n);
 
 /** "3 answers", "1 answer". */
-export const some = (n, one, more = `${one}s`) => `${count(n)} ${n === 1 ? one : more}`;
+export const counted = (n, one, more = `${one}s`) => `${count(n)} ${n === 1 ? one : more}`;
 
-/** A share in per cent; the sign never stands alone on a line. */
+/** A share in per cent. A non-breaking space keeps the sign on the same line. */
 export const perCent = (share) => (share === null || share === undefined ? "–" : `${tenth.format(100 * share)}\u00a0%`);
 
 export const roundPerCent = (share) => (share === null || share === undefined ? "–" : `${Math.round(100 * share)}\u00a0%`);
@@ -32,9 +32,9 @@ export function age(at, now = Date.now()) {
   return step ? relative.format(-Math.round(passed / step[1]), step[0]) : "just now";
 }
 
-/** The moment in full, for titles of ages. */
+/** A date and time in full, for the tooltip of an age. */
 export const moment = (at) =>
   at ? new Date(at).toLocaleString("en", { dateStyle: "medium", timeStyle: "short" }) : "";
 
-/** The kind of tag that a study's state has. */
+/** The class of the tag for each state of a study. */
 export const STATE_TAGS = { draft: "", open: "good", paused: "warn", closed: "accent" };

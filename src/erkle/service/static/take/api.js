@@ -1,15 +1,21 @@
-// The server's API. A call never throws: it says what to make of the reply.
+// Calls to the server's API. A call never throws. It resolves to one of these results:
 //
-// {kind: "ok", body}, {kind: "refused", body} (409: final), {kind: "gone"} (404), {kind: "stranger"} (401, 403),
-// {kind: "invalid"} (another 4xx: final), {kind: "retry", after} (lost, late, 429, 5xx). Only a JSON reply in the
-// server's own form is final; the page of a proxy or of a hotel's network is not.
+// - {kind: "ok", body}
+// - {kind: "refused", body}: 409, do not retry
+// - {kind: "gone"}: 404, do not retry
+// - {kind: "signed-out"}: 401 or 403
+// - {kind: "invalid", body}: another 4xx, do not retry
+// - {kind: "retry", after}: no reply, a timeout, 429 or 5xx; retry after that many ms or later
+//
+// A reply that is not in the server's own JSON form is retried, because it comes from a proxy or a captive portal.
 
-const PATIENCE_MS = 15000;
+// A request that takes longer than this is aborted.
+const TIMEOUT_MS = 15000;
 
 export class Api {
   constructor(study) {
     this.study = encodeURIComponent(study);
-    this.ahead = 0; // How far the server's clock is ahead of this one, in ms.
+    this.ahead = 0; // How many ms the server's clock is ahead of this one.
   }
 
   info() {
@@ -28,7 +34,7 @@ export class Api {
     return this.#call("POST", `/api/take/${this.study}/resume`, { participant });
   }
 
-  // An entry of the queue: an answer, or a skip with its reason.
+  // Sends an entry of the queue: an answer, or a skip with its reason.
   send(entry) {
     const { participant, token } = entry;
     if (entry.skip) {
@@ -38,21 +44,21 @@ export class Api {
     return this.#call("POST", `/api/take/${this.study}/answer`, { participant, token, choice, response_ms, client });
   }
 
-  // The time at the server.
+  // The server's time, in ms since 1970.
   now() {
     return Date.now() + this.ahead;
   }
 
   async #call(method, path, body) {
-    const late = new AbortController();
-    const timer = setTimeout(() => late.abort(), PATIENCE_MS);
+    const timeout = new AbortController();
+    const timer = setTimeout(() => timeout.abort(), TIMEOUT_MS);
     try {
-      const reply = await fetch(path, { ...request(method, body), signal: late.signal });
-      this.#setClock(reply.headers.get("Date"));
-      const meant = await meaning(reply);
-      // Participants' calls are answered by a turn; anything else is not from our server.
-      const strange = meant.kind === "ok" && method === "POST" && !Array.isArray(meant.body.questions);
-      return strange ? { kind: "retry", after: 0 } : meant;
+      const response = await fetch(path, { ...request(method, body), signal: timeout.signal });
+      this.#setClock(response.headers.get("Date"));
+      const result = await resultOf(response);
+      // Every POST is answered with questions. Anything else is not from our server.
+      const isForeign = result.kind === "ok" && method === "POST" && !Array.isArray(result.body.questions);
+      return isForeign ? { kind: "retry", after: 0 } : result;
     } catch {
       return { kind: "retry", after: 0 };
     } finally {
@@ -69,7 +75,7 @@ export class Api {
 function request(method, body) {
   const plain = { method, cache: "no-store", headers: { Accept: "application/json" } };
   if (body === undefined) return plain;
-  // keepalive: an answer on its way arrives even when the page is closed.
+  // keepalive: an answer that is being sent arrives even if the page is closed.
   return {
     ...plain,
     keepalive: true,
@@ -78,15 +84,15 @@ function request(method, body) {
   };
 }
 
-async function meaning(reply) {
-  if (reply.status >= 500 || [408, 425, 429].includes(reply.status)) {
-    return { kind: "retry", after: 1000 * (Number(reply.headers.get("Retry-After")) || 0) };
+async function resultOf(response) {
+  if (response.status >= 500 || [408, 425, 429].includes(response.status)) {
+    return { kind: "retry", after: 1000 * (Number(response.headers.get("Retry-After")) || 0) };
   }
-  const body = await reply.json();
+  const body = await response.json();
   if (body === null || typeof body !== "object") return { kind: "retry", after: 0 };
-  if (reply.ok) return { kind: "ok", body };
-  if (reply.status === 409) return { kind: "refused", body };
-  if (reply.status === 404) return body.error ? { kind: "gone" } : { kind: "retry", after: 0 };
-  if (reply.status === 401 || reply.status === 403) return { kind: "stranger" };
+  if (response.ok) return { kind: "ok", body };
+  if (response.status === 409) return { kind: "refused", body };
+  if (response.status === 404) return body.error ? { kind: "gone" } : { kind: "retry", after: 0 };
+  if (response.status === 401 || response.status === 403) return { kind: "signed-out" };
   return { kind: "invalid", body };
 }

@@ -1,4 +1,4 @@
-// Elements made in one expression. Strings become text nodes, so that nothing of a user is ever read as markup.
+// Functions that make elements. Strings become text nodes, so that text from users is never parsed as markup.
 
 export function element(tag, attributes = {}, ...children) {
   const made = document.createElement(tag);
@@ -11,7 +11,7 @@ export function element(tag, attributes = {}, ...children) {
   return made;
 }
 
-// The researcher's Markdown, which the server has turned into safe HTML. Its links leave this page where it is.
+// The researcher's Markdown, which the server has turned into safe HTML. Links open in a new tab.
 export function prose(html, className = "prose") {
   const made = element("div", { class: className });
   made.innerHTML = html;
@@ -22,7 +22,7 @@ export function prose(html, className = "prose") {
   return made;
 }
 
-// Say something to screen readers when it is their turn.
+// Announces a sentence to screen readers. A non-breaking space makes a repeated sentence a change.
 export function announce(sentence) {
   const announcer = document.getElementById("announcer");
   announcer.textContent = announcer.textContent === sentence ? `${sentence}\u00a0` : sentence;

@@ -1,23 +1,24 @@
-// The last page: thanks, the completion code, and the way back to where the participant came from.
+// The last page: the closing text, the completion code, and the link back to the recruiting platform.
 //
-// It is shown only for a `finished` of the server, which says that every answer has been kept.
+// It is shown only when the server replies with `finished`, which means that every answer is saved.
 
 import { announce, element, prose } from "./dom.js";
 import { button, page, show } from "./pages.js";
 import { texts } from "./texts.js";
 
+// Seconds before the page goes to the ending's URL.
 const REDIRECT_S = 5;
 
 export function end(info, finished) {
-  const said = texts.ending[finished.outcome] ?? texts.ending.completed;
+  const words = texts.ending[finished.outcome] ?? texts.ending.completed;
   const target = webAddress(finished.url);
   const sheet = page(
     info.title,
-    said.heading,
+    words.heading,
     finished.thanks_html ? prose(finished.thanks_html) : null,
-    element("p", { class: "soft" }, said.text),
+    element("p", { class: "soft" }, words.text),
     finished.code ? codeBox(finished.code, finished.outcome) : null,
-    target ? wayOn(target) : null,
+    target ? redirect(target) : null,
   );
   sheet.dataset.outcome = finished.outcome;
   show(sheet);
@@ -35,7 +36,7 @@ function codeBox(code, outcome) {
   return element("div", { class: "code-box" }, label, element("div", { class: "code-line" }, shown, copy));
 }
 
-// The clipboard needs https; elsewhere the code is selected and copied the old way.
+// The clipboard API needs https. Without it, the code is selected and copied with execCommand.
 async function copied(code, shown) {
   try {
     await navigator.clipboard.writeText(code);
@@ -46,7 +47,7 @@ async function copied(code, shown) {
   }
 }
 
-function wayOn(target) {
+function redirect(target) {
   const link = element("a", { class: "button primary", href: target.href }, texts.ending.link(target.host));
   const counting = element("span", { class: "soft small number" });
   let left = REDIRECT_S;
@@ -70,10 +71,10 @@ function wayOn(target) {
     "quiet small",
   );
   tick();
-  return element("div", { class: "actions way-on" }, link, element("div", { class: "row" }, counting, stay));
+  return element("div", { class: "actions redirect" }, link, element("div", { class: "row" }, counting, stay));
 }
 
-// Only addresses of the web: a page of a study must not lead to javascript: or data:.
+// Accepts http and https only, so that an ending cannot run a javascript: or data: URL.
 function webAddress(url) {
   try {
     const address = new URL(url);

@@ -1,8 +1,8 @@
-// Who is taking part, as far as this browser knows: the participant of a study, and the address they came by.
+// The participant that this browser remembers for a study, and the parameters of the link they followed.
 
 const IDENTIFYING = ["PROLIFIC_PID", "workerId", "puid"];
 
-// All parameters of the address, as they are.
+// All parameters of a URL, unchanged.
 export function parametersOf(address) {
   return Object.fromEntries(new URLSearchParams(address.search));
 }
@@ -13,7 +13,7 @@ export class Identity {
     this.key = `erkle:${study}:participant`;
   }
 
-  // The participant stored here, unless the address names somebody else.
+  // The stored participant, unless the link identifies somebody else.
   known(parameters, identifying = IDENTIFYING) {
     const stored = this.memory.read(this.key, null);
     if (!stored?.participant) return null;

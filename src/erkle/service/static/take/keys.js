@@ -1,8 +1,8 @@
-// Keys that answer: arrows, and F and J, where the index fingers rest. A key held down answers once.
+// Keys that answer: the arrow keys, and F and J, where the index fingers rest. A key that is held down answers once.
 
 const SIDES = { ArrowLeft: "left", ArrowRight: "right", f: "left", j: "right" };
 const CODES = { KeyF: "left", KeyJ: "right" };
-// Where keys have a meaning of their own.
+// Elements that use these keys themselves.
 const OWN = "audio, video, input, textarea, select, dialog, [contenteditable]";
 
 export function listen(choose) {
@@ -21,6 +21,6 @@ export function listen(choose) {
 
 function sideOf(event) {
   const key = event.key.length === 1 ? event.key.toLowerCase() : event.key;
-  // By its place on the keyboard only where the letters are not Latin.
+  // On keyboards without Latin letters, use the position of the key.
   return SIDES[key] ?? (/^[a-z]$/.test(key) ? null : (CODES[event.code] ?? null));
 }

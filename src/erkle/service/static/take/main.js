@@ -1,4 +1,4 @@
-// The participant's page, from its address to the first question: who is this, may they take part, do they agree.
+// The participant's page until the first question: who is this, may they take part, do they consent?
 
 import { Api } from "./api.js";
 import { end } from "./ending.js";
@@ -11,7 +11,8 @@ import { Queue } from "./queue.js";
 import { wait } from "./sending.js";
 import { language, texts } from "./texts.js";
 
-const LOOK_AGAIN_MS = 15000;
+// Time between two checks whether a study has been opened.
+const CHECK_AGAIN_MS = 15000;
 
 const study = decodeURIComponent(location.pathname.split("/")[2] ?? "");
 const parameters = parametersOf(location);
@@ -23,39 +24,40 @@ const api = new Api(study);
 async function start() {
   document.documentElement.lang = language;
   loading();
-  const reply = await insist(() => api.info());
+  const reply = await retried(() => api.info());
   if (reply.kind !== "ok") return say(texts.gone);
   const info = reply.body;
   document.title = info.title;
   if (parameters.preview === "1") return preview(api, study, info);
   const known = identity.known(parameters, info.identify_by);
-  if (known) return goOn(info, known);
+  if (known) return comeBack(info, known);
   if (info.state !== "open") return notOpen(info);
   warnOfStorage();
   return enter(info);
 }
 
-// Somebody who is here for the first time. Who is asked for consent joins by it, and reads on while questions load.
+// For a participant who is new here. With a consent page, they join when they agree, and questions load while they read
+// the instructions.
 async function enter(info) {
   const agreed = info.consent_html ? await askConsent(info) : await instruct(info).then(() => true);
-  const turn = await join(info, agreed);
-  if (!turn) return;
-  if (turn.finished) return end(info, turn.finished);
-  const participation = participate(info, turn.participant);
-  participation.accept(turn);
+  const reply = await join(info, agreed);
+  if (!reply) return;
+  if (reply.finished) return end(info, reply.finished);
+  const participation = participate(info, reply.participant);
+  participation.accept(reply);
   if (info.consent_html) await instruct(info);
   begin(participation);
 }
 
-// Somebody whose browser has been here before.
-async function goOn(info, known) {
+// For a participant that this browser remembers.
+async function comeBack(info, known) {
   warnOfStorage();
   const participation = participate(info, known.participant);
-  const heard = participation.first;
+  const replied = participation.firstReply;
   participation.resume();
   if (!known.begun) {
-    await heard;
-    if (!participation.sitting.finished) await instruct(info, true);
+    await replied;
+    if (!participation.questions.finished) await instruct(info, true);
   }
   begin(participation);
 }
@@ -69,10 +71,10 @@ function participate(info, participant) {
   return new Participation({ api, queue, info, participant, lost });
 }
 
-// The turn of joining, or null when there is none and the page says why.
+// The server's reply to joining, or null if joining failed and the page says why.
 async function join(info, consent) {
   loading();
-  const reply = await insist(() => api.join(parameters, consent));
+  const reply = await retried(() => api.join(parameters, consent));
   if (reply.kind === "ok") {
     if (consent && reply.body.participant) identity.keep(reply.body.participant, parameters);
     return reply.body;
@@ -85,7 +87,7 @@ async function join(info, consent) {
 
 async function lost() {
   identity.forget();
-  const reply = await insist(() => api.info());
+  const reply = await retried(() => api.info());
   if (reply.kind === "gone") say(texts.gone);
   else say(texts.lost, () => location.reload());
 }
@@ -93,12 +95,12 @@ async function lost() {
 function notOpen(info) {
   if (info.state === "closed") return say(texts.closed, null, info.title);
   const again = () => location.reload();
-  say(info.state === "paused" ? texts.resting : texts.draft, again, info.title);
-  setTimeout(again, LOOK_AGAIN_MS);
+  say(info.state === "paused" ? texts.pausedBeforeJoining : texts.draft, again, info.title);
+  setTimeout(again, CHECK_AGAIN_MS);
 }
 
-// Try until the server has said something final.
-async function insist(call) {
+// Repeats a call until its result is final.
+async function retried(call) {
   for (let failures = 1; ; failures += 1) {
     const reply = await call();
     if (reply.kind !== "retry") return reply;

@@ -1,11 +1,11 @@
-// What the browser remembers between two loads of the page. Storage may be blocked or full; nothing here throws,
-// and what cannot be stored is at least kept until the page goes.
+// What the browser remembers when the page is reloaded. Storage may be blocked or full. Nothing here throws: a value
+// that cannot be stored is kept in memory until the page is closed.
 
 export class Memory {
   constructor(areas = ["localStorage", "sessionStorage"]) {
     const works = areas.find(usable);
     this.area = works ? window[works] : null;
-    // "local": survives everything; "session": survives a reload; "none": lives as long as the page.
+    // "local": survives closing the browser. "session": survives a reload. "none": lost on reload.
     this.lasting = works === "localStorage" ? "local" : works ? "session" : "none";
     this.kept = new Map();
   }
@@ -35,7 +35,7 @@ export class Memory {
     try {
       this.area?.removeItem(key);
     } catch {
-      // Then it was never there.
+      // Storage is blocked, so there is nothing to remove.
     }
   }
 }

@@ -1,4 +1,4 @@
-// How a thing looks: its picture, film or sound, its name, its longer text. Everything of the study goes in as text.
+// How an object looks: its picture, video or sound, its name, its longer text. Texts are never parsed as markup.
 
 import { element } from "./dom.js";
 import { texts } from "./texts.js";
@@ -6,45 +6,45 @@ import { texts } from "./texts.js";
 const KEYS = { left: ["←", "F"], right: ["→", "J"] };
 const SHORTCUTS = { left: "ArrowLeft F", right: "ArrowRight J" };
 
-// What to call a thing: by its name, unless names are not to be shown and there is something else to see.
-export function labelOf(thing, names, otherwise) {
-  return nameOf(thing, names) || thing.text || otherwise;
+// What screen readers call an object: its name, or its text if names are hidden, or `otherwise`.
+export function labelOf(object, names, otherwise) {
+  return nameOf(object, names) || object.text || otherwise;
 }
 
-export function figureOf(thing, media, names) {
-  return element("div", { class: "thing" }, ...contentOf(thing, media, names), media.sound);
+export function figureOf(object, media, names) {
+  return element("div", { class: "object" }, ...contentOf(object, media, names), media.sound);
 }
 
-// A candidate is a button. Sound and film have controls of their own, which cannot be inside it.
-export function candidateOf(side, thing, media, names, onclick) {
-  const otherwise = side === "left" ? texts.question.leftThing : texts.question.rightThing;
-  const named = nameOf(thing, names) || thing.text;
-  const own = media.film || media.sound;
+// A candidate is a button. The controls of sounds and videos are outside it, because buttons cannot be nested.
+export function candidateOf(side, object, media, names, onclick) {
+  const otherwise = side === "left" ? texts.question.leftItem : texts.question.rightItem;
+  const named = nameOf(object, names) || object.text;
+  const own = media.video || media.sound;
   const hint = element("span", { class: "key-hint", "aria-hidden": "true" }, ...KEYS[side].map((key) => element("kbd", {}, key)));
   const button = element(
     "button",
     { type: "button", class: "choice", "aria-keyshortcuts": SHORTCUTS[side], "aria-label": named ? null : texts.question.choose(otherwise), onclick },
-    ...contentOf(thing, { image: media.image }, names),
+    ...contentOf(object, { image: media.image }, names),
     own && !named ? element("span", { class: "name" }, side === "left" ? texts.question.left : texts.question.right) : null,
     hint,
   );
-  const controls = own ? element("div", { class: "controls" }, framed(media.film), media.sound) : null;
-  return element("div", { class: "candidate thing", "data-side": side }, controls, button);
+  const controls = own ? element("div", { class: "controls" }, framed(media.video), media.sound) : null;
+  return element("div", { class: "candidate object", "data-side": side }, controls, button);
 }
 
-function contentOf(thing, media, names) {
-  const name = nameOf(thing, names);
+function contentOf(object, media, names) {
+  const name = nameOf(object, names);
   return [
     framed(pictureOf(media.image)),
-    framed(media.film),
+    framed(media.video),
     name ? element("span", { class: "name", "data-length": lengthOf(name) }, name) : null,
-    thing.text && thing.text !== name ? element("span", { class: "text" }, thing.text) : null,
+    object.text && object.text !== name ? element("span", { class: "text" }, object.text) : null,
   ];
 }
 
-function nameOf(thing, names) {
-  const alone = !(thing.image || thing.audio || thing.video || thing.text);
-  return names || alone ? thing.name : "";
+function nameOf(object, names) {
+  const alone = !(object.image || object.audio || object.video || object.text);
+  return names || alone ? object.name : "";
 }
 
 function lengthOf(name) {

@@ -1,9 +1,9 @@
-// The pages around the questions: consent, instructions, and what there is to say when there is no study to show.
+// The pages around the questions: consent, instructions, and messages.
 
 import { element, prose } from "./dom.js";
 import { texts } from "./texts.js";
 
-// Put a page on the screen: its heading takes the focus, so that a screen reader begins there.
+// Shows a page. Its heading gets the focus, so that a screen reader starts there.
 export function show(root) {
   document.getElementById("main").replaceChildren(root);
   window.scrollTo(0, 0);
@@ -23,7 +23,7 @@ export function button(text, onclick, kind = "") {
   return element("button", { type: "button", class: `button ${kind}`, onclick }, text);
 }
 
-// Consent: resolves to true or false.
+// Shows the consent page. Resolves to whether the participant agrees.
 export function askConsent(info) {
   return new Promise((resolve) => {
     const actions = element(
@@ -36,7 +36,7 @@ export function askConsent(info) {
   });
 }
 
-// Instructions: resolves when the participant wants to begin.
+// Shows the instructions. Resolves when the participant presses the button.
 export function instruct(info, resumed = false) {
   return new Promise((resolve) => {
     const begin = button(resumed ? texts.instructions.resume : texts.instructions.begin, resolve, "primary");
@@ -62,7 +62,7 @@ function keysHint() {
   return element("p", { class: "keys soft" }, `${keys} `, pair("←", "F", keysLeft), ", ", pair("→", "J", keysRight), ".");
 }
 
-// A page that only says something, with a button where there is something to do.
+// Shows a message, with a button if there is something to do.
 export function say({ heading, text, check, again }, onclick, title = "") {
   const label = check ?? again;
   const action = label && onclick ? element("div", { class: "actions" }, button(label, onclick)) : null;
@@ -74,7 +74,7 @@ export function loading() {
   document.getElementById("main").replaceChildren(element("p", { class: "loading soft", role: "status" }, spinner, texts.loading));
 }
 
-// A line above everything else, for as long as the page lives.
+// Adds a line at the top of the page, which stays until the page is closed.
 export function banner(text, kind = "") {
   document.getElementById("banners").append(element("p", { class: `banner ${kind}`, role: "note" }, text));
 }

@@ -1,21 +1,23 @@
-// A participation from the first turn to the last: what the server says, what the participant does, what is shown.
+// A participation from the first question to the last: it joins the server's replies, the participant's answers, and the
+// view.
 
 import { end } from "./ending.js";
 import { say, show } from "./pages.js";
 import { Preload } from "./preload.js";
 import { QuestionView } from "./question.js";
 import { Sending, wait } from "./sending.js";
-import { Sitting } from "./sitting.js";
+import { OpenQuestions } from "./open-questions.js";
 import { texts } from "./texts.js";
 
-const LOOK_AGAIN_MS = 15000;
+// Time between two checks whether a paused study continues.
+const CHECK_AGAIN_MS = 15000;
 
 export class Participation {
-  // `lost()` is called when the server knows nothing of this participant.
+  // `lost()` is called if the server does not know this participant.
   constructor({ api, queue, info, participant, lost }) {
     Object.assign(this, { api, queue, info, participant, lost });
-    this.sitting = new Sitting();
-    for (const entry of queue.of(participant)) this.sitting.answer(entry.token);
+    this.questions = new OpenQuestions();
+    for (const entry of queue.of(participant)) this.questions.answer(entry.token);
     this.preload = new Preload();
     this.view = new QuestionView({
       info,
@@ -27,30 +29,30 @@ export class Participation {
       queue,
       api,
       participant: () => this.participant,
-      heard: (entry, reply) => this.#heard(entry, reply),
+      replied: (entry, reply) => this.#replied(entry, reply),
       state: (name) => this.#state(name),
       idle: () => this.#idle(),
     });
-    this.asking = false; // Whether questions are on the screen, or the instructions still are.
-    this.empty = 0;
+    this.asking = false; // Whether questions are shown, and not the instructions or a message.
+    this.empty = 0; // How many replies in a row had no question.
   }
 
-  // A turn that came without the queue: that of joining.
-  accept(turn) {
-    this.#take(turn);
+  // Uses the reply to joining, which does not come from the queue.
+  accept(reply) {
+    this.#take(reply);
   }
 
-  // Send what is left from before, and ask where we stand.
+  // Sends the answers that are still queued, then asks the server for the open questions.
   resume() {
     this.sending.refresh();
   }
 
-  // Resolves when the server has first said something.
-  get first() {
-    return (this.firstTurn ??= new Promise((resolve) => (this.firstHeard = resolve)));
+  // Resolves when the server has replied for the first time.
+  get firstReply() {
+    return (this.firstPromise ??= new Promise((resolve) => (this.resolveFirst = resolve)));
   }
 
-  // From here on the questions are on the screen.
+  // Shows questions from now on.
   begin() {
     this.asking = true;
     this.#display();
@@ -58,63 +60,63 @@ export class Participation {
   }
 
   #answer({ side, input, elapsed }) {
-    const question = this.sitting.current();
+    const question = this.questions.current();
     const client = { width: innerWidth, height: innerHeight, touch: navigator.maxTouchPoints > 0, input, side };
     this.#give(question, { choice: question[side].id, response_ms: elapsed, client });
   }
 
   #skip(reason) {
-    this.#give(this.sitting.current(), { skip: true, reason });
+    this.#give(this.questions.current(), { skip: true, reason });
   }
 
-  // First into the queue, which survives all that may happen next; then the next question at once.
+  // Queues an answer or a skip before anything else, because the queue survives a reload. Then shows the next question.
   #give(question, given) {
     const { participant } = this;
     this.queue.add({ participant, token: question.token, practice: question.practice, ...given });
-    this.sitting.answer(question.token);
+    this.questions.answer(question.token);
     this.sending.nudge();
     this.#display();
   }
 
-  #heard(entry, reply) {
+  #replied(entry, reply) {
     if (entry && entry.participant !== this.participant) return;
     if (reply.kind === "gone") return this.#gone();
-    if (entry && reply.kind !== "ok") this.sitting.refuse(entry.token);
+    if (entry && reply.kind !== "ok") this.questions.refuse(entry.token);
     const reason = reply.body?.error?.reason ?? "";
     if (reason === "excluded") return this.#stop(texts.excluded);
     if (Array.isArray(reply.body?.questions)) this.#take(reply.body);
     else if (entry) this.sending.refresh();
-    if (reason.startsWith("study")) this.#lookAtState();
+    if (reason.startsWith("study-")) this.#checkState();
   }
 
-  #take(turn) {
-    if (turn.questions.length) this.empty = 0;
-    this.sitting.take(turn, this.api.now());
-    if (turn.too_fast) this.view.notice(texts.question.tooFast);
+  #take(reply) {
+    if (reply.questions.length) this.empty = 0;
+    this.questions.take(reply, this.api.now());
+    if (reply.too_fast) this.view.notice(texts.question.tooFast);
     this.#display();
-    this.firstHeard?.();
+    this.resolveFirst?.();
   }
 
   #display() {
     const queued = this.queue.of(this.participant);
-    const { done, total } = this.sitting.progress;
+    const { done, total } = this.questions.progress;
     this.view.status.progress(done + queued.filter((entry) => !entry.practice).length, total);
-    const current = this.sitting.current();
+    const current = this.questions.current();
     this.#prepare(current);
     if (!this.asking || this.stopped) return;
-    if (this.sitting.finished && queued.length === 0) return this.#finish();
+    if (this.questions.finished && queued.length === 0) return this.#finish();
     if (!this.view.root.isConnected) show(this.view.root);
     if (current) this.view.show(current);
     else this.view.wait(this.#whyWaiting());
   }
 
   #prepare(current) {
-    const coming = [current, ...this.sitting.upcoming()].filter(Boolean);
+    const coming = [current, ...this.questions.upcoming()].filter(Boolean);
     this.preload.keep(coming);
     for (const question of coming) this.preload.of(question);
     clearTimeout(this.expiry);
-    const left = this.sitting.left();
-    // An answer after that would be refused: ask for a question that is still good.
+    const left = this.questions.left();
+    // The server refuses answers to expired questions, so ask for new ones. A timer is limited to 2 ** 31 ms.
     if (left < 2 ** 31) this.expiry = setTimeout(() => this.#expired(), left);
   }
 
@@ -126,7 +128,7 @@ export class Participation {
   #finish() {
     this.stopped = true;
     clearTimeout(this.expiry);
-    end(this.info, this.sitting.finished);
+    end(this.info, this.questions.finished);
   }
 
   #whyWaiting() {
@@ -139,21 +141,21 @@ export class Participation {
 
   #state(name) {
     this.view.status.set(name);
-    if (this.asking && !this.stopped && !this.sitting.current() && this.view.root.isConnected) this.#display();
+    if (this.asking && !this.stopped && !this.questions.current() && this.view.root.isConnected) this.#display();
   }
 
-  // Everything is sent. Without a question to show, the study may be paused, closed, or out of questions for now.
+  // Everything is sent. If there is no question, the study may be paused or closed, or has none at the moment.
   #idle() {
     this.#display();
-    if (!this.stopped && !this.sitting.finished && !this.sitting.current()) this.#lookAtState();
+    if (!this.stopped && !this.questions.finished && !this.questions.current()) this.#checkState();
   }
 
-  async #lookAtState() {
-    if (this.looking || this.stopped) return;
-    this.looking = true;
+  async #checkState() {
+    if (this.checking || this.stopped) return;
+    this.checking = true;
     clearTimeout(this.later);
     const reply = await this.api.info();
-    this.looking = false;
+    this.checking = false;
     if (this.stopped) return;
     if (reply.kind === "gone") return this.#gone();
     const state = reply.body?.state;
@@ -162,24 +164,24 @@ export class Participation {
     } else if (state === "paused" || state === "draft") {
       this.#pause(state);
     } else {
-      this.#goOn();
+      this.#continue();
     }
   }
 
   #pause(state) {
     this.asking = false;
     this.paused = true;
-    say(texts[state], () => this.#lookAtState(), this.info.title);
-    this.later = setTimeout(() => this.#lookAtState(), LOOK_AGAIN_MS);
+    say(texts[state], () => this.#checkState(), this.info.title);
+    this.later = setTimeout(() => this.#checkState(), CHECK_AGAIN_MS);
   }
 
-  // The study is open. After a pause at once, otherwise a little later each time.
-  #goOn() {
+  // The study is open. After a pause, asks for questions at once. If there were none, waits longer each time.
+  #continue() {
     if (this.paused) {
       this.paused = false;
       this.asking = true;
       this.sending.refresh();
-    } else if (!this.sitting.current() && !this.sitting.finished) {
+    } else if (!this.questions.current() && !this.questions.finished) {
       this.empty += 1;
       this.later = setTimeout(() => this.sending.refresh(), wait(this.empty + 1));
     }

@@ -1,8 +1,7 @@
-// Media of a question made ready before it is shown: images loaded and decoded, sound and film begun to load.
-//
-// A picture that does not come never holds up the study: after a while the question is shown without it.
+// Prepares the media of a question before it is shown: images are decoded, sounds and videos start to load.
 
-const PATIENCE_MS = 8000;
+// After this time a question is shown even if a picture is missing.
+const TIMEOUT_MS = 8000;
 const ROLES = ["anchor", "left", "right"];
 
 export class Preload {
@@ -10,13 +9,14 @@ export class Preload {
     this.ready = new Map();
   }
 
-  // {anchor, left, right: the media elements of each}, and `done`, a promise that never fails.
+  // {anchor, left, right, settled, done}: the media elements of each object, whether all images are decoded or have timed
+  // out, and a promise for that moment, which never fails.
   of(question) {
     if (!this.ready.has(question.token)) this.ready.set(question.token, prepare(question));
     return this.ready.get(question.token);
   }
 
-  // Keep only what these questions need.
+  // Drops everything that these questions do not need.
   keep(questions) {
     const tokens = new Set(questions.map((question) => question.token));
     for (const token of this.ready.keys()) if (!tokens.has(token)) this.ready.delete(token);
@@ -27,13 +27,13 @@ function prepare(question) {
   const media = Object.fromEntries(ROLES.map((role) => [role, mediaOf(question[role])]));
   const images = ROLES.map((role) => media[role].image).filter(Boolean);
   const prepared = { ...media, settled: images.length === 0 };
-  const late = new Promise((resolve) => setTimeout(resolve, PATIENCE_MS));
-  prepared.done = Promise.race([Promise.all(images.map(decoded)), late]).then(() => (prepared.settled = true));
+  const timeout = new Promise((resolve) => setTimeout(resolve, TIMEOUT_MS));
+  prepared.done = Promise.race([Promise.all(images.map(decoded)), timeout]).then(() => (prepared.settled = true));
   return prepared;
 }
 
-function mediaOf(thing) {
-  return { image: thing.image ? imageOf(thing.image) : null, sound: soundOf("audio", thing.audio), film: soundOf("video", thing.video) };
+function mediaOf(object) {
+  return { image: object.image ? imageOf(object.image) : null, sound: playerOf("audio", object.audio), video: playerOf("video", object.video) };
 }
 
 function imageOf(url) {
@@ -44,20 +44,20 @@ function imageOf(url) {
   return image;
 }
 
-function soundOf(tag, url) {
+function playerOf(tag, url) {
   if (!url) return null;
   const made = document.createElement(tag);
   Object.assign(made, { controls: true, preload: "auto", playsInline: true, src: url });
   return made;
 }
 
-// Once more after a failure: a request lost on the way is the common one.
 async function decoded(image) {
-  await whole(image);
+  await decodedOrMissing(image);
   if (image.naturalHeight) image.style.setProperty("--ratio", image.naturalWidth / image.naturalHeight);
 }
 
-async function whole(image) {
+// Tries twice, because the most common failure is a lost request.
+async function decodedOrMissing(image) {
   try {
     await image.decode();
   } catch {

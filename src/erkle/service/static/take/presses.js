@@ -1,10 +1,13 @@
-// Which presses count as an answer, and what they were made with.
+// Which presses count as an answer, and whether they were made by key, click or touch.
 //
-// A question counts only presses made after it has been looked at for a moment. The second click of a double
-// click, the second tap of a double tap and the repeats of a key held down belong to the question before.
+// The second click of a double click, the second tap of a double tap and the repeats of a held key do not count, because
+// they belong to the previous question.
 
+// A press counts only after the question has been visible for this long.
 const SETTLE_MS = 150;
+// A tap that follows a counted press within this time is part of a double tap.
 const DOUBLE_TAP_MS = 350;
+// A click that follows a counted press within this time may be part of a double click.
 const DOUBLE_CLICK_MS = 500;
 
 export class Presses {
@@ -13,21 +16,21 @@ export class Presses {
     this.countedAt = -Infinity;
     this.pointer = "mouse";
     window.addEventListener("pointerdown", (event) => (this.pointer = event.pointerType || "mouse"), true);
-    // Enter held down on a button clicks it again and again.
+    // A held Enter key would click a button again and again.
     window.addEventListener("keydown", (event) => event.repeat && event.key === "Enter" && event.preventDefault(), true);
   }
 
-  // A question has been shown; time runs from here.
+  // A question is visible now. Response times are measured from here.
   shown() {
     this.shownAt = performance.now();
   }
 
-  // Nothing is shown that could be answered.
+  // There is no question to answer now.
   closed() {
     this.shownAt = Infinity;
   }
 
-  // How long the question was looked at, or null for a press that does not count.
+  // The response time in ms, or null if the press does not count.
   count(input, clicks = 1) {
     const at = performance.now();
     const elapsed = at - this.shownAt;
@@ -39,7 +42,7 @@ export class Presses {
     return Math.round(elapsed);
   }
 
-  // What a click was made with: Enter and Space on a button come as clicks too.
+  // What caused a click. Enter and Space on a button also cause clicks.
   input(event) {
     if (event.detail === 0) return "key";
     return (event.pointerType || this.pointer) === "touch" ? "touch" : "click";

@@ -1,4 +1,4 @@
-// The preview of a researcher: the same pages and questions, and nothing is sent or kept.
+// The preview for researchers: the same pages and questions, but nothing is sent or saved.
 
 import { element } from "./dom.js";
 import { askConsent, banner, button, instruct, page, say, show } from "./pages.js";
@@ -8,13 +8,13 @@ import { texts } from "./texts.js";
 
 export async function preview(api, study, info) {
   const reply = await api.preview();
-  if (reply.kind === "stranger") return signIn();
+  if (reply.kind === "signed-out") return signIn();
   if (reply.kind === "gone") return say(texts.gone);
   if (reply.kind !== "ok") return say(texts.unreachable, () => location.reload());
   banner(texts.preview, "accent");
   if (info.consent_html) await askConsent(info);
   await instruct(info);
-  // Tokens are empty in a preview; the view tells questions apart by them.
+  // The view identifies questions by their tokens, which are empty in a preview.
   run(info, study, reply.body.questions.map((question, i) => ({ ...question, token: `preview ${i}` })));
 }
 

@@ -1,4 +1,5 @@
-// The question on the page: one thing on top, two below, in boxes that keep their size from question to question.
+// The question on the page: the anchor at the top and two candidates below. The boxes keep their size from question to
+// question, so that nothing moves.
 
 import { announce, element, prose } from "./dom.js";
 import { listen } from "./keys.js";
@@ -8,11 +9,13 @@ import { askWhySkip } from "./skip.js";
 import { candidateOf, figureOf, labelOf } from "./objects.js";
 import { texts } from "./texts.js";
 
+// How long a remark is shown.
 const NOTICE_MS = 6000;
+// A reason for waiting is shown only if the wait is longer than this.
 const SOON_MS = 300;
 
 export class QuestionView {
-  // `chosen({side, input, elapsed})` and `skipped(reason)` are called at most once for each question shown.
+  // `chosen({side, input, elapsed})` or `skipped(reason)` is called at most once per question.
   constructor({ info, preload, chosen, skipped }) {
     Object.assign(this, { info, preload, chosen, skipped });
     this.presses = new Presses();
@@ -24,7 +27,7 @@ export class QuestionView {
     listen((side) => this.root.isConnected && this.#press(side, "key"));
   }
 
-  // Show a question, at once if its pictures are there. Time runs from the moment all of it can be seen.
+  // Shows a question as soon as its pictures are decoded. Response times are measured from the moment it is painted.
   async show(question) {
     if (this.token === question.token) return;
     this.#close();
@@ -45,7 +48,7 @@ export class QuestionView {
     this.stage.dataset.ready = "";
   }
 
-  // There is no question to show now; say why, but not before it takes a moment.
+  // There is no question now. Says why if the wait is long.
   wait(sentence) {
     this.why = sentence;
     if (!this.waiting.hidden) return this.#say();
@@ -55,7 +58,7 @@ export class QuestionView {
     this.soon = setTimeout(() => this.#say(), SOON_MS);
   }
 
-  // A remark that goes by itself and moves nothing.
+  // Shows a remark for a few seconds, without moving anything.
   notice(sentence) {
     clearTimeout(this.noticed);
     this.remark.textContent = sentence;
@@ -86,9 +89,9 @@ export class QuestionView {
     const names = this.info.show_names;
     this.#settleKind([anchor, left, right]);
     this.heading.textContent = texts.question.spoken(
-      labelOf(left, names, texts.question.leftThing),
-      labelOf(right, names, texts.question.rightThing),
-      labelOf(anchor, names, texts.question.anchorThing),
+      labelOf(left, names, texts.question.leftItem),
+      labelOf(right, names, texts.question.rightItem),
+      labelOf(anchor, names, texts.question.anchorItem),
     );
     this.practice.hidden = !question.practice;
     this.anchor.replaceChildren(figureOf(anchor, prepared.anchor, names));
@@ -98,14 +101,14 @@ export class QuestionView {
       candidateOf("right", right, prepared.right, names, choose("right")),
     );
     this.skip.hidden = !this.info.skipping.allowed;
-    // The pointer rests where the last answer was; that must not look like a choice.
+    // The pointer is still over the last answer. The hover style must not look like a choice.
     this.stage.dataset.still = "";
     this.stage.classList.remove("fresh");
-    this.#settleHeights(); // Reads the layout, which lets the entrance begin again.
+    this.#settleHeights(); // Reads the layout, which restarts the CSS animation.
     this.stage.classList.add("fresh");
   }
 
-  // Boxes grow to what the study holds and never shrink again, until the window changes.
+  // Boxes grow with their content and never shrink, until the window is resized.
   #settleHeights() {
     for (const box of [this.anchor, this.candidates]) box.style.minHeight = `${box.offsetHeight}px`;
   }
@@ -114,9 +117,9 @@ export class QuestionView {
     for (const box of [this.anchor, this.candidates]) box.style.minHeight = "";
   }
 
-  #settleKind(things) {
+  #settleKind(objects) {
     const order = ["words", "sounds", "pictures"];
-    const kinds = things.map((thing) => (thing.image || thing.video ? "pictures" : thing.audio ? "sounds" : "words"));
+    const kinds = objects.map((object) => (object.image || object.video ? "pictures" : object.audio ? "sounds" : "words"));
     this.kind = [this.kind, ...kinds].sort((a, b) => order.indexOf(b) - order.indexOf(a))[0];
     this.stage.dataset.kind = this.kind;
   }
@@ -151,7 +154,7 @@ export class QuestionView {
       this.heading,
       element("div", { class: "practice-slot" }, this.practice),
       prose(this.info.question_html, "prompt"),
-      element("div", { class: "things" }, this.anchor, element("div", { class: "fork", "aria-hidden": "true" }), this.candidates),
+      element("div", { class: "objects" }, this.anchor, element("div", { class: "fork", "aria-hidden": "true" }), this.candidates),
       element("div", { class: "below" }, this.skip),
       this.waiting,
     );
@@ -159,7 +162,7 @@ export class QuestionView {
   }
 }
 
-// The second frame begins when the first one is on the screen.
+// Resolves once the page is painted: the second frame starts after the first one is on the screen.
 function painted() {
   return new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)));
 }

@@ -1,7 +1,7 @@
-// Answers and skips that the server has not acknowledged, in the order they were given.
+// Answers and skips that the server has not acknowledged yet, in the order they were given.
 //
-// The list lives in storage and is read anew for each change, so that a reload or a second tab loses none of it.
-// An entry goes only when the server has taken or finally refused it.
+// The list is stored in the browser and read again before each change, so that a reload or a second tab loses nothing.
+// An entry is removed only after the server has accepted or finally refused it.
 
 export class Queue {
   constructor(memory, study) {

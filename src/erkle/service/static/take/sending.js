@@ -1,16 +1,18 @@
-// One line to the server: entries of the queue in order, and when there are none, the wish for a fresh turn.
+// Sends the entries of the queue in order, and then asks for the open questions if that is wanted.
 //
-// One request at a time, so that turns come back in the order of the answers. What is not acknowledged is tried
-// again, later and later, at once when the network is back, and for as long as the page lives.
+// There is one request at a time, so that replies arrive in the order of the answers. An entry that is not acknowledged is
+// sent again, with growing pauses, and at once when the network is back.
 
+// Pause after the first failure.
 const FIRST_WAIT_MS = 500;
+// Longest pause between two attempts.
 const LONGEST_WAIT_MS = 15000;
 
 export class Sending {
-  // `heard(entry, reply)` gets each final reply (entry is null for a resume); `state(name)` one of saved, saving,
-  // retrying, offline; `idle()` is called when there is nothing left to do.
-  constructor({ queue, api, participant, heard, state, idle }) {
-    Object.assign(this, { queue, api, participant, heard, state, idle });
+  // `replied(entry, reply)` is called with each final reply; `entry` is null for a resume. `state(name)` is called with
+  // saved, saving, retrying or offline. `idle()` is called when everything is sent.
+  constructor({ queue, api, participant, replied, state, idle }) {
+    Object.assign(this, { queue, api, participant, replied, state, idle });
     this.wanted = false;
     this.running = false;
     this.wake = null;
@@ -19,13 +21,13 @@ export class Sending {
     document.addEventListener("visibilitychange", () => document.visibilityState === "visible" && this.nudge());
   }
 
-  // There is something to send, or reason to think that sending works again.
+  // Starts sending, or tries again at once.
   nudge() {
     if (this.wake) this.wake();
     else if (!this.running) this.#run();
   }
 
-  // Ask the server where this participant stands, after all answers have been sent.
+  // Asks the server for the participant's open questions, after all answers have been sent.
   refresh() {
     this.wanted = true;
     this.nudge();
@@ -46,7 +48,7 @@ export class Sending {
         try {
           task.done(reply);
         } catch (error) {
-          // A fault in what is shown must not stop what is sent.
+          // An error in the view must not stop the sending.
           reportError(error);
         }
       }
@@ -61,7 +63,7 @@ export class Sending {
     if (entry) {
       const done = (reply) => {
         this.queue.remove(entry.token);
-        this.heard(entry, reply);
+        this.replied(entry, reply);
       };
       return { send: () => this.api.send(entry), done };
     }
@@ -69,7 +71,7 @@ export class Sending {
     if (!this.wanted || !participant) return null;
     const done = (reply) => {
       this.wanted = false;
-      this.heard(null, reply);
+      this.replied(null, reply);
     };
     return { send: () => this.api.resume(participant), done };
   }
@@ -93,7 +95,7 @@ export class Sending {
   }
 }
 
-// Twice as long after each failure, give or take a quarter: clients of a restarted server do not come all at once.
+// The pause doubles with each failure and varies by up to 25 %, so that the clients of a restarted server spread out.
 export function wait(failures) {
   const full = Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** (failures - 1));
   return full * (0.75 + Math.random() / 2);

@@ -3,12 +3,12 @@
 import { element } from "./dom.js";
 import { texts } from "./texts.js";
 
-// Opens the menu; `give(reason)` is called when one is chosen. Escape and the last button lead back.
-export function askWhySkip(reasons, give) {
+// Opens the menu. `skip(reason)` is called when a reason is chosen. Escape and the last button close the menu.
+export function askWhySkip(reasons, skip) {
   const dialog = element("dialog", { class: "skip", "aria-labelledby": "why-skip" });
   const take = (reason) => () => {
     dialog.close();
-    give(reason);
+    skip(reason);
   };
   dialog.append(
     element("h2", { id: "why-skip" }, texts.skip.heading),

@@ -1,10 +1,11 @@
-// The line above the question: how far one has come, and whether the answers have reached the server.
+// The line above the question: the participant's progress, and whether the answers are saved.
 //
-// It is quiet: "saving" shows only when it takes a moment, and screen readers hear only of trouble and its end.
+// Screen readers announce only problems and their end.
 
 import { announce, element } from "./dom.js";
 import { texts } from "./texts.js";
 
+// "Saving" is shown only if it takes longer than this.
 const SLOW_MS = 400;
 
 export class Status {
@@ -33,7 +34,7 @@ export class Status {
     this.meter.setAttribute("aria-valuetext", texts.progress(shown, total));
   }
 
-  // One of saved, saving, retrying, offline.
+  // `state` is saved, saving, retrying or offline.
   set(state) {
     clearTimeout(this.timer);
     if (state === "saving" && this.state === "saved") this.timer = setTimeout(() => this.#write("saving"), SLOW_MS);

@@ -1,13 +1,13 @@
-// Every fixed text that a participant reads, in one place: a translation is another file with the same names.
-// What researchers write (title, question, consent, instructions, thanks, reasons) comes from the server.
+// Every fixed text that a participant reads. A translation is another file with the same names.
+// The texts that researchers write (title, question, consent, instructions, thanks, reasons) come from the server.
 
 export const language = "en";
 
 export const texts = {
   loading: "Loading …",
   practice: "Practice question",
-  practiceHint: "This one is for trying out and does not count.",
-  preview: "Preview: nothing is kept",
+  practiceHint: "This question is for practice and does not count.",
+  preview: "Preview: nothing is saved",
 
   consent: {
     heading: "Before you begin",
@@ -18,42 +18,40 @@ export const texts = {
   instructions: {
     heading: "How it works",
     steps: [
-      "You see one thing on top and two below it.",
-      "Choose the one of the two that is more like the one on top.",
-      "There is no right or wrong: go by your first impression.",
+      "You see one item at the top and two items below it.",
+      "Choose the item below that is more like the one at the top.",
+      "There are no right or wrong answers. Go with your first impression.",
     ],
     length: (n) => (n === 1 ? "There is one question." : `There are ${n} questions.`),
-    practice: (n) => (n === 1 ? "Before them comes one for practice." : `Before them come ${n} for practice.`),
-    keys: "Click or tap, or use the keys",
+    practice: (n) => (n === 1 ? "You start with one practice question." : `You start with ${n} practice questions.`),
+    keys: "Click or tap, or press",
     keysOr: "or",
-    keysLeft: "for the left one",
-    keysRight: "for the right one",
+    keysLeft: "for the left item",
+    keysRight: "for the right item",
     begin: "Begin",
     resume: "Continue",
   },
 
   question: {
     spoken: (left, right, anchor) => `${left} or ${right}: which is more like ${anchor}?`,
-    reference: "To compare with",
-    leftThing: "the left one",
-    rightThing: "the right one",
-    anchorThing: "the one on top",
+    leftItem: "the left item",
+    rightItem: "the right item",
+    anchorItem: "the item at the top",
     choose: (name) => `Choose ${name}`,
-    or: "or",
     left: "Left",
     right: "Right",
     notShown: "This picture could not be loaded.",
-    waiting: "One moment, the next question is on its way.",
+    waiting: "The next question is loading.",
     sending: "Saving your answers …",
-    unreachable: "The server cannot be reached just now. Your answers are kept here and are sent as soon as it answers.",
-    offline: "You are offline. Your answers are kept here and are sent as soon as you are back.",
-    none: "There is no question for you at the moment. This page looks again by itself.",
+    unreachable: "The server cannot be reached. Your answers are stored in this browser and will be sent automatically.",
+    offline: "You are offline. Your answers are stored in this browser and will be sent when you are online again.",
+    none: "There is no question for you at the moment. This page checks again automatically.",
     tooFast: "That was very quick. Please take a moment to look at each question.",
   },
 
   skip: {
     open: "Skip this question",
-    heading: "Why do you skip this question?",
+    heading: "Why do you want to skip this question?",
     cancel: "Back to the question",
   },
 
@@ -64,35 +62,35 @@ export const texts = {
     saved: "Saved",
     saving: "Saving …",
     retrying: "Not sent yet, trying again",
-    offline: "Offline, answers are kept here",
+    offline: "Offline, answers stored here",
     savedAgain: "All answers are saved.",
   },
 
   storage: {
-    session: "This browser keeps data only for this tab: please do not close it before the end.",
-    none: "This browser keeps no data for this page: please do not reload or close it before the end.",
+    session: "This browser stores data for this tab only. Please do not close it before the end.",
+    none: "This browser cannot store data for this page. Please do not reload or close it before the end.",
   },
 
   ending: {
     completed: { heading: "All done", text: "All your answers have been saved." },
     failed: {
-      heading: "The study ends here for you",
-      text: "Some of the answers did not match what was asked for, so we cannot go on. Thank you for your time.",
+      heading: "The study ends here",
+      text: "Your answers did not meet the requirements of this study, so you cannot continue. Thank you for your time.",
     },
-    screened: { heading: "You are not taking part", text: "Nothing more is needed from you. You can close this page." },
+    screened: { heading: "You are not taking part", text: "There is nothing more to do. You can close this page." },
     code: "Your completion code",
     otherCode: "Your code",
     copy: "Copy",
     copied: "Copied",
-    link: (host) => `Go on to ${host}`,
-    redirect: (seconds) => `You will be taken there in ${seconds} s.`,
+    link: (host) => `Continue to ${host}`,
+    redirect: (seconds) => `You will be redirected in ${seconds} s.`,
     stay: "Stay on this page",
   },
 
   previewEnd: {
-    heading: "That was the preview",
-    text: "Participants would now be thanked and given their completion code. Nothing you chose has been kept.",
-    again: "Once more",
+    heading: "End of the preview",
+    text: "Participants now see the closing text and their completion code. Your answers were not saved.",
+    again: "Start again",
     back: "Back to the study",
   },
 
@@ -103,47 +101,49 @@ export const texts = {
   },
 
   gone: {
-    heading: "There is no such study",
-    text: "The link may be incomplete, or the study has been removed. Please check the link you were given.",
+    heading: "This study does not exist",
+    text: "The link may be incomplete, or the study may have been deleted. Please check the link you were given.",
   },
 
   lost: {
-    heading: "We do not know this participation any more",
-    text: "The server has no record of it, so it cannot be continued. You can start again.",
+    heading: "We could not find your earlier answers",
+    text: "The server has no record of your participation, so you cannot continue it. You can start again.",
     again: "Start again",
   },
 
+  // For participants who have joined.
   paused: {
     heading: "The study is paused",
-    text: "Your answers are saved. You can leave this page open: it goes on by itself, or come back later with the same link.",
-    check: "Look again now",
+    text: "Your answers are saved. Leave this page open and it will continue automatically, or come back later with the same link.",
+    check: "Check now",
   },
 
-  resting: {
+  // For visitors who have not joined.
+  pausedBeforeJoining: {
     heading: "The study is paused",
-    text: "Please come back later with the same link, or leave this page open: it goes on by itself.",
-    check: "Look again now",
+    text: "Leave this page open and it will continue automatically, or come back later with the same link.",
+    check: "Check now",
   },
 
   draft: {
     heading: "The study has not started yet",
-    text: "Please come back later. This page looks again by itself.",
-    check: "Look again now",
+    text: "Please come back later. This page checks again automatically.",
+    check: "Check now",
   },
 
   excluded: {
-    heading: "You cannot take part any more",
-    text: "The researchers have ended this participation. Nothing more is needed from you.",
+    heading: "You can no longer take part",
+    text: "The researchers have ended your participation. There is nothing more to do.",
   },
 
   closed: {
     heading: "The study is closed",
-    text: "It takes no more answers. Thank you for your interest.",
+    text: "It no longer accepts answers. Thank you for your interest.",
   },
 
   unreachable: {
     heading: "The study cannot be reached",
-    text: "Please check your connection. This page tries again by itself.",
+    text: "Please check your internet connection. This page tries again automatically.",
     check: "Try again now",
   },
 };

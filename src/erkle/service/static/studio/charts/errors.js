@@ -1,6 +1,6 @@
 /**
- * The error curve: answers predicted before they were learned, and answers held out at random, with their bands.
- * The height goes from 0 to just above guessing, and the width is logarithmic, so that a curve grows without jumping.
+ * The error curves, for all answers and for held-out random questions, with 80 % bands. Each answer is predicted before it
+ * is learned. The vertical axis ends just above chance (50 %). The horizontal axis is logarithmic.
  */
 
 import { el, svg } from "../elements.js";
@@ -10,8 +10,8 @@ import { pooled } from "./pooling.js";
 const HEIGHT = 220;
 const EDGE = { top: 10, right: 12, bottom: 38, left: 44 };
 const SERIES = [
-  ["prequential", "before learning", "series-1"],
-  ["held_out", "held out at random", "series-2"],
+  ["prequential", "all questions", "series-1"],
+  ["held_out", "held-out random questions", "series-2"],
 ];
 
 export class ErrorChart {
@@ -87,7 +87,7 @@ export class ErrorChart {
     const y = this.y(this.target);
     return [
       svg("line", { class: "chart-goal", x1: EDGE.left, x2: width - EDGE.right, y1: y, y2: y }),
-      svg("text", { class: "chart-tick", x: EDGE.left + 4, y: y - 5 }, "wanted"),
+      svg("text", { class: "chart-tick", x: EDGE.left + 4, y: y - 5 }, "target"),
     ];
   }
 
@@ -113,7 +113,7 @@ export class ErrorChart {
     ];
   }
 
-  /** What the curves say at the pointer. */
+  /** Shows the values of the curves at the pointer. */
   point(event) {
     if (!this.x) return;
     const n = this.x.invert(d3.pointer(event, this.drawing)[0]);
@@ -125,14 +125,15 @@ export class ErrorChart {
     this.cursor.setAttribute("x1", this.x(at.n));
     this.cursor.setAttribute("x2", this.x(at.n));
     this.cursor.setAttribute("visibility", "visible");
-    this.readout.textContent = `After ${count(Math.round(at.n))}: ${found.map(([label, p]) => `${perCent(p.error)} ${label}`).join(", ")}`;
+    const values = found.map(([label, p]) => `${perCent(p.error)} (${label})`).join(", ");
+    this.readout.textContent = `Error after ${count(Math.round(at.n))} answers: ${values}`;
   }
 
   rest() {
     this.cursor?.setAttribute("visibility", "hidden");
     const now = this.series?.map(({ label, points }) => [label, points.at(-1)]).filter(([, p]) => p) ?? [];
-    const words = now.map(([label, p]) => `${perCent(p.error)} ${label}`).join(", ");
-    this.readout.textContent = words ? `Wrong now: ${words}` : "The curve appears with the first answers.";
-    this.drawing.setAttribute("aria-label", `Error curve. ${this.readout.textContent}`);
+    const values = now.map(([label, p]) => `${perCent(p.error)} (${label})`).join(", ");
+    this.readout.textContent = values ? `Error now: ${values}` : "The curves appear after the first answers.";
+    this.drawing.setAttribute("aria-label", `Error curves. ${this.readout.textContent}`);
   }
 }

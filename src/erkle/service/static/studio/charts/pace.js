@@ -1,4 +1,4 @@
-/** Answers a minute over the last half hour, as bars; the last one is the minute that runs. */
+/** A bar chart of answers per minute in the last half hour. The last bar is the current minute. */
 
 import { el, svg } from "../elements.js";
 import { count } from "../wording.js";
@@ -41,10 +41,10 @@ export class PaceChart {
     this.drawing.setAttribute("width", width);
     this.drawing.setAttribute(
       "aria-label",
-      `Answers a minute: ${count(this.bars.at(-2) ?? 0)} in the last full minute, at most ${count(Math.max(0, ...this.bars))}.`,
+      `Answers per minute: ${count(this.bars.at(-2) ?? 0)} in the last full minute, maximum ${count(Math.max(0, ...this.bars))}.`,
     );
     this.drawing.replaceChildren(
-      svg("text", { class: "chart-tick", x: 0, y: 10 }, `${count(most)} a minute`),
+      svg("text", { class: "chart-tick", x: 0, y: 10 }, `${count(most)} per minute`),
       ...this.bars.map(bar),
       svg("text", { class: "chart-tick", x: 0, y: HEIGHT - 3 }, `${this.bars.length} min ago`),
       svg("text", { class: "chart-tick", x: width, y: HEIGHT - 3, "text-anchor": "end" }, "now"),

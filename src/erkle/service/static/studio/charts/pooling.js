@@ -1,11 +1,13 @@
-/** Errors in bins: those with few answers are joined with the next; each has the interval its answers allow. */
+/** Pools the points of an error curve into larger bins, each with an 80 % Wilson interval. */
 
-// A bin has so many answers, and such a share of all up to it: on a logarithmic axis all are about as wide.
+// Least number of answers per bin.
 const LEAST = 30;
+// Each bin also has at least this share of all answers so far, so that bins have about the same width on a log axis.
 const SHARE = 0.2;
-const SURE = 1.2816;
+// Quantile of the normal distribution for an 80 % interval.
+const Z = 1.2816;
 
-/** Points {n, error, low, high, answers} of a curve [{n, error, answers}]; Wilson intervals, of 80 %. */
+/** Turns a curve [{n, error, answers}] into points {n, error, low, high, answers}. */
 export function pooled(curve) {
   const bins = [];
   let [bin, all] = [empty(), 0];
@@ -27,9 +29,9 @@ const joined = (a, b) => ({ answers: a.answers + b.answers, wrong: a.wrong + b.w
 
 function point({ answers, wrong, at }) {
   const error = wrong / answers;
-  const z2 = SURE * SURE;
+  const z2 = Z * Z;
   const middle = (error + z2 / (2 * answers)) / (1 + z2 / answers);
-  const half = (SURE * Math.sqrt((error * (1 - error)) / answers + z2 / (4 * answers * answers))) / (1 + z2 / answers);
+  const half = (Z * Math.sqrt((error * (1 - error)) / answers + z2 / (4 * answers * answers))) / (1 + z2 / answers);
   return {
     n: Math.max(1, at / answers),
     error,

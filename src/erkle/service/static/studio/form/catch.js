@@ -1,10 +1,10 @@
-/** Catch questions: rows of three objects, of which the second is the right answer. */
+/** Catch questions: rows of three objects (anchor, right answer, wrong answer). */
 
-import { button, el, fresh } from "../elements.js";
+import { button, el, uniqueId } from "../elements.js";
 
-/** `names()` gives the objects' names, or null where they are not known: then they are typed. */
+/** `names()` returns the names of the objects, or null if they are not known yet and must be typed. */
 export function catchQuestions(given, names) {
-  const heading = fresh("catch");
+  const heading = uniqueId("catch");
   const rows = el("div", { class: "stack" });
   const trouble = el("p", { class: "error", hidden: true });
   const complain = (sentence) => {
@@ -22,14 +22,14 @@ export function catchQuestions(given, names) {
     el(
       "p",
       { class: "hint" },
-      "Questions with an obvious answer. Who gets too many wrong has failed and sees the ending for it.",
+      "Questions with an obvious answer. Participants who get too many wrong see the ending “Failed the checks”.",
     ),
     rows,
     trouble,
     el(
       "div",
       {},
-      button("Add a catch question", "small", () => add({ anchor: "", near: "", far: "" })),
+      button("Add catch question", "small", () => add({ anchor: "", near: "", far: "" })),
     ),
   );
   given.forEach(add);
@@ -64,7 +64,7 @@ function row(question, names) {
 }
 
 function choice(name, value, names) {
-  if (!names) return el("input", { class: "input", name, value, placeholder: "name of an object" });
+  if (!names) return el("input", { class: "input", name, value, placeholder: "object name" });
   const known = value && !names.includes(value) ? [value, ...names] : names;
   const options = ["", ...known].map((each) =>
     el("option", { value: each, selected: each === value }, each || "choose"),

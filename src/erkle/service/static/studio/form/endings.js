@@ -1,4 +1,4 @@
-/** The three endings: what somebody gets who completed the study, failed the checks, or was screened out. */
+/** The three endings: for participants who completed the study, failed the checks, or were screened out. */
 
 import { el } from "../elements.js";
 import { field } from "./fields.js";
@@ -6,21 +6,21 @@ import { field } from "./fields.js";
 const KINDS = [
   ["completed", "Completed"],
   ["failed", "Failed the checks"],
-  ["screened", "Screened out (did not agree, or the study is full)"],
+  ["screened", "Screened out (no consent, or the study is full)"],
 ];
 
 const HINTS = [
   ["Prolific", "https://app.prolific.com/submissions/complete?cc=CODE"],
   ["SONA", "https://SCHOOL.sona-systems.com/webstudy_credit.aspx?experiment_id=…&credit_token=…&survey_code=…"],
 ];
-const MTURK = "leave the address empty; workers paste the code into the HIT.";
+const MTURK = "leave the URL empty. Participants paste the code into the HIT.";
 
 export function endings(given) {
   const fields = new Map();
   const blocks = KINDS.map(([kind, title]) => {
     const code = field({ label: "Code", value: given[kind]?.code, maxlength: 200, autocomplete: "off" });
     const url = field({
-      label: "Goes on to",
+      label: "Redirect to",
       type: "url",
       value: given[kind]?.url,
       maxlength: 2000,

@@ -1,18 +1,18 @@
-/** Fields of a form: a label, the input, a hint, and a place for what is wrong with it. */
+/** Form fields: a label, an input, a hint, and an error message. */
 
-import { el, fresh } from "../elements.js";
+import { el, uniqueId } from "../elements.js";
 
 /**
- * One field. `type` is an input's type, or "textarea", "select" (with `options`: [value, text]) or "check".
- * Gives {node, input, complain(sentence or null), check() -> whether it is right}.
+ * Makes a field. `type` is the type of an <input>, or "textarea", "select" (with `options`: [value, text]) or "check".
+ * Returns {node, input, complain(sentence or null), check() -> whether the value is valid}.
  */
 export function field({ label, type = "text", hint = null, value = "", options = [], ...attributes }) {
-  const id = fresh("field");
-  const [told, wrong] = [`${id}-hint`, `${id}-error`];
+  const id = uniqueId("field");
+  const [hintId, errorId] = [`${id}-hint`, `${id}-error`];
   const input = inputOf(type, { id, value, options, attributes });
-  const trouble = el("p", { class: "error", id: wrong, hidden: true });
-  input.setAttribute("aria-describedby", hint ? `${told} ${wrong}` : wrong);
-  const note = hint && el("p", { class: "hint", id: told }, hint);
+  const trouble = el("p", { class: "error", id: errorId, hidden: true });
+  input.setAttribute("aria-describedby", hint ? `${hintId} ${errorId}` : errorId);
+  const note = hint && el("p", { class: "hint", id: hintId }, hint);
   const node =
     type === "check"
       ? el("div", { class: "field" }, el("label", { class: "check" }, input, el("span", {}, label)), note, trouble)
@@ -41,17 +41,17 @@ function inputOf(type, { id, value, options, attributes }) {
   return el("input", { id, type, class: "input", value: value ?? "", ...attributes });
 }
 
-/** What is wrong with an input, as a sentence, or null. */
+/** Describes what is wrong with an input; null if it is valid. */
 function fault(input) {
   const { validity, min, max } = input;
   if (validity.valid) return null;
-  if (validity.valueMissing) return "This is needed.";
-  if (validity.badInput) return "This is not a number.";
-  if (validity.rangeUnderflow) return `This is less than ${min}.`;
-  if (validity.rangeOverflow) return `This is more than ${max}.`;
+  if (validity.valueMissing) return "This field is required.";
+  if (validity.badInput) return "Enter a number.";
+  if (validity.rangeUnderflow) return `Enter a number of at least ${min}.`;
+  if (validity.rangeOverflow) return `Enter a number of at most ${max}.`;
   if (validity.stepMismatch)
-    return input.step === "1" || !input.step ? "This must be a whole number." : "This has too many decimals.";
-  if (validity.tooShort) return `This is shorter than ${input.minLength} characters.`;
-  if (input.type === "url") return "This is not a whole address such as https://example.org/done.";
+    return input.step === "1" || !input.step ? "Enter a whole number." : "Enter fewer decimal places.";
+  if (validity.tooShort) return `Enter at least ${input.minLength} characters.`;
+  if (input.type === "url") return "Enter a complete URL, such as https://example.org/done.";
   return input.validationMessage;
 }

@@ -1,19 +1,19 @@
 /**
- * The things of a new study: typed, one per line, or dropped as files.
+ * The objects of a new study: names typed one per line, or uploaded files.
  *
- * The node tells of changes by a "change" event. Gives {node, names() -> the names, or null where only the server can
- * tell, objects(), files(), check(), complain()}.
+ * Returns {node, names(), objects(), files(), check(), complain()}. The node fires a "change" event. `names()` is null if
+ * only the server can find the names, as in a ZIP file.
  */
 
-import { button, el, fresh } from "../elements.js";
-import { some } from "../wording.js";
+import { button, el, uniqueId } from "../elements.js";
+import { counted } from "../wording.js";
 import { thumbnails } from "./thumbnails.js";
 
 const IMAGE = /\.(png|jpe?g|gif|webp|bmp|avif|tiff?)$/i;
 const TAKEN = "image/png,image/jpeg,image/gif,image/webp,audio/*,video/*,.zip,.csv,.txt";
 
 export function objects() {
-  const id = fresh("objects");
+  const id = uniqueId("objects");
   const node = el("div", { class: "stack" });
   const typed = el("textarea", {
     class: "input objects-text",
@@ -48,7 +48,7 @@ export function objects() {
   };
   const changed = () => {
     complain(null);
-    note.textContent = mode === "text" ? told(lines()) : pictures.told();
+    note.textContent = mode === "text" ? summary(lines()) : pictures.summary();
     node.dispatchEvent(new Event("change"));
   };
   const choose = (next) => {
@@ -59,7 +59,7 @@ export function objects() {
   };
   const tabs = el(
     "div",
-    { class: "segments", role: "group", "aria-label": "How the objects are given" },
+    { class: "segments", role: "group", "aria-label": "How to enter the objects" },
     button("Type or paste", "small", () => choose("text"), { "data-mode": "text" }),
     button("Files", "small", () => choose("files"), { "data-mode": "files" }),
   );
@@ -83,19 +83,19 @@ export function objects() {
   };
 }
 
-function told(names) {
+function summary(names) {
   const twice = names.length - new Set(names).size;
-  return `${some(names.length, "object")}${twice ? `; ${twice} named twice` : ""}`;
+  return `${counted(names.length, "object")}${twice ? `, ${counted(twice, "duplicate")}` : ""}`;
 }
 
 function faultOf(names) {
-  if (names.length < 3) return `There are ${some(names.length, "object")}; a study needs at least three.`;
+  if (names.length < 3) return `This study has ${counted(names.length, "object")}; enter at least three.`;
   const seen = new Set();
   const twice = names.find((name) => seen.has(name) || !seen.add(name));
-  return twice ? `“${twice}” is named twice; name each object once.` : null;
+  return twice ? `“${twice}” appears twice; enter each object once.` : null;
 }
 
-/** Names of objects by their files, if every file is one object. */
+/** The names of objects that are picture files; null if some file is not a picture. */
 function stems(files) {
   return files.length && files.every((file) => IMAGE.test(file.name))
     ? files.map((file) => file.name.replace(/\.[^.]*$/, ""))
@@ -114,11 +114,11 @@ function dropZone(take) {
     "label",
     { class: "drop-zone" },
     input,
-    el("strong", {}, "Drop files here, or choose them"),
+    el("strong", {}, "Drop files here, or click to choose"),
     el(
       "span",
       { class: "hint" },
-      "Pictures, sounds or videos (one object each), a ZIP of them, or a CSV or TXT of names.",
+      "Pictures, sounds or videos (one per object), a ZIP file of them, or a CSV or TXT file of names.",
     ),
   );
   for (const kind of ["dragenter", "dragover"])

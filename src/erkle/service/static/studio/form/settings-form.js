@@ -1,7 +1,7 @@
 /**
- * A form for a study's settings: sections of fields that read themselves back into settings.
+ * A form for the settings of a study, in sections.
  *
- * What the server says against a setting begins with its path, so each sentence finds its field.
+ * Each line of a server error begins with the path of a setting, so it is shown at that field.
  */
 
 import { el } from "../elements.js";
@@ -11,7 +11,7 @@ import { field } from "./fields.js";
 import { at, meant, put, SECTIONS, shown } from "./settings.js";
 
 export class SettingsForm {
-  /** `names()` gives the objects' names for catch questions, or null where they are not known yet. */
+  /** `names()` returns the names of the objects for catch questions, or null if they are not known yet. */
   constructor(settings, names = () => null) {
     this.settings = structuredClone(settings);
     this.fields = new Map();
@@ -21,11 +21,11 @@ export class SettingsForm {
     this.fields.set("checks.catch", this.catch);
   }
 
-  /** A section by its name, as a fieldset, or folded. */
+  /** A section of fields: collapsible, or a plain fieldset. */
   section(name, folded = true) {
-    const { title, said, fields } = SECTIONS[name];
+    const { title, hint, fields } = SECTIONS[name];
     const parts = [
-      said && el("p", { class: "hint" }, said),
+      hint && el("p", { class: "hint" }, hint),
       el(
         "div",
         { class: ["texts", "people", "skipping"].includes(name) ? "stack" : "field-grid" },
@@ -46,7 +46,7 @@ export class SettingsForm {
     return made.node;
   }
 
-  /** The settings as they stand in the form, those without a field as they were. */
+  /** The settings in the form. Settings without a field are unchanged. */
   read() {
     const settings = structuredClone(this.settings);
     for (const [path, { spec, input }] of this.fields) if (spec) put(settings, path, meant(spec, input));
@@ -55,14 +55,14 @@ export class SettingsForm {
     return settings;
   }
 
-  /** Whether all fields are right; goes to the first that is not. */
+  /** Returns whether all fields are valid; if not, goes to the first invalid one. */
   check() {
     const wrong = [...this.fields.values()].filter((each) => !each.check());
     if (wrong.length) reveal(wrong[0]);
     return wrong.length === 0;
   }
 
-  /** Puts each line of a refusal at its field; gives back the lines that belong to none. */
+  /** Shows each line of a server error at its field. Returns the lines without a field. */
   complain(sentence) {
     const left = [];
     let first = null;
@@ -81,7 +81,7 @@ export class SettingsForm {
 
 const names = (line, path) => new RegExp(`(^|[\\s.])${path.replaceAll(".", "\\.")}(?![a-z_])`).test(line.slice(0, 120));
 
-/** Unfolds what a field lies in, and goes there. */
+/** Opens the section of a field, and scrolls to the field. */
 export function reveal({ node, input }) {
   for (let fold = node.closest("details"); fold; fold = fold.parentElement.closest("details")) fold.open = true;
   (input ?? node).focus?.();

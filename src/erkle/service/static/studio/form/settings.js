@@ -1,29 +1,29 @@
 /**
- * What can be set about a study, as data: where it lies in the settings, how it is called, and how it is asked for.
+ * The settings of a study as data: the path, the label and the input of each.
  *
- * `unit` is how many of the setting's own units one of the form's is: a share of 0.1 is asked for as 10 %.
+ * `unit` converts between the form and the setting: the form shows a share of 0.1 as 10 %, so its unit is 0.01.
  */
 
 const PER_CENT = { type: "number", min: 0, max: 100, step: "any", unit: 0.01 };
 
 export const STRATEGIES = [
-  ["adaptive", "Adaptive: asks what tells most, and explores (recommended)"],
-  ["random", "Random: every question is as likely"],
-  ["balanced", "Balanced: every object equally often, pairs at random"],
-  ["uncertainty", "Uncertainty: where the model is least sure"],
-  ["information", "Information: where an answer tells most bits"],
-  ["change", "Change: where an answer moves the model most"],
+  ["adaptive", "Adaptive: the most informative questions, with exploration (recommended)"],
+  ["random", "Random: every question is equally likely"],
+  ["balanced", "Balanced: every object equally often, random pairs"],
+  ["uncertainty", "Uncertainty: questions where the model is least certain"],
+  ["information", "Information: questions with the largest information gain"],
+  ["change", "Change: questions whose answer changes the model most"],
 ];
 
 export const SECTIONS = {
   texts: {
     title: "Texts",
-    said: "Texts may use Markdown: **bold**, lists, links.",
+    hint: "You can use Markdown: **bold**, lists, links.",
     fields: [
       {
         path: "texts.question",
         label: "Question",
-        hint: "Stands above the thing and its two candidates.",
+        hint: "Shown above the three objects of every question.",
         maxlength: 20000,
         required: true,
       },
@@ -31,10 +31,10 @@ export const SECTIONS = {
         path: "texts.consent",
         label: "Consent",
         type: "textarea",
-        hint: "People must agree to this before they begin. Leave it empty for no consent page.",
+        hint: "Participants must agree to this before they begin. Leave it empty to show no consent page.",
       },
       { path: "texts.instructions", label: "Instructions", type: "textarea", hint: "Shown before the first question." },
-      { path: "texts.thanks", label: "Thanks", type: "textarea", hint: "Shown at the end, with the completion code." },
+      { path: "texts.thanks", label: "Closing text", type: "textarea", hint: "Shown at the end, with the completion code." },
     ],
   },
   choosing: {
@@ -43,9 +43,9 @@ export const SECTIONS = {
       { path: "strategy", label: "Strategy", type: "select", options: STRATEGIES },
       {
         path: "holdout",
-        label: "Held out at random, %",
+        label: "Held-out random questions, %",
         ...PER_CENT,
-        hint: "Drawn at random and predicted before they are learned: they show how good the map really is.",
+        hint: "Used to estimate the error of the map: each answer is predicted before it is learned.",
       },
     ],
   },
@@ -54,16 +54,16 @@ export const SECTIONS = {
     fields: [
       {
         path: "limits.per_participant",
-        label: "Questions for each participant",
+        label: "Questions per participant",
         type: "number",
         min: 1,
         max: 10000,
         required: true,
-        hint: "Skipped ones count.",
+        hint: "Skipped questions count.",
       },
       {
         path: "limits.participants",
-        label: "Participants, at most",
+        label: "Maximum number of participants",
         type: "number",
         min: 1,
         empty: null,
@@ -71,7 +71,7 @@ export const SECTIONS = {
       },
       {
         path: "limits.answers",
-        label: "Answers in all, at most",
+        label: "Maximum number of answers",
         type: "number",
         min: 1,
         empty: null,
@@ -79,7 +79,7 @@ export const SECTIONS = {
       },
       {
         path: "limits.lifetime_s",
-        label: "A question waits for its answer, minutes",
+        label: "Time to answer a question, minutes",
         type: "number",
         min: 0.2,
         max: 43200,
@@ -89,17 +89,17 @@ export const SECTIONS = {
       },
       {
         path: "target_error",
-        label: "Wanted error, %",
+        label: "Target error, %",
         ...PER_CENT,
         min: 0.1,
         max: 99,
         required: true,
-        hint: "The dashboard estimates how many more answers this takes.",
+        hint: "The dashboard estimates how many more answers this needs.",
       },
     ],
   },
   checks: {
-    title: "Checks of attention",
+    title: "Attention checks",
     fields: [
       {
         path: "checks.practice",
@@ -108,26 +108,26 @@ export const SECTIONS = {
         min: 0,
         max: 10,
         required: true,
-        hint: "They come first and do not count.",
+        hint: "Asked first. They do not count.",
       },
       {
         path: "checks.repeat_share",
-        label: "Asked again later, %",
+        label: "Repeated questions, %",
         ...PER_CENT,
-        hint: "Repeated questions show how consistent somebody is.",
+        hint: "Repeated questions show how consistent a participant is.",
       },
       {
         path: "checks.too_fast_ms",
-        label: "Warn when faster than, milliseconds",
+        label: "Warn about answers faster than, milliseconds",
         type: "number",
         min: 0,
         max: 60000,
         required: true,
-        hint: "0 is off; 500 is a good start.",
+        hint: "0 turns this off. 500 is a good start.",
       },
       {
         path: "checks.catch_every",
-        label: "A catch question every … questions",
+        label: "Ask a catch question every … questions",
         type: "number",
         min: 1,
         max: 1000,
@@ -135,7 +135,7 @@ export const SECTIONS = {
       },
       {
         path: "checks.fail_after",
-        label: "Failed after … wrong catch answers",
+        label: "Fail after … wrong catch answers",
         type: "number",
         min: 1,
         max: 100,
@@ -147,12 +147,12 @@ export const SECTIONS = {
     title: "Skipping",
     fields: [
       { path: "skipping.allowed", label: "Participants may skip a question", type: "check" },
-      { path: "skipping.reasons", label: "Reasons to choose from, one per line", type: "textarea", list: "\n" },
+      { path: "skipping.reasons", label: "Reasons for skipping, one per line", type: "textarea", list: "\n" },
     ],
   },
   endings: {
     title: "After the last question",
-    said: "Each ending has a code that is shown and an address the participant goes on to; both may be empty.",
+    hint: "Each ending can show a code and redirect the participant to a URL. Both are optional.",
     fields: [],
   },
   people: {
@@ -160,9 +160,9 @@ export const SECTIONS = {
     fields: [
       {
         path: "identify_by",
-        label: "URL parameters that tell who somebody is",
+        label: "URL parameters that identify participants",
         list: ",",
-        hint: "Who comes back with the same value goes on where they were. All parameters are kept.",
+        hint: "A participant who returns with the same value continues where they were. All parameters are saved.",
       },
       { path: "show_names", label: "Show the names of objects that have pictures or sounds", type: "check" },
     ],
@@ -179,14 +179,14 @@ export function put(settings, path, value) {
   keys.reduce((part, key) => (part[key] ??= {}), settings)[last] = value;
 }
 
-/** A setting's value as the form shows it. */
+/** The value of a setting as the form shows it. */
 export function shown(spec, value) {
   if (spec.list) return (value ?? []).join(spec.list === "," ? ", " : spec.list);
   if (spec.unit && typeof value === "number") return Number((value / spec.unit).toPrecision(10));
   return value ?? "";
 }
 
-/** What the form shows, as the setting's value. */
+/** The value in the form as the value of the setting. */
 export function meant(spec, input) {
   if (spec.type === "check") return input.checked;
   const text = input.value;

@@ -1,9 +1,9 @@
-/** Chosen files before they are sent: small pictures where they are pictures, names where they are not. */
+/** Previews of chosen files before they are uploaded: thumbnails of pictures, names of other files. */
 
 import { el } from "../elements.js";
-import { count, some } from "../wording.js";
+import { count, counted } from "../wording.js";
 
-// More pictures than this make a page slow; the others are told as a number.
+// Most previews that are shown, because more would slow down the page. The rest is shown as a number.
 const SHOWN = 200;
 
 export function thumbnails(onchange) {
@@ -34,11 +34,11 @@ export function thumbnails(onchange) {
     onchange();
   };
   const files = () => [...chosen.values()].map(({ file }) => file);
-  const told = () => {
+  const summary = () => {
     const bytes = files().reduce((sum, file) => sum + file.size, 0);
-    return chosen.size ? `${some(chosen.size, "file")}, ${(bytes / 1e6).toFixed(1)} MB` : "No files yet";
+    return chosen.size ? `${counted(chosen.size, "file")}, ${(bytes / 1e6).toFixed(1)} MB` : "No files yet";
   };
-  return { node, add, files, told };
+  return { node, add, files, summary };
 }
 
 function tile(file, onremove) {

@@ -1,4 +1,4 @@
-/** The small card beside a point: its picture, its name, and what lies nearest. */
+/** The card beside a point: its picture, its name, and its nearest neighbours. */
 
 import { el } from "../elements.js";
 

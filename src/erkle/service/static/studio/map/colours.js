@@ -1,6 +1,6 @@
 /**
- * A colour for every place: hue goes from west to east, lightness from south to north, as in the package's pictures.
- * Neighbours have neighbouring colours, so that a group is seen before it is read.
+ * A colour for each position, as in erkle's figures: the hue changes from left to right, the lightness from bottom to top.
+ * Neighbours have similar colours, so that groups are easy to see.
  */
 
 const [WEST, EAST] = [255, 430];

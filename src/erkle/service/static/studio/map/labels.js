@@ -1,21 +1,23 @@
 /**
- * Labels that do not collide: greedy, by priority.
+ * Places labels so that they do not overlap, greedily and by priority.
  *
- * Those that were shown keep their place if they can, even where it has become a little tight, so that labels do not
- * flicker; then come the loneliest points, whose labels are in nobody's way. What finds no free place is hidden, and
- * appears when zooming makes room.
+ * Labels that were shown before keep their place if they can, even with a small overlap, so that labels do not flicker.
+ * Then come the most isolated points. Labels without a free place are hidden until zooming makes room.
  */
 
+// Distance between a point and its label, in pixels.
 const GAP = 3;
+// Height of a label, in pixels.
 const HEIGHT = 15;
-// How far a label that stays may reach into its neighbours: the halo of a letter.
+// Pixels by which a label that keeps its place may overlap others. The halo of the letters is about as wide.
 const TIGHT = 3;
 
 /**
- * Where labels go: an array with {dx, dy} of the middle of their left edge, or null, for each point.
+ * Returns the position of each label relative to its point, or null if it is hidden. A position {dx, dy, side} is the
+ * middle of the left edge.
  *
- * `places` are [x, y] on the screen, `radii` the points' sizes, `widths` the labels' widths, `before` the result of the
- * last time, `size` [width, height] of the screen.
+ * `places` are the points on the screen, `radii` their sizes, `widths` the widths of the labels, `before` the previous
+ * result, and `size` is [width, height] of the screen.
  */
 export function placed(places, radii, widths, before, size) {
   const taken = new Grid();
@@ -32,7 +34,7 @@ export function placed(places, radii, widths, before, size) {
   };
   const around = (index) => spotsAround(radii[index], widths[index]);
   const indices = order(places, size);
-  // All who can stay come before those who look for a place, so that one that moves does not push others.
+  // First the labels that can stay, so that a new label never displaces an old one.
   for (const index of indices) if (before[index]) put(index, [around(index)[before[index].side]], TIGHT);
   for (const index of indices) if (!result[index]) put(index, around(index), 0);
   return result;
@@ -45,8 +47,8 @@ function order(places, [width, height]) {
     (p) => p.y,
   );
   const seen = places.map((_, index) => index).filter((index) => within(places[index], width, height));
-  const loneliness = new Map(seen.map((index) => [index, nearest(tree, places[index])]));
-  return seen.sort((a, b) => loneliness.get(b) - loneliness.get(a) || a - b);
+  const isolation = new Map(seen.map((index) => [index, nearest(tree, places[index])]));
+  return seen.sort((a, b) => isolation.get(b) - isolation.get(a) || a - b);
 }
 
 const within = ([x, y], width, height) => x >= 0 && x <= width && y >= 0 && y <= height;
@@ -88,7 +90,7 @@ function free(taken, wanted, [width, height]) {
   return inside && !taken.hit(wanted);
 }
 
-/** Boxes by the cells they touch, so that a collision is looked for only where it can be. */
+/** A grid of cells with the boxes that touch each cell, to find overlaps quickly. */
 class Grid {
   constructor() {
     this.cells = new Map();

@@ -1,39 +1,43 @@
 /**
- * The map of a study: points that move as answers come, labels that do not collide, zoom, and a card for the point
- * under the pointer or the keyboard's focus.
+ * The map of a study: points that move as answers arrive, labels that do not overlap, zoom, and a card for the point under
+ * the pointer or the keyboard focus.
  *
- * Arrow keys go from point to point, + and − zoom, 0 shows all, Escape lets go.
+ * Arrow keys move from point to point, + and − zoom, 0 shows all points, Escape closes the card.
  */
 
 import { button, el } from "../elements.js";
 import { Card } from "./card.js";
 import { colour } from "./colours.js";
 import { projection } from "./domain.js";
-import { Drawing } from "./drawing.js";
-import { DOT, FACE, shownFaces } from "./faces.js";
+import { SvgSurface } from "./svg.js";
+import { DOT, PICTURE, shownPictures } from "./pictures.js";
 import { placed } from "./labels.js";
 import { Motion } from "./motion.js";
-import { Painting } from "./painting.js";
+import { CanvasSurface } from "./canvas.js";
 import { Zooming } from "./zooming.js";
 
+// Above this number of objects, the map is drawn on a canvas.
 const MANY = 300;
+// Pixels between the points and the edge of the map.
 const MARGIN = 28;
+// Pixels from the pointer within which a point is chosen.
 const REACH = 28;
+// Longest label, in characters.
 const LONGEST = 26;
 
-/** A name in a few letters; what tells long names apart is often at their end. */
+/** Shortens a name in the middle, because long names often differ at the end. */
 const short = (name) => (name.length > LONGEST ? `${name.slice(0, LONGEST - 10)}…${name.slice(-9)}` : name);
 
 export class StudyMap {
   constructor(objects) {
     this.objects = objects;
     this.labels = objects.map(({ name }) => short(name));
-    this.surface = new (objects.length > MANY ? Painting : Drawing)(objects, this.labels);
+    this.surface = new (objects.length > MANY ? CanvasSurface : SvgSurface)(objects, this.labels);
     this.motion = new Motion(() => this.draw());
     this.card = new Card();
     this.spots = objects.map(() => null);
-    this.faces = objects.map(() => false);
-    this.withFaces = objects.some(({ thumb }) => thumb);
+    this.pictured = objects.map(() => false);
+    this.withPictures = objects.some(({ thumb }) => thumb);
     this.chosen = null;
     this.build();
   }
@@ -41,12 +45,12 @@ export class StudyMap {
   build() {
     const { node } = this.surface;
     this.spoken = el("p", { class: "visually-hidden", "aria-live": "polite" });
-    this.nothing = el("p", { class: "map-empty soft" }, "The map appears with the first answers.");
+    this.nothing = el("p", { class: "map-empty soft" }, "The map appears after the first answers.");
     node.setAttribute("tabindex", "0");
     node.setAttribute("role", "application");
     node.setAttribute(
       "aria-label",
-      "Map of the objects. Arrow keys go from one to the next, plus and minus zoom, 0 shows all.",
+      "Map of the objects. Arrow keys move from object to object, plus and minus zoom, 0 shows all.",
     );
     this.frame = el("div", { class: "map-frame" }, node, this.card.node, this.nothing, this.spoken);
     this.node = el("div", { class: "map" }, this.frame, this.tools());
@@ -62,18 +66,18 @@ export class StudyMap {
 
   tools() {
     const zoom = (text, label, work) => button(text, "small", work, { "aria-label": label, title: label });
-    const faces = button("Pictures", "small", () => this.toggleFaces(), { "aria-pressed": String(this.withFaces) });
+    const toggle = button("Pictures", "small", () => this.togglePictures(), { "aria-pressed": String(this.withPictures) });
     return el(
       "div",
       { class: "map-tools" },
-      this.objects.some(({ thumb }) => thumb) && faces,
+      this.objects.some(({ thumb }) => thumb) && toggle,
       zoom("+", "Zoom in", () => this.zooming.by(1.6)),
       zoom("−", "Zoom out", () => this.zooming.by(1 / 1.6)),
       zoom("Reset", "Show all", () => this.reset()),
     );
   }
 
-  /** New points, [[x, y], ...] in the order of the objects; they move there. */
+  /** Moves the points to new positions [[x, y], ...], in the order of the objects. */
   update(points) {
     if (points.length !== this.objects.length) return;
     this.nothing.hidden = true;
@@ -81,9 +85,9 @@ export class StudyMap {
     this.arrange();
   }
 
-  toggleFaces() {
-    this.withFaces = !this.withFaces;
-    this.node.querySelector("[aria-pressed]").setAttribute("aria-pressed", String(this.withFaces));
+  togglePictures() {
+    this.withPictures = !this.withPictures;
+    this.node.querySelector("[aria-pressed]").setAttribute("aria-pressed", String(this.withPictures));
     this.arrange();
   }
 
@@ -101,30 +105,30 @@ export class StudyMap {
     this.arrange();
   }
 
-  /** Where points are on the screen. */
+  /** The positions of points on the screen. */
   places(points, box) {
     const project = projection(box, ...this.size, MARGIN);
     const { transform } = this.zooming;
     return points.map((point) => transform.apply(project(point)));
   }
 
-  /** Chooses pictures and labels for where the points are going, then draws. */
+  /** Chooses pictures and labels for the goal of the motion, then draws. */
   arrange() {
     if (!this.size || !this.motion.goal) return;
     const places = this.places(this.motion.goal, this.motion.goalBox);
-    this.faces = this.withFaces
-      ? shownFaces(places, this.faces, this.size).map((shown, index) => shown && Boolean(this.objects[index].thumb))
+    this.pictured = this.withPictures
+      ? shownPictures(places, this.pictured, this.size).map((shown, index) => shown && Boolean(this.objects[index].thumb))
       : places.map(() => false);
-    const radii = this.faces.map((shown) => (shown ? FACE / 2 : DOT));
+    const radii = this.pictured.map((shown) => (shown ? PICTURE / 2 : DOT));
     this.widths ??= this.measure();
     this.spots = placed(places, radii, this.widths, this.spots, this.size);
     this.draw();
   }
 
   measure() {
-    const pen = document.createElement("canvas").getContext("2d");
-    pen.font = `12px ${getComputedStyle(this.frame).fontFamily}`;
-    return this.labels.map((text) => pen.measureText(text).width);
+    const context = document.createElement("canvas").getContext("2d");
+    context.font = `12px ${getComputedStyle(this.frame).fontFamily}`;
+    return this.labels.map((text) => context.measureText(text).width);
   }
 
   draw() {
@@ -132,7 +136,7 @@ export class StudyMap {
     if (!this.size || !box) return;
     this.at = this.places(points, box);
     const colours = points.map((point) => colour(point, box));
-    this.surface.draw({ places: this.at, colours, faces: this.faces, spots: this.spots, chosen: this.chosen });
+    this.surface.draw({ places: this.at, colours, pictured: this.pictured, spots: this.spots, chosen: this.chosen });
     if (this.chosen !== null)
       this.card.show(this.objects[this.chosen], this.neighbours(this.chosen), this.at[this.chosen], this.size);
   }
@@ -177,7 +181,7 @@ export class StudyMap {
     event.preventDefault();
   }
 
-  /** On to the next point in a direction; one straight ahead is nearer than one aside. */
+  /** Chooses the next point in a direction. Points straight ahead have priority over points to the side. */
   walk([dx, dy]) {
     if (!this.at) return;
     const [x, y] = this.chosen === null ? [this.size[0] / 2, this.size[1] / 2] : this.at[this.chosen];

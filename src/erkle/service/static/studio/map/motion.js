@@ -1,9 +1,9 @@
 /**
- * Points on their way. A new goal starts from wherever the points are, so a motion can be interrupted at any moment
- * without a jump; who asked for less motion is at the goal at once.
+ * Animates the points. A new motion starts from the current positions, so it can be interrupted without a jump. With
+ * reduced motion, points move to the goal at once.
  */
 
-import { between, kept } from "./domain.js";
+import { boxBetween, stableBox } from "./domain.js";
 
 const LENGTH_MS = 800;
 const still = matchMedia("(prefers-reduced-motion: reduce)");
@@ -16,10 +16,10 @@ export class Motion {
     this.timer = null;
   }
 
-  /** Sets out for new points; those that are new themselves are there at once. */
+  /** Starts moving towards new positions. A point without a position appears at its goal. */
   to(points) {
     const from = points.map((goal, index) => this.points[index] ?? goal);
-    const box = kept(this.goalBox ?? null, points);
+    const box = stableBox(this.goalBox ?? null, points);
     const fromBox = this.box ?? box;
     this.goal = points;
     this.goalBox = box;
@@ -28,7 +28,7 @@ export class Motion {
     this.timer = d3.timer((passed) => {
       const t = d3.easeCubicOut(Math.min(1, passed / LENGTH_MS));
       this.points = points.map((goal, index) => [mix(from[index][0], goal[0], t), mix(from[index][1], goal[1], t)]);
-      this.box = between(fromBox, box, t);
+      this.box = boxBetween(fromBox, box, t);
       if (passed >= LENGTH_MS) this.arrive();
       else this.ondraw();
     });
@@ -41,7 +41,7 @@ export class Motion {
     this.ondraw();
   }
 
-  /** Forgets the box, so that the next one fits what there is. */
+  /** Fits the box to the points. */
   refit() {
     if (!this.goal) return;
     this.goalBox = null;

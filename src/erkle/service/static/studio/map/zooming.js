@@ -1,8 +1,9 @@
 /**
- * Zoom and pan that leave the page alone: the wheel zooms with Ctrl or once the map has the focus, one finger scrolls
- * the page until the map is zoomed in.
+ * Zoom and pan. To let the page scroll, the wheel zooms only with Ctrl or when the map has the focus, and one finger pans
+ * only when the map is zoomed in.
  */
 
+// Largest zoom factor.
 const MOST = 40;
 
 export class Zooming {

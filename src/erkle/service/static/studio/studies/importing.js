@@ -1,4 +1,4 @@
-/** A study from files of elsewhere: a bundle of another server, or answers in a CSV file. */
+/** Creates a study from a file: a bundle of another server, or a CSV file of answers. */
 
 import { dialog } from "../dialogs.js";
 import { button, el } from "../elements.js";
@@ -15,9 +15,9 @@ async function ask() {
     type: "file",
     accept: ".zip,.csv,.tsv,.txt",
     required: true,
-    hint: "A bundle.zip that a server exported, or a CSV of answers (head, winner, loser). From a CSV, a study with its objects is made.",
+    hint: "A bundle.zip from another server, or a CSV file of answers with columns anchor, near, far.",
   });
-  const title = field({ label: "Title", hint: "For answers from a CSV.", maxlength: 200 });
+  const title = field({ label: "Title", hint: "The title of the new study.", maxlength: 200 });
   title.node.hidden = true;
   file.input.addEventListener("change", () => {
     const table = isTable(file.input.files[0]);
@@ -29,14 +29,14 @@ async function ask() {
     body: el("div", { class: "stack" }, file.node, title.node),
     confirm: "Import",
     ready: () => file.input.files.length > 0,
-    act: () => bring(file.input.files[0], title.input.value),
+    act: () => importFile(file.input.files[0], title.input.value),
   });
   if (study) location.assign(`/studies/${encodeURIComponent(study.id)}`);
 }
 
 const isTable = (file) => Boolean(file) && /\.(csv|tsv|txt)$/i.test(file.name);
 
-function bring(file, title) {
+function importFile(file, title) {
   const form = new FormData();
   form.append("file", file);
   if (!isTable(file)) return upload("/api/import", form);

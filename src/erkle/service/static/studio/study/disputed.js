@@ -1,4 +1,4 @@
-/** Questions that people answer differently: the votes, and what the model thinks. */
+/** Questions that participants answered both ways: the votes, and the model's prediction. */
 
 import { attempt } from "../dialogs.js";
 import { el } from "../elements.js";
@@ -10,11 +10,11 @@ export class Disputed {
     this.path = `${path}/disputed`;
     this.objects = new Map(objects.map((object) => [object.id, object]));
     this.list = el("ol", { class: "disputes plain" });
-    this.nothing = el("p", { class: "soft" }, "Nothing yet: no question has been answered in two ways.");
+    this.nothing = el("p", { class: "soft" }, "No question has been answered both ways yet.");
     this.node = el(
       "section",
       { class: "card stack", "aria-label": "Most disputed questions" },
-      el("h2", {}, "Most disputed"),
+      el("h2", {}, "Most disputed questions"),
       this.nothing,
       this.list,
     );
@@ -58,7 +58,7 @@ export class Disputed {
         el(
           "p",
           { class: "small soft" },
-          `The model says ${this.objects.get(model[0])?.name ?? "the other"}, with ${roundPerCent(model[1])}`,
+          `Model: ${this.objects.get(model[0])?.name ?? `object ${model[0]}`} with probability ${roundPerCent(model[1])}`,
         ),
     );
   }
@@ -67,7 +67,7 @@ export class Disputed {
     const object = this.objects.get(id);
     return el(
       "span",
-      { class: "thing" },
+      { class: "object" },
       object?.thumb && el("img", { src: object.thumb, alt: "", loading: "lazy" }),
       object?.name ?? `object ${id}`,
     );

@@ -1,4 +1,7 @@
-/** The settings of a study in a dialog: all of them in a draft; what means the same to everybody once people answer. */
+/**
+ * A dialog for the settings of a study. A draft can change all of them. Later, only those can change that do not affect how
+ * questions are chosen and checked.
+ */
 
 import { dialog } from "../dialogs.js";
 import { el } from "../elements.js";
@@ -8,10 +11,10 @@ import { get, send } from "../server.js";
 
 const WHILE_RUNNING = ["texts", "limits", "skipping", "endings"];
 const IN_DRAFT = ["texts", "choosing", "limits", "checks", "skipping", "endings", "people"];
-// What the server lets change once people answer.
+// Settings that the server allows to change after the draft.
 const LATER = ["texts", "limits", "skipping", "endings", "target_error"];
 
-/** Resolves to the study as it is then, or null where nothing was saved. */
+/** Resolves to the changed study, or to null if nothing was saved. */
 export async function editSettings(study) {
   const draft = study.state === "draft";
   const path = `/api/studies/${encodeURIComponent(study.id)}`;
@@ -32,7 +35,7 @@ export async function editSettings(study) {
         el(
           "p",
           { class: "soft" },
-          "People have been asked already, so how questions are chosen and checked stays as it is.",
+          "The study has been opened, so you can no longer change how questions are chosen and checked.",
         ),
       title.node,
       el("div", { class: "folds" }, sections),

@@ -1,26 +1,26 @@
-/** The data of a study: out as files, and in from a file of answers. */
+/** Exports of a study's data, and the import of answers. */
 
 import { dialog, note } from "../dialogs.js";
 import { button, el } from "../elements.js";
 import { field } from "../form/fields.js";
 import { upload } from "../server.js";
-import { some } from "../wording.js";
+import { counted } from "../wording.js";
 
 const FILES = [
-  ["answers.csv", "every answer, with Salmon's column names"],
-  ["answers.jsonl", "every answer, a line of JSON each"],
-  ["embedding.csv", "the objects' places on the map"],
+  ["answers.csv", "all answers, with Salmon's column names"],
+  ["answers.jsonl", "all answers, one JSON object per line"],
+  ["embedding.csv", "coordinates of the objects on the map"],
   ["kernel.npz", "the learned kernel, for NumPy"],
   ["bundle.zip", "the whole study, for another server"],
 ];
 
 export function exchange(path, onimported) {
-  const link = ([name, said]) =>
+  const link = ([name, description]) =>
     el(
       "li",
       {},
       el("a", { href: `${path}/export/${name}`, download: "" }, name),
-      el("span", { class: "small soft" }, said),
+      el("span", { class: "small soft" }, description),
     );
   return el(
     "section",
@@ -30,17 +30,17 @@ export function exchange(path, onimported) {
     el(
       "div",
       {},
-      button("Import answers", "small", () => bring(path, onimported)),
+      button("Import answers", "small", () => importAnswers(path, onimported)),
     ),
   );
 }
 
-async function bring(path, onimported) {
+async function importAnswers(path, onimported) {
   const file = field({
     label: "File",
     type: "file",
     accept: ".csv,.txt,.tsv",
-    hint: "Responses of Salmon, or a CSV with columns head, winner, loser. The names must be objects of this study.",
+    hint: "A CSV file with columns anchor, near, far, or Salmon's responses. All names must be objects of this study.",
   });
   const reply = await dialog({
     title: "Import answers",
@@ -54,6 +54,6 @@ async function bring(path, onimported) {
     },
   });
   if (!reply) return;
-  note(`${some(reply.imported, "answer")} imported.`);
+  note(`${counted(reply.imported, "answer")} imported.`);
   onimported();
 }

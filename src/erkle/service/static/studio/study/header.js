@@ -1,24 +1,29 @@
-/** The top of the dashboard: title, state, link, and what can be done with the study. */
+/** The top of the dashboard: title, state, participant link, and actions. */
 
 import { attempt, copy, dialog, note } from "../dialogs.js";
 import { button, el } from "../elements.js";
 import { send } from "../server.js";
 import { dropDown } from "../top.js";
-import { some, STATE_TAGS } from "../wording.js";
+import { counted, STATE_TAGS } from "../wording.js";
 import { editSettings } from "./editing.js";
 
-/** What each state is called, and the ways out of it: [text, kind of button, next state]. */
+/** The notice of each state, and its buttons: [text, kind of button, next state]. */
 const STATES = {
   draft: {
-    said: "This study is a draft. Look at the preview, then open it.",
-    ways: [["Open the study", "primary", "open"]],
+    notice: "This study is a draft. Check the preview, then open the study.",
+    buttons: [["Open study", "primary", "open"]],
   },
-  open: { said: null, ways: [["Pause", "", "paused"]] },
-  paused: { said: "This study is paused: nobody gets questions.", ways: [["Open again", "primary", "open"]] },
-  closed: { said: "This study is closed. Its answers stay, no new ones come in.", ways: [] },
+  open: { notice: null, buttons: [["Pause", "", "paused"]] },
+  paused: { notice: "This study is paused. Participants get no questions.", buttons: [["Reopen", "primary", "open"]] },
+  closed: { notice: "This study is closed. It accepts no more answers.", buttons: [] },
 };
-const WAITING = "This study is open and waits for its first participant: copy the link and send it to them.";
-const LINKS = { live: ["good", "live"], asking: ["warn", "every few seconds"], lost: ["bad", "reconnecting"] };
+const WAITING = "This study is open and has no participants yet. Copy the participant link and send it to them.";
+// The connection to the server: the class of its tag, and the text.
+const LINKS = {
+  live: ["good", "live"],
+  polling: ["warn", "updated every few seconds"],
+  lost: ["bad", "reconnecting"],
+};
 
 export class StudyHeader {
   constructor(study, onchange) {
@@ -56,20 +61,20 @@ export class StudyHeader {
     const { title, state, n_objects } = this.study;
     document.title = `${title} · erkle`;
     this.title.textContent = title;
-    this.title.title = some(n_objects, "object");
+    this.title.title = counted(n_objects, "object");
     this.tag.textContent = state;
     this.tag.className = `tag ${STATE_TAGS[state] ?? ""}`;
-    const { said, ways } = STATES[state] ?? STATES.closed;
-    this.notice.textContent = said ?? "";
-    this.notice.hidden = !said;
+    const { notice, buttons } = STATES[state] ?? STATES.closed;
+    this.notice.textContent = notice ?? "";
+    this.notice.hidden = !notice;
     const address = new URL(this.study.link, location.origin).href;
     const actions = [
       state !== "closed" &&
         button("Copy participant link", state === "open" ? "primary" : "", () =>
-          copy(address, "The participant link is on the clipboard."),
+          copy(address, "The participant link is copied."),
         ),
       el("a", { class: "button", href: `${this.study.link}?preview=1`, target: "_blank", rel: "noopener" }, "Preview"),
-      ...ways.map(([text, kind, next]) => button(text, kind, () => this.turn(next))),
+      ...buttons.map(([text, kind, next]) => button(text, kind, () => this.changeState(next))),
       this.menu(state),
     ];
     this.actions.replaceChildren(...actions.filter(Boolean));
@@ -85,23 +90,23 @@ export class StudyHeader {
           "div",
           { class: "menu-items" },
           button("Settings", "quiet", () => this.edit()),
-          state !== "closed" && state !== "draft" && button("Close the study", "quiet", () => this.close()),
-          button("Delete the study", "quiet danger", () => this.remove()),
+          state !== "closed" && state !== "draft" && button("Close study", "quiet", () => this.close()),
+          button("Delete study", "quiet danger", () => this.remove()),
         ),
       ),
     );
   }
 
-  /** The state as the server tells it, from wherever it was changed. */
-  heard(state, participants = null) {
+  /** Shows the state that the server reports. Another researcher may have changed it. */
+  update(state, participants = null) {
     if (state !== this.study.state) {
       this.study = { ...this.study, state };
       this.show();
     }
     if (participants === null) return;
-    const said = STATES[state]?.said ?? (participants === 0 ? WAITING : "");
-    if (this.notice.textContent !== said) this.notice.textContent = said;
-    this.notice.hidden = !said;
+    const notice = STATES[state]?.notice ?? (participants === 0 ? WAITING : "");
+    if (this.notice.textContent !== notice) this.notice.textContent = notice;
+    this.notice.hidden = !notice;
   }
 
   connected(link) {
@@ -112,9 +117,9 @@ export class StudyHeader {
     this.link.textContent = text;
   }
 
-  async turn(state) {
+  async changeState(state) {
     const study = await attempt(() => send("POST", `${this.path}/state`, { state }));
-    if (study) this.heard(study.state ?? state);
+    if (study) this.update(study.state ?? state);
     this.onchange();
   }
 
@@ -122,16 +127,16 @@ export class StudyHeader {
     const body = el(
       "p",
       {},
-      "Nobody can answer any more, and a closed study cannot be opened again. Answers, map and exports stay.",
+      "A closed study accepts no more answers and cannot be reopened. You keep its answers, map and exports.",
     );
     const done = await dialog({
       title: "Close this study?",
       body,
-      confirm: "Close it",
+      confirm: "Close study",
       kind: "danger",
       act: () => send("POST", `${this.path}/state`, { state: "closed" }),
     });
-    if (done) this.heard("closed");
+    if (done) this.update("closed");
   }
 
   async edit() {
@@ -150,7 +155,7 @@ export class StudyHeader {
       el(
         "p",
         {},
-        "All its answers, participants and files are deleted for ever. Export them first if you may need them.",
+        "All its answers, participants and files will be deleted permanently. Export what you may need first.",
       ),
       el("p", {}, "Type the title to confirm: ", el("strong", {}, this.study.title)),
       typed,
@@ -158,7 +163,7 @@ export class StudyHeader {
     const done = await dialog({
       title: "Delete this study?",
       body,
-      confirm: "Delete for ever",
+      confirm: "Delete permanently",
       kind: "danger",
       ready: () => typed.value.trim() === this.study.title.trim(),
       act: async () => {

@@ -1,51 +1,53 @@
 /**
- * What happens in a study, as it happens: by server-sent events, which reconnect by themselves; where they do not come
- * through, by asking every few seconds. `onlink` hears "live", "lost" or "asking".
+ * Follows a study with server-sent events, which reconnect by themselves. If events do not get through, for example
+ * because of a proxy, it polls every few seconds. `onlink` is called with "live", "lost" or "polling".
  */
 
 import { get } from "../server.js";
 
-const PATIENCE_MS = 6000;
-const ASK_MS = 2500;
+// Time to wait for events to reconnect before polling starts.
+const RECONNECT_MS = 6000;
+// Time between two polls.
+const POLL_MS = 2500;
 
 export function follow(path, onlive, onlink) {
   const events = new EventSource(`${path}/events`);
-  let asking = null;
-  let patience = null;
+  let polling = null;
+  let reconnecting = null;
 
   const hear = (event) => {
     settle("live");
     onlive(JSON.parse(event.data));
   };
   const settle = (link) => {
-    clearTimeout(patience);
-    patience = null;
+    clearTimeout(reconnecting);
+    reconnecting = null;
     if (link === "live") {
-      clearInterval(asking);
-      asking = null;
+      clearInterval(polling);
+      polling = null;
     }
     onlink(link);
   };
-  const ask = async () => {
+  const poll = async () => {
     try {
       onlive(await get(`${path}/live`));
-      onlink("asking");
+      onlink("polling");
     } catch {
       onlink("lost");
     }
   };
-  const giveUp = () => {
-    if (asking) return;
-    ask();
-    asking = setInterval(ask, ASK_MS);
+  const startPolling = () => {
+    if (polling) return;
+    poll();
+    polling = setInterval(poll, POLL_MS);
   };
 
   events.addEventListener("live", hear);
   events.addEventListener("open", () => settle("live"));
   events.addEventListener("error", () => {
     onlink("lost");
-    if (events.readyState === EventSource.CLOSED) giveUp();
-    else patience ??= setTimeout(giveUp, PATIENCE_MS);
+    if (events.readyState === EventSource.CLOSED) startPolling();
+    else reconnecting ??= setTimeout(startPolling, RECONNECT_MS);
   });
   addEventListener("pagehide", () => events.close());
 }

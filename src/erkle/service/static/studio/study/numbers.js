@@ -1,14 +1,14 @@
-/** The study in numbers: a strip of figures that change in place. */
+/** The key figures of a study. */
 
 import { el } from "../elements.js";
-import { count, some } from "../wording.js";
+import { count, counted } from "../wording.js";
 
 const FIGURES = [
   [
     "answers",
     "Answers",
     (live) => count(live.answers),
-    (live, study) => study.settings.limits?.answers && `of at most ${count(study.settings.limits.answers)}`,
+    (live, study) => study.settings.limits?.answers && `maximum ${count(study.settings.limits.answers)}`,
   ],
   [
     "participants",
@@ -16,27 +16,27 @@ const FIGURES = [
     (live) => count(live.participants),
     (live) => live.active_participants > 0 && `${count(live.active_participants)} active now`,
   ],
-  ["pace", "Answers a minute", (live) => count(pace(live)[0]), (live) => pace(live)[1]],
+  ["pace", "Answers per minute", (live) => count(pace(live)[0]), (live) => pace(live)[1]],
   [
     "skips",
     "Skips",
     (live) => count(live.skips),
     (live) => live.answers > 0 && `${((100 * live.skips) / (live.answers + live.skips)).toFixed(1)} % of questions`,
   ],
-  ["refusals", "Refused", (live) => count(live.refusals), () => "late, repeated or forged"],
+  ["refusals", "Refused answers", (live) => count(live.refusals), () => "late, repeated or invalid"],
   ["learned", "Learned", (live) => count(live.learned), (live) => learner(live)],
 ];
 
-/** The last full minute, or the one that runs where nothing was before it. */
+/** Answers in the last full minute, or in the current one if there were none in the last. */
 function pace({ per_minute: minutes }) {
   return minutes.at(-2) ? [minutes.at(-2), "in the last full minute"] : [minutes.at(-1) ?? 0, "in this minute"];
 }
 
-/** How far the learner has come in the log; of what it has read, catch and practice answers are not learned. */
+/** How many answers the learner has not read yet. It reads practice and catch answers, but does not learn from them. */
 function learner({ answers, learner: state }) {
-  if (!state.ready) return answers ? "the learner is starting" : "the learner waits";
+  if (!state.ready) return answers ? "the learner is starting" : "waiting for answers";
   const behind = answers - state.sequence;
-  return behind > 0 ? `${some(behind, "answer")} behind` : "up to date";
+  return behind > 0 ? `${counted(behind, "answer")} behind` : "up to date";
 }
 
 export class Numbers {

@@ -1,9 +1,9 @@
-/** The table of participants: sortable, with what is odd about somebody, and whether they count. */
+/** The table of participants, with warnings and buttons to flag or exclude a participant. */
 
 import { attempt, note } from "../dialogs.js";
-import { button, el, fresh } from "../elements.js";
+import { button, el, uniqueId } from "../elements.js";
 import { get, send } from "../server.js";
-import { age, count, moment, roundPerCent, seconds, some } from "../wording.js";
+import { age, count, moment, roundPerCent, seconds, counted } from "../wording.js";
 
 const COLUMNS = [
   { key: "id", label: "Participant", cell: (p) => who(p) },
@@ -11,14 +11,14 @@ const COLUMNS = [
     key: "answers",
     label: "Answers",
     number: true,
-    title: "All their answers, those to practice and catch questions too",
+    title: "All answers, including practice and catch questions",
     cell: (p) => count(p.answers),
   },
   { key: "skips", label: "Skips", number: true, cell: (p) => count(p.skips) },
   { key: "median_ms", label: "Median time", number: true, cell: (p) => seconds(p.median_ms) },
   {
     key: "catch_wrong",
-    label: "Catch wrong",
+    label: "Failed catches",
     number: true,
     cell: (p) => (p.catch_asked ? `${p.catch_wrong} of ${p.catch_asked}` : "–"),
   },
@@ -26,14 +26,14 @@ const COLUMNS = [
     key: "agreement",
     label: "Agreement",
     number: true,
-    title: "How often the model agrees with their answers",
+    title: "Share of answers that agree with the map",
     cell: (p) => roundPerCent(p.agreement),
   },
   {
     key: "consistency",
     label: "Consistency",
     number: true,
-    title: "How often they answer a repeated question as before",
+    title: "Share of repeated questions answered the same way",
     cell: (p) => roundPerCent(p.consistency),
   },
   {
@@ -52,14 +52,14 @@ export class Participants {
     this.limit = PAGE;
     this.summary = el("p", { class: "hint", "aria-live": "polite" });
     this.body = el("tbody");
-    this.heads = COLUMNS.map((column) => this.head(column));
+    this.headers = COLUMNS.map((column) => this.header(column));
     this.table = el(
       "table",
       { class: "table participants", hidden: true },
       el(
         "thead",
         {},
-        el("tr", {}, this.heads, el("th", { scope: "col" }, el("span", { class: "visually-hidden" }, "What to do"))),
+        el("tr", {}, this.headers, el("th", { scope: "col" }, el("span", { class: "visually-hidden" }, "Actions"))),
       ),
       this.body,
     );
@@ -74,7 +74,7 @@ export class Participants {
     );
   }
 
-  head({ key, label, number, title }) {
+  header({ key, label, number, title }) {
     const order = () => {
       this.sort = { key, down: this.sort.key === key ? !this.sort.down : true };
       this.draw();
@@ -99,22 +99,22 @@ export class Participants {
     const sorted = this.steady(
       this.rows.toSorted((a, b) => (value(a) < value(b) ? -1 : value(a) > value(b) ? 1 : 0) * (down ? -1 : 1)),
     );
-    for (const cell of this.heads)
+    for (const cell of this.headers)
       cell.setAttribute("aria-sort", cell.dataset.key !== key ? "none" : down ? "descending" : "ascending");
     const excluded = this.rows.filter(isExcluded).length;
     this.summary.textContent = this.rows.length
-      ? `${some(this.rows.length, "participant")}${excluded ? `, ${count(excluded)} of them excluded: the map is learned without them` : ""}. Answers include practice and catch questions.`
-      : "Nobody has taken part yet.";
+      ? `${counted(this.rows.length, "participant")}${excluded ? `, ${count(excluded)} excluded from the map` : ""}. Answers include practice and catch questions.`
+      : "There are no participants yet.";
     this.table.hidden = !this.rows.length;
     this.more.hidden = sorted.length <= this.limit;
-    // What a click or the focus is on must not be rebuilt under it.
+    // Do not rebuild a row while it is being clicked or its popover is open.
     if (this.body.matches(":active") || this.body.querySelector(":popover-open")) return;
     const focus = document.activeElement?.dataset?.focus;
     this.body.replaceChildren(...sorted.slice(0, this.limit).map((each) => this.row(each)));
     if (focus) this.body.querySelector(`[data-focus="${CSS.escape(focus)}"]`)?.focus();
   }
 
-  /** Under a pointer or the focus rows keep their order, so that nobody excludes whoever just moved there. */
+  /** Rows keep their order while the pointer or the focus is on the table, so that no wrong row is clicked. */
   steady(sorted) {
     const order = new Map([...this.body.rows].map((row, index) => [row.dataset.participant, index]));
     const same = this.drawn === JSON.stringify(this.sort);
@@ -161,8 +161,8 @@ export class Participants {
     if ("excluded" in what)
       note(
         what.excluded
-          ? "Excluded. The map is learned again without their answers."
-          : "Included. The map is learned again with their answers.",
+          ? "Participant excluded. The map is being learned again without their answers."
+          : "Participant included. The map is being learned again with their answers.",
       );
     await this.refresh();
   }
@@ -186,11 +186,11 @@ function who(person) {
 
 const STANDINGS = { completed: "good", excluded: "bad", failed: "bad", screened: "" };
 
-/** The parameters of the link they came by, in a popover. */
+/** A popover with the URL parameters of the participant's link. */
 function parameters({ parameters: given }) {
   const entries = Object.entries(given ?? {});
   if (!entries.length) return null;
-  const id = fresh("parameters");
+  const id = uniqueId("parameters");
   const place = ({ target }) => {
     const { left, bottom } = target.previousElementSibling.getBoundingClientRect();
     target.style.left = `${Math.round(Math.max(8, Math.min(left, innerWidth - target.offsetWidth - 8)))}px`;
@@ -203,7 +203,7 @@ function parameters({ parameters: given }) {
         type: "button",
         class: "button quiet small",
         popovertarget: id,
-        "aria-label": `${some(entries.length, "URL parameter")}`,
+        "aria-label": `${counted(entries.length, "URL parameter")}`,
       },
       "URL",
     ),

@@ -1,7 +1,7 @@
 /** How many questions each strategy chose, and how often random questions replaced those of a strategy. */
 
 import { el } from "../elements.js";
-import { count, roundPerCent, some } from "../wording.js";
+import { count, roundPerCent, counted } from "../wording.js";
 
 export class Strategies {
   constructor() {
@@ -48,7 +48,7 @@ function summary(rows) {
   if (!rows.length) return "No question has been asked yet.";
   const replaced = rows.filter(({ fallback }) => fallback).reduce((sum, { asked }) => sum + asked, 0);
   if (!replaced) return "No question had to be replaced by a random one.";
-  return `${some(replaced, "question was", "questions were")} replaced by random ones.`;
+  return `${counted(replaced, "question was", "questions were")} replaced by random ones.`;
 }
 
 function line({ strategy, fallback, kind, asked, answered }, all) {

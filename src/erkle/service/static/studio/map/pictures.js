@@ -1,17 +1,22 @@
-/** Which points show their picture: greedy as for labels, so that none hides another; the others are dots. */
+/** Which points show their picture. Pictures must not hide each other, so the other points are dots. */
 
-export const FACE = 34;
+// Width and height of a picture, in pixels.
+export const PICTURE = 34;
+// Radius of a dot, in pixels.
 export const DOT = 5;
 
-/** For each place whether its picture is shown; those shown before come first. `open` is the share two may overlap. */
-export function shownFaces(places, before, [width, height], open = 0.15) {
-  const least = FACE * (1 - open);
+/**
+ * Returns whether each place shows its picture. Pictures that were shown before have priority. `open` is the share by which
+ * two pictures may overlap.
+ */
+export function shownPictures(places, before, [width, height], open = 0.15) {
+  const least = PICTURE * (1 - open);
   const cells = new Map();
-  const key = (x, y) => `${Math.floor(x / FACE)},${Math.floor(y / FACE)}`;
+  const key = (x, y) => `${Math.floor(x / PICTURE)},${Math.floor(y / PICTURE)}`;
   const clear = ([x, y]) => {
     for (let i = -1; i <= 1; i += 1)
       for (let j = -1; j <= 1; j += 1)
-        for (const [u, v] of cells.get(key(x + i * FACE, y + j * FACE)) ?? [])
+        for (const [u, v] of cells.get(key(x + i * PICTURE, y + j * PICTURE)) ?? [])
           if (Math.abs(u - x) < least && Math.abs(v - y) < least) return false;
     return true;
   };

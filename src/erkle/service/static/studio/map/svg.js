@@ -1,16 +1,16 @@
 /**
- * A map of few points as SVG: sharp, and every point is an element that can be found. Names lie under all points, so
- * that none hides a point while both are on their way.
+ * The map as SVG, for few objects: every point is an element. Labels are drawn below all points, so that a moving label
+ * never hides a point.
  */
 
 import { svg } from "../elements.js";
-import { DOT, FACE } from "./faces.js";
+import { DOT, PICTURE } from "./pictures.js";
 
-export class Drawing {
+export class SvgSurface {
   constructor(objects, labels) {
     this.node = svg("svg", { class: "map-surface" });
     const mark = (object, index) => {
-      const square = { width: FACE, height: FACE, x: -FACE / 2, y: -FACE / 2 };
+      const square = { width: PICTURE, height: PICTURE, x: -PICTURE / 2, y: -PICTURE / 2 };
       const image = object.thumb && svg("image", { ...square, preserveAspectRatio: "xMidYMid slice" });
       const parts = {
         dot: svg("circle", { r: DOT }),
@@ -38,22 +38,25 @@ export class Drawing {
     this.node.setAttribute("height", height);
   }
 
-  /** One frame: `places`, `colours`, `faces` and `spots` by object, `chosen` the one under pointer or focus. */
-  draw({ places, colours, faces, spots, chosen }) {
+  /**
+   * Draws one frame. `places`, `colours`, `pictured` and `spots` have a value per object; `chosen` is the object under the
+   * pointer or the focus.
+   */
+  draw({ places, colours, pictured, spots, chosen }) {
     places.forEach(([x, y], index) => {
       const { group, name, dot, image, edge, text, href } = this.marks[index];
       const spot = spots[index];
       for (const part of [group, name]) part.setAttribute("transform", `translate(${x.toFixed(2)},${y.toFixed(2)})`);
       dot.style.fill = colours[index];
       if (image) {
-        if (faces[index] && !image.hasAttribute("href")) image.setAttribute("href", href);
+        if (pictured[index] && !image.hasAttribute("href")) image.setAttribute("href", href);
         edge.style.stroke = colours[index];
-        group.classList.toggle("faced", faces[index]);
+        group.classList.toggle("pictured", pictured[index]);
       }
-      // The card says the name of the chosen one already.
+      // The card already shows the name of the chosen object.
       name.classList.toggle("shown", Boolean(spot) && index !== chosen);
       if (spot) {
-        // By a style, so that a label glides to its new side.
+        // Set as a style, so that CSS animates the move.
         text.style.transform = `translate(${spot.dx.toFixed(1)}px, ${spot.dy.toFixed(1)}px)`;
       }
     });
