@@ -131,7 +131,9 @@ def test_a_study_with_pictures_is_created_and_opened_and_its_map_moves_while_peo
     page.wait_for_function(moved, arg=before[0])
     assert len(places(page)) == len(SHADES)
     assert places(page) != before
-    expect(page.locator(".mark.pictured image").first).to_have_attribute("href", re.compile(f"^/media/{study_of(page)}/"))
+    expect(page.locator(".mark.pictured image").first).to_have_attribute(
+        "href", re.compile(f"^/media/{study_of(page)}/")
+    )
 
     page.locator(f"[data-participant='{somebody}']").get_by_role("button", name="Exclude").click()
     expect(page.get_by_text("The map is being learned again without their answers.")).to_be_visible()
