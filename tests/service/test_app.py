@@ -1,6 +1,5 @@
 """The application as a whole: what it needs, and how it starts and ends."""
 
-import signal
 import stat
 import subprocess
 import sys
@@ -35,11 +34,3 @@ def test_an_application_can_be_started_again_on_its_data(tmp_path):
     for _ in range(2):
         with TestClient(create_app(Configuration(data=tmp_path))) as client:
             assert client.get("/health").status_code == 200
-
-
-def test_a_server_that_is_asked_to_end_ends_well(serve):
-    server = serve()
-    server.process.send_signal(signal.SIGTERM)
-    assert server.process.wait(20) in (0, -signal.SIGTERM)
-    assert "Traceback" not in server.log.read_text()
-    assert not list(server.data.glob("*-wal")), "the last connection tidies up"

@@ -1,4 +1,4 @@
-"""`erkle serve` as a process: it prints its address and a setup link, and stops when a signal asks it to."""
+"""`erkle serve` prints its address and a link for the first account, and ends cleanly on a signal."""
 
 import os
 import re
@@ -7,81 +7,93 @@ import socket
 import subprocess
 import sys
 import time
-from contextlib import contextmanager
+import urllib.request
+from contextlib import contextmanager, suppress
 
 import pytest
+from forked import ErkleServe
 
 from erkle.client import Client
-
-PASSWORD = "correct horse battery"
+from people import PASSWORD
 
 
 @contextmanager
-def serving(tmp_path, *options):
-    """Start a server on a free port; yields the process, its address and its output."""
+def serving(tmp_path, *options, start=ErkleServe):
+    """A server on a free port: the process, its address and its output until it was ready."""
     log = tmp_path / "serve.log"
-    command = [sys.executable, "-m", "erkle", "serve", "--port", "0", *map(str, options)]
-    with log.open("wb") as file:
-        variables = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}
-        process = subprocess.Popen(command, stdout=file, stderr=file, env=variables, cwd=tmp_path)
+    log.write_text("")
+    process = start(["--port", 0, *options], log, tmp_path)
     try:
-        yield process, *_started(process, log)
+        yield process, *_ready(process, log)
     finally:
-        process.kill()
+        if process.poll() is None:
+            process.kill()
         process.wait()
 
 
-def _started(process, log):
-    """The address and the output of a server that has started."""
-    for _ in range(1200):
-        said = log.read_text()
-        if "Ctrl-C" in said:
-            return re.search(r"http://127\.0\.0\.1:\d+", said)[0], said
-        if process.poll() is not None:
-            break
-        time.sleep(0.05)
+def new_process(options, log, folder):
+    """Start the command in a new process of Python, which takes seconds."""
+    command = [sys.executable, "-m", "erkle", "serve", *map(str, options)]
+    with log.open("wb") as file:
+        return subprocess.Popen(command, stdout=file, stderr=file, cwd=folder)
+
+
+def _ready(process, log):
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline and process.poll() is None:
+        output = log.read_text()
+        if "Ctrl-C" in output:
+            url = re.search(r"http://127\.0\.0\.1:\d+", output)[0]
+            with suppress(OSError), urllib.request.urlopen(f"{url}/health", timeout=20):
+                return url, output
+        time.sleep(0.02)
     raise AssertionError(log.read_text())
 
 
-def test_a_new_server_offers_a_setup_link_and_keeps_its_data_when_a_signal_stops_it(tmp_path):
-    with serving(tmp_path, "--data", tmp_path / "data") as (process, url, said), Client(url) as client:
-        token = re.search(r"/setup#(\S+)", said)[1]
+def test_a_new_server_prints_a_setup_link_and_keeps_its_data_when_a_signal_ends_it(tmp_path):
+    with serving(tmp_path, "--data", tmp_path / "data") as (process, url, output), Client(url) as client:
+        token = re.search(r"/setup#(\S+)", output)[1]
         assert client.set_up(token, "ann", PASSWORD)["admin"]
         study = client.create_study("Towns", ["Paris", "Lyon", "Madrid"])["id"]
         process.send_signal(signal.SIGTERM)
         assert process.wait(30) == 0
-    with serving(tmp_path, "--data", tmp_path / "data") as (process, url, said), Client(url) as client:
-        assert "/setup#" not in said
+    assert "Traceback" not in (tmp_path / "serve.log").read_text()
+    assert not list((tmp_path / "data").glob("*-wal")), "the last connection removes the write-ahead log"
+    with serving(tmp_path, "--data", tmp_path / "data") as (process, url, output), Client(url) as client:
+        assert "/setup#" not in output
         client.login("ann", PASSWORD)
         assert [each["id"] for each in client.studies()] == [study]
         process.send_signal(signal.SIGINT)
         assert process.wait(30) == 0
 
 
-def test_several_workers_serve_one_address(tmp_path):
-    with serving(tmp_path, "--data", tmp_path / "data", "--workers", 2) as (process, url, said), Client(url) as client:
-        assert client.health()
-        assert client.set_up(re.search(r"/setup#(\S+)", said)[1], "ann", PASSWORD)["admin"]
-        for _ in range(3):
+def test_several_workers_serve_one_address_and_add_up_their_metrics(tmp_path):
+    options = ["--data", tmp_path / "data", "--workers", 2]
+    with serving(tmp_path, *options, start=new_process) as (process, url, output), Client(url) as client:
+        assert client.set_up(re.search(r"/setup#(\S+)", output)[1], "ann", PASSWORD)["admin"]
+        for _ in range(4):
             with Client(url) as other:
                 assert other.login("ann", PASSWORD)["name"] == "ann"
+        with urllib.request.urlopen(f"{url}/metrics", timeout=20) as metrics:
+            text = metrics.read().decode()
+        assert 'erkle_request_seconds_count{method="POST",route="/api/login",status="200"} 4.0' in text
         process.send_signal(signal.SIGTERM)
         assert process.wait(30) == 0
 
 
 def test_the_demo_shows_a_study_with_simulated_answers(tmp_path):
-    with serving(tmp_path, "--demo") as (process, url, said), Client(url) as client:
-        study = re.search(r"/s/(\S+)", said)[1]
-        assert client.enter(re.search(rf"/enter\?next=/studies/{study}#(\S+)", said)[1])["name"] == "demo"
-        for _ in range(300):
+    with serving(tmp_path, "--demo") as (process, url, output), Client(url) as client:
+        study = re.search(r"/s/(\S+)", output)[1]
+        assert client.enter(re.search(rf"/enter\?next=/studies/{study}#(\S+)", output)[1])["name"] == "demo"
+        for _ in range(600):
             [listed] = client.studies()
-            if listed["answers"] >= 16:
+            if listed["answers"] >= 16 and listed["participants"] == 20:
                 break
-            time.sleep(0.1)
+            time.sleep(0.05)
         assert listed["answers"] >= 16
         assert listed["participants"] == 20
         assert (listed["id"], listed["n_objects"], listed["state"]) == (study, 65, "open")
-        [folder] = re.findall(r"data in (\S+)\.", said)
+        [folder] = re.findall(r"(\S+erkle-demo-\w+)", output)
         process.send_signal(signal.SIGTERM)
         assert process.wait(30) == 0
     assert not os.path.exists(folder)  # noqa: PTH110
