@@ -1,1 +1,1 @@
-"""What every request passes and every route needs: errors, limits, logs, metrics, the shutdown."""
+"""What all routes share: errors, limits, logs, metrics, shutdown."""

@@ -1,8 +1,8 @@
-"""Protection against cross-site request forgery (CSRF): no page of another site acts for somebody who is signed in.
+"""Protection against cross-site request forgery (CSRF): a page of another site cannot act for a signed-in researcher.
 
-Whoever changes something as a researcher sends the session's token in a header, besides the cookie: a browser sends
-the cookie along with the requests of a foreign page, but that page cannot read the token. Where there is no session
-yet, the headers with which a browser says where a request comes from decide.
+Every change needs the session's token in a header, in addition to the cookie. A browser may send the cookie with a
+request of another site's page, but that page cannot read the token. A login has no session yet; there, the headers
+with which the browser names the origin of the request are checked.
 """
 
 import secrets
@@ -15,25 +15,25 @@ from erkle.store import Session
 
 _SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 HEADER = APIKeyHeader(
-    name="X-CSRF-Token", scheme_name="csrf", auto_error=False, description="With changes: the `csrf` of /api/me."
+    name="X-CSRF-Token", scheme_name="csrf", auto_error=False, description="Needed for changes: the `csrf` of /api/me."
 )
 
 
 def check_token(request: Request, session: Session, token: str | None) -> None:
-    """Refuse a change without the token of the session."""
-    # As bytes, because a header may hold what is not ASCII.
+    """Refuse a change that does not have the token of the session."""
+    # Compared as bytes, because a header may contain non-ASCII characters.
     if request.method not in _SAFE and not secrets.compare_digest((token or "").encode(), session.csrf.encode()):
-        raise Problem(403, "csrf", "The header X-CSRF-Token is missing or not this session's; reload the page.")
+        raise Problem(403, "csrf", "The header X-CSRF-Token is missing or belongs to another session; reload the page.")
 
 
 async def _own_page(request: Request) -> None:
-    """Refuse what a foreign page sends where there is no session yet to prove that it was ours."""
+    """Refuse requests that a page of another site sends."""
     site, origin = request.headers.get("sec-fetch-site"), request.headers.get("origin")
-    foreign = site not in (None, "same-origin", "none")
+    is_foreign = site not in (None, "same-origin", "none")
     if origin is not None and site is None:
-        foreign = origin.partition("://")[2].lower() != request.headers.get("host", "").lower()
-    if foreign:
-        raise Problem(403, "foreign", "Another site's page sent this; open the page of this server and sign in there.")
+        is_foreign = origin.partition("://")[2].lower() != request.headers.get("host", "").lower()
+    if is_foreign:
+        raise Problem(403, "foreign", "A page of another site sent this request; sign in on a page of this server.")
 
 
 OwnPage = Depends(_own_page)

@@ -1,6 +1,6 @@
-"""What routes ask for by type: the store, the runtimes of studies, who is signed in, and the study of the path.
+"""Dependencies of routes: the store, the runtimes of studies, the signed-in account, and the study in the path.
 
-Dependencies are coroutines where they only pass something on, because a plain function would wait for a thread.
+A dependency that only passes something on is a coroutine, because a plain function would wait for a thread.
 """
 
 from typing import Annotated, Any
@@ -17,28 +17,28 @@ from erkle.service.web import csrf
 from erkle.service.web.errors import Problem
 from erkle.store import Account, Session, Store, Study, Unknown
 
-_cookie = APIKeyCookie(name=COOKIE, scheme_name="session", auto_error=False, description="Given by /api/login.")
+_cookie = APIKeyCookie(name=COOKIE, scheme_name="session", auto_error=False, description="Set by /api/login.")
 
 
 class Body(BaseModel):
-    """What a request sends as JSON: no key is unknown, and no value is converted to another type."""
+    """The JSON body of a request. Unknown keys are refused, and values are not converted to other types."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
 
-def _kept(name: str) -> Any:
-    """A dependency on what the application keeps under this name while it runs."""
+def _state(name: str) -> Any:
+    """Return a dependency on an attribute of the application's state."""
 
-    async def kept(request: Request) -> Any:
+    async def attribute(request: Request) -> Any:
         return getattr(request.app.state, name)
 
-    return Depends(kept)
+    return Depends(attribute)
 
 
-ConfigurationDep = Annotated[Configuration, _kept("configuration")]
-StoreDep = Annotated[Store, _kept("store")]
-RuntimesDep = Annotated[Runtimes, _kept("runtimes")]
-ParticipationDep = Annotated[Participation, _kept("participation")]
+ConfigurationDep = Annotated[Configuration, _state("configuration")]
+StoreDep = Annotated[Store, _state("store")]
+RuntimesDep = Annotated[Runtimes, _state("runtimes")]
+ParticipationDep = Annotated[Participation, _state("participation")]
 
 
 def _session(
@@ -66,7 +66,7 @@ AccountDep = Annotated[Account, Depends(_account)]
 
 async def _admin(account: AccountDep) -> Account:
     if not account.admin:
-        raise Problem(403, "not-admin", "Only an administrator may do this; ask one.")
+        raise Problem(403, "not-admin", "Only an administrator can do this; ask an administrator.")
     return account
 
 
@@ -78,9 +78,9 @@ def _study(study: str, store: StoreDep, account: AccountDep) -> Study:
         found = store.studies.get(study)
     except Unknown:
         found = None
-    # Whether somebody else has such a study is not said.
+    # The same error for studies of others, so that nobody learns which ids exist.
     if found is None or not (account.admin or found.owner == account.id):
-        raise Problem(404, "unknown", "You have no such study; look at the list of your studies.")
+        raise Problem(404, "unknown", "You have no such study; see the list of your studies.")
     return found
 
 

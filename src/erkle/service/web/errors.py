@@ -1,8 +1,8 @@
-"""Every error of the service has one form: a reason for programs, and a sentence for people.
+"""The one form of all errors: a reason for programs and a sentence for people.
 
-``{"error": {"reason": "unknown", "sentence": "There is no such study."}}``. Only errors that were foreseen
-say what was wrong with the request. What was not expected, a plain ValueError, too, is told to nobody outside:
-`erkle.service.web.middleware.observing` answers 500 and logs it, and pages try again.
+``{"error": {"reason": "unknown", "sentence": "There is no such study."}}``. Only expected errors say what was wrong
+with the request. An unexpected error, such as a plain ValueError, is logged, and the client only gets a 500 (see
+`erkle.service.web.middleware.observing`).
 """
 
 import logging
@@ -24,13 +24,13 @@ from erkle.store import NotAllowed, StoreError, Unavailable, Unknown
 _log = logging.getLogger("erkle.errors")
 _NOTHING = Path(__file__).parents[1] / "static" / "studio" / "not-found.html"
 _HTTP = {
-    400: ("unreadable", "The body of the request cannot be read; send JSON, or a form where there are files."),
+    400: ("unreadable", "The body of the request cannot be read; send JSON, or a form if there are files."),
     404: ("not-found", "There is nothing at this address."),
-    405: ("method", "This address does not take this method."),
+    405: ("method", "This address does not accept this method."),
 }
 
-# Errors whose own sentence is told; the first type that fits decides.
-_TOLD: dict[type[Exception], tuple[int, str]] = {
+# Errors that are shown with their own sentence, with status and reason; the first matching type decides.
+_EXPECTED: dict[type[Exception], tuple[int, str]] = {
     WeakPassword: (422, "password"),
     Unknown: (404, "unknown"),
     NotAllowed: (409, "not-allowed"),
@@ -41,20 +41,20 @@ _TOLD: dict[type[Exception], tuple[int, str]] = {
 
 
 class Problem(HTTPException):
-    """What the service does not do, with an HTTP status, a reason for programs and a sentence for people.
+    """An error with an HTTP status, a reason for programs and a sentence for people.
 
     Parameters
     ----------
     status : int
-        From 400.
+        The HTTP status, at least 400.
     reason : str
-        A word or two for programs, such as ``"not-open"``; the same for all people, for it is logged.
+        A word or two for programs, such as ``"not-open"``. It is logged, so it contains no personal data.
     sentence : str
-        What was got, what was wanted, what to do.
+        What was received, what was expected, and what to do.
     besides : mapping, optional
-        What else the body has, next to ``error``.
+        Further keys of the body, next to ``error``.
     headers : mapping, optional
-        Of the response.
+        Headers of the response.
     """
 
     def __init__(
@@ -70,15 +70,15 @@ class Problem(HTTPException):
         self.besides = dict(besides or {})
 
     def response(self) -> JSONResponse:
-        """The response that tells it."""
-        # A sentence may quote half a surrogate pair, which no response can hold.
+        """Return the HTTP response."""
+        # A sentence may quote half a surrogate pair, which cannot be encoded.
         sentence = self.sentence.encode("utf-8", "replace").decode()
         error = {"reason": self.reason, "sentence": sentence}
         return JSONResponse({"error": error, **self.besides}, self.status, headers=self.headers)
 
 
 class ErrorBody(BaseModel):
-    """Why something was not done."""
+    """Why a request failed."""
 
     reason: str
     sentence: str
@@ -91,28 +91,28 @@ class ErrorOut(BaseModel):
 
 
 def problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    """What the OpenAPI document says about the errors of a route: ``responses=problems(404, 409)``."""
+    """Document the errors of a route in OpenAPI: ``responses=problems(404, 409)``."""
     return {status: {"model": ErrorOut} for status in statuses}
 
 
 def install(app: FastAPI) -> None:
-    """Answer every error in the one form."""
-    for kind in (HTTPException, RequestValidationError, *_TOLD):
-        app.add_exception_handler(kind, _answer)
+    """Respond to every error in the one form."""
+    for kind in (HTTPException, RequestValidationError, *_EXPECTED):
+        app.add_exception_handler(kind, _respond)
 
 
-# A coroutine, for Starlette sends a plain function to a thread.
-async def _answer(request: Request, error: Exception) -> Response:
+# A coroutine, because Starlette runs a plain function in a thread.
+async def _respond(request: Request, error: Exception) -> Response:
     problem = _problem(error)
     if isinstance(error, Unavailable):
-        _log.error("the database cannot be used", extra={"trouble": str(error)})
+        _log.error("the database is not available", extra={"trouble": str(error)})
     request.scope["erkle.reason"] = problem.reason
-    if problem.reason == "not-found" and _is_read_by_a_person(request):
+    if problem.reason == "not-found" and _wants_page(request):
         return FileResponse(_NOTHING, problem.status)
     return problem.response()
 
 
-def _is_read_by_a_person(request: Request) -> bool:
+def _wants_page(request: Request) -> bool:
     return "text/html" in request.headers.get("accept", "") and not request.url.path.startswith("/api/")
 
 
@@ -126,25 +126,25 @@ def _problem(error: Exception) -> Problem:
         case RequestValidationError():
             return Problem(422, "invalid", validation_sentence(error.errors()))
         case Unavailable():
-            # The disk is full, or the server away: whoever asked may ask again.
-            return Problem(503, "database", "The database cannot be used just now; try again in a while.")
+            # Such as a full disk, or a database server that is down.
+            return Problem(503, "database", "The database is not available; try again in a minute.")
         case _:
-            status, reason = next(told for kind, told in _TOLD.items() if isinstance(error, kind))
+            status, reason = next(found for kind, found in _EXPECTED.items() if isinstance(error, kind))
             return Problem(status, reason, str(error))
 
 
 def validation_sentence(errors: Sequence[Any]) -> str:
-    """The first things that are wrong with a body, in words.
+    """Describe the first three errors in a body.
 
     >>> validation_sentence([{"loc": ("body", "limits", "answers"), "msg": "Input should be greater than 0"}])
     'limits.answers: input should be greater than 0.'
     """
-    told = [_told(error["loc"][1:], str(error["msg"])) for error in errors[:3]]
+    described = [_described(error["loc"][1:], str(error["msg"])) for error in errors[:3]]
     more = f" ({len(errors) - 3} more.)" if len(errors) > 3 else ""
-    return " ".join(told) + more
+    return " ".join(described) + more
 
 
-def _told(place: Sequence[str | int], message: str) -> str:
+def _described(place: Sequence[str | int], message: str) -> str:
     where = ".".join(map(str, place)) or "the request"
     message = message.removeprefix("Value error, ").rstrip(".")
     return f"{where[:200]}: {message[:1].lower()}{message[1:500]}."

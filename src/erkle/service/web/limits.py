@@ -1,7 +1,7 @@
-"""How often somebody may try: token buckets, in memory.
+"""Rate limits: token buckets in memory.
 
-A bucket holds ``burst`` tokens and gains ``per_second``; each try takes one. There are at most so many buckets; the one
-that was used the longest ago is forgotten first. Each worker process counts for itself.
+A bucket holds at most ``burst`` tokens and gains ``per_second``; each request takes one. When there are too many
+buckets, the least recently used one is dropped. Each worker process counts for itself.
 """
 
 import threading
@@ -16,11 +16,12 @@ from erkle.service.configuration import Configuration, Rate
 from erkle.service.web.errors import Problem
 from erkle.service.web.middleware.addressing import address_of
 
+# Buckets per rate; the least recently used one is dropped.
 _MOST = 20_000
 
 
 class Buckets:
-    """One bucket for each key, at most so many.
+    """One bucket for each key, and at most ``most`` buckets.
 
     Examples
     --------
@@ -31,7 +32,7 @@ class Buckets:
 
     def __init__(self, rate: Rate, most: int = _MOST, clock: Callable[[], float] = time.monotonic) -> None:
         self._rate, self._most, self._clock = rate, most, clock
-        # For each key, the moment at which its bucket will be full again.
+        # For each key, the time at which its bucket is full again.
         self._full: OrderedDict[Hashable, float] = OrderedDict()
         self._lock = threading.Lock()
 
@@ -39,14 +40,14 @@ class Buckets:
         return len(self._full)
 
     def wait(self, key: Hashable) -> float:
-        """Take a token and return 0, or take none and return how many seconds it takes until there is one."""
+        """Take a token and return 0, or return the seconds until the next token."""
         if self._rate.per_second == 0:
             return 0.0
         now, step = self._clock(), 1 / self._rate.per_second
         with self._lock:
             full = max(self._full.get(key, now), now) + step
             late = full - now - self._rate.burst * step
-            # Rounding must not refuse the last token.
+            # A rounding error must not refuse the last token.
             if late > 1e-9 * step:
                 return late
             self._full[key] = full
@@ -57,51 +58,51 @@ class Buckets:
 
 
 class Limits:
-    """What one address may do; a method that refuses raises a `Problem` with status 429.
+    """The rate limits of one address. A method raises a `Problem` with status 429 when a limit is exceeded.
 
     Parameters
     ----------
     buckets : dict of Buckets
-        Those of the application, by the name of their rate in the configuration; see `buckets_of`.
+        The application's buckets, by the name of their rate in the configuration; see `buckets_of`.
     address : str
-        Where the request comes from.
+        The address of the client.
     """
 
     def __init__(self, buckets: dict[str, Buckets], address: str) -> None:
         self._buckets, self._address = buckets, address
 
     def login(self, name: str) -> None:
-        """A password is tried.
+        """Count an attempt to log in.
 
-        Of one name an address has few tries. All together have more, so that whoever guesses from one place does not
-        keep the owner out.
+        One address has few attempts per account name. All addresses together have more, so that somebody who guesses
+        from one address does not lock the owner out.
         """
         self.link()
         self._take("login_rate", (self._address, name))
         self._take("login_name_rate", name)
 
     def link(self) -> None:
-        """A one-time link is tried."""
+        """Count an attempt to use a one-time link."""
         self._take("login_address_rate", self._address)
 
     def join(self) -> None:
-        """Somebody wants to take part."""
+        """Count an attempt to join a study."""
         self._take("join_rate", self._address)
 
     def answer(self, participant: str) -> None:
-        """A participant answers, skips or resumes."""
+        """Count an answer, a skip or a resumption of a participant."""
         self._take("answer_address_rate", self._address)
         self._take("answer_rate", participant)
 
     def _take(self, rate: str, key: Hashable) -> None:
         if (seconds := self._buckets[rate].wait(key)) > 0:
             whole = int(seconds) + 1
-            sentence = f"This was tried too often; try again in {whole} second{'s' * (whole > 1)}."
+            sentence = f"Too many attempts; try again in {whole} second{'s' * (whole > 1)}."
             raise Problem(429, "too-often", sentence, headers={"Retry-After": str(whole)})
 
 
 def buckets_of(configuration: Configuration) -> dict[str, Buckets]:
-    """The buckets of an application, by the name of their rate."""
+    """Create the buckets of an application, by the name of their rate."""
     return {name: Buckets(rate) for name, rate in configuration if isinstance(rate, Rate)}
 
 

@@ -1,8 +1,8 @@
-"""Logs: one line of JSON for each event, with nothing in it that names a person or opens a door.
+"""Logs: one line of JSON per event, without personal data or secrets.
 
-Of a request there is the method, the template of the route, the status and the time it took; never an id, a name, a
-token, an address or a query. Of an error there is its type and where it happened, not its text, which may quote what
-somebody sent.
+A request is logged with its method, the template of its route, its status and its duration, but never with an id, a
+name, a token, an address or a query. An error is logged with its type and its place in the code, but without its text,
+which may quote the request.
 """
 
 import json
@@ -15,10 +15,10 @@ _FIELDS = ("method", "route", "status", "ms", "reason", "error", "at", "trouble"
 
 
 class JsonLines(logging.Formatter):
-    """A record as a line of JSON."""
+    """Formats a record as a line of JSON."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """The line."""
+        """Return the line."""
         moment = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(record.created))
         line: dict[str, Any] = {
             "time": f"{moment}.{int(record.msecs):03d}Z",
@@ -32,7 +32,7 @@ class JsonLines(logging.Formatter):
 
 
 def frames(error: BaseException) -> dict[str, Any]:
-    """The type of an error, and the last lines of code on the way to it.
+    """Return the type of an error and the last 12 lines of its traceback.
 
     >>> try:
     ...     int("secret")
@@ -48,12 +48,11 @@ def frames(error: BaseException) -> dict[str, Any]:
 
 
 def log_as_json() -> None:
-    """Let this process log so, to standard error: our own loggers, and those of the server."""
+    """Log erkle's and uvicorn's events as JSON to standard error."""
     handler: logging.Handler = logging.StreamHandler()
     handler.setFormatter(JsonLines())
-    # A formatter keeps the text of the first traceback for all; ours has none.
     for name, handlers in (("uvicorn", [handler]), ("uvicorn.error", []), ("erkle", [handler])):
         logger = logging.getLogger(name)
-        # What has no handler of its own is logged by the logger above it.
+        # A logger without a handler passes its records to its parent.
         logger.handlers, logger.propagate = handlers, not handlers
         logger.setLevel(logging.INFO)

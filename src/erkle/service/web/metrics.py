@@ -1,6 +1,6 @@
-"""Numbers for Prometheus: what this process did, and what the database holds.
+"""Metrics for Prometheus: the requests of this process, and counts from the database.
 
-What is in the database is counted there when somebody asks, so that it is right with several workers, and after a
+Counts of answers and studies are read from the database, so that they are right with several workers and after a
 restart. No label names a study or a person.
 """
 
@@ -16,30 +16,34 @@ from erkle.service.dashboard.cache import Cache
 from erkle.service.runtime import Runtimes
 from erkle.store import State, Store
 
-# Seconds between two counts of what is in the database, at least.
+# Minimum seconds between two reads of the database.
 _SECONDS = 5.0
 _BUCKETS = (0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10)
-# With several workers, the variable PROMETHEUS_MULTIPROC_DIR names the folder in which they add up.
+# With several workers, this variable names the folder through which they share their metrics.
 _SHARED = "PROMETHEUS_MULTIPROC_DIR" in os.environ
 
-# Half of all lines would say when this process first saw a label.
+# Creation times would double the number of lines.
 disable_created_metrics()  # type: ignore[no-untyped-call]
 _here = CollectorRegistry()
 REQUESTS = Histogram(
-    "erkle_request_seconds", "Time of requests.", ["method", "route", "status"], buckets=_BUCKETS, registry=_here
+    "erkle_request_seconds",
+    "Duration of requests in seconds.",
+    ["method", "route", "status"],
+    buckets=_BUCKETS,
+    registry=_here,
 )
-REFUSED = Counter("erkle_refused", "What was not done, by reason.", ["route", "reason"], registry=_here)
+REFUSED = Counter("erkle_refused", "Refused requests, by reason.", ["route", "reason"], registry=_here)
 
 
 class Exposition:
-    """What ``/metrics`` says; the database is asked at most once in some seconds."""
+    """The content of ``/metrics``. The database is read at most every five seconds."""
 
     def __init__(self, store: Store, runtimes: Runtimes) -> None:
         self._runtimes = runtimes
         self._counted = Cache(partial(_count, store), _SECONDS)
 
     def text(self) -> bytes:
-        """All numbers, in the text format of Prometheus."""
+        """Return all metrics in the text format of Prometheus."""
         registry = CollectorRegistry()
         if _SHARED:
             MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
@@ -49,10 +53,10 @@ class Exposition:
         return generate_latest(registry)
 
     def collect(self) -> Iterable[Metric]:
-        """What the database holds, and how far the learners of this process are behind."""
+        """Yield the counts from the database, and how many answers the learners have yet to learn."""
         lag = sum(runtime.learning.lag for runtime in self._runtimes.all())
         yield from self._counted.value()
-        yield GaugeMetricFamily("erkle_learner_lag_answers", "Answers that have not been learned yet.", value=lag)
+        yield GaugeMetricFamily("erkle_learner_lag_answers", "Answers not learned yet.", value=lag)
 
 
 def _count(store: Store) -> list[Metric]:
@@ -60,14 +64,14 @@ def _count(store: Store) -> list[Metric]:
     states = GaugeMetricFamily("erkle_studies", "Studies.", labels=["state"])
     for state in State:
         states.add_metric([state.value], totals.studies.get(state, 0))
-    asked = CounterMetricFamily("erkle_questions", "Questions that were issued.", labels=["strategy", "kind"])
+    asked = CounterMetricFamily("erkle_questions", "Issued questions.", labels=["strategy", "kind"])
     for by, number in sorted(totals.questions.items()):
         asked.add_metric(by, number)
     sentence = "Participants of open studies who have an open question."
     return [
         states,
-        CounterMetricFamily("erkle_answers", "Answers that were acknowledged.", value=totals.answers),
-        CounterMetricFamily("erkle_skips", "Questions that were skipped.", value=totals.skips),
+        CounterMetricFamily("erkle_answers", "Acknowledged answers.", value=totals.answers),
+        CounterMetricFamily("erkle_skips", "Skipped questions.", value=totals.skips),
         asked,
         GaugeMetricFamily("erkle_open_participants", sentence, value=totals.open_participants),
     ]

@@ -1,4 +1,4 @@
-"""The OpenAPI document: what every route may answer besides, and what signing in takes, said once for all."""
+"""The OpenAPI document, with the errors and the security requirements that many routes share."""
 
 from typing import Any
 
@@ -10,19 +10,19 @@ from erkle.service.web.errors import ErrorOut
 ABOUT: dict[str, Any] = {
     "title": "erkle",
     "version": __version__,
-    "summary": "Studies that ask which of two things is more like a third, and learn from each answer.",
+    "summary": "Studies that ask which of two objects is more like a third, and learn from each answer.",
     "description": (
-        "Everything that the pages do. Participants need no cookie: who has a participant's id is that participant. "
-        "Researchers sign in at `/api/login`, send the cookie `erkle_session`, and with every change the header "
+        "Everything that the pages do. Participants need no cookie; the participant's id is the secret that identifies "
+        "them. Researchers sign in at `/api/login` and send the cookie `erkle_session`; changes also need the header "
         '`X-CSRF-Token`. Each error is `{"error": {"reason": ..., "sentence": ...}}`.'
     ),
     "openapi_tags": [
-        {"name": "participation", "description": "What the page of a participant does."},
-        {"name": "accounts", "description": "Who is signed in."},
-        {"name": "studies", "description": "Studies of whoever is signed in; administrators see all."},
-        {"name": "dashboard", "description": "What is going on in a study."},
-        {"name": "exchange", "description": "Files out of a study, and into one."},
-        {"name": "operations", "description": "For operators."},
+        {"name": "participation", "description": "Take part in a study."},
+        {"name": "accounts", "description": "Sign in, and manage accounts."},
+        {"name": "studies", "description": "Your own studies; administrators see all studies."},
+        {"name": "dashboard", "description": "The progress of a study."},
+        {"name": "exchange", "description": "Export and import studies and answers."},
+        {"name": "operations", "description": "Health and metrics, for operators."},
     ],
     "docs_url": None,
     "redoc_url": None,
@@ -31,26 +31,26 @@ ABOUT: dict[str, Any] = {
 _ERROR = {"$ref": "#/components/schemas/ErrorOut"}
 _CHANGES = frozenset({"post", "put", "patch", "delete"})
 _OF_ALL = {
-    "400": "The request cannot be read, or what it asks for cannot be done.",
-    "422": "A value is not as it must be.",
-    "503": "The database cannot be used just now.",
+    "400": "The request cannot be read, or cannot be fulfilled.",
+    "422": "A value is invalid.",
+    "503": "The database is not available.",
 }
 _OF_CHANGES = {
-    "409": "The state does not allow it.",
+    "409": "The current state does not allow it.",
     "413": "The body is too large.",
-    "429": "Too often; the header Retry-After says when.",
+    "429": "Too many requests; the header Retry-After says when to try again.",
 }
-_OF_RESEARCHERS = {"401": "Not signed in.", "403": "Not allowed, or without the right X-CSRF-Token."}
-_OF_ONE = {"404": "There is no such thing, or it is somebody else's."}
+_OF_RESEARCHERS = {"401": "Not signed in.", "403": "Not allowed, or the X-CSRF-Token is missing or wrong."}
+_OF_AN_ID = {"404": "It does not exist, or it belongs to somebody else."}
 
 
 def install(app: FastAPI) -> None:
-    """Serve the document with what is the same everywhere added to it."""
-    written = app.openapi
+    """Add the shared errors and security requirements to the document."""
+    generated = app.openapi
 
     def openapi() -> dict[str, Any]:
         if app.openapi_schema is None:
-            app.openapi_schema = _completed(written())
+            app.openapi_schema = _completed(generated())
         return app.openapi_schema
 
     app.openapi = openapi  # type: ignore[method-assign]
@@ -73,14 +73,14 @@ def _complete(path: str, method: str, operation: dict[str, Any]) -> None:
     changes, signed_in = method in _CHANGES, "security" in operation
     responses = operation["responses"]
     may = _OF_ALL | (_OF_CHANGES if changes else {})
-    may |= (_OF_RESEARCHERS if signed_in else {}) | (_OF_ONE if "{" in path else {})
+    may |= (_OF_RESEARCHERS if signed_in else {}) | (_OF_AN_ID if "{" in path else {})
     for status, description in may.items():
         responses.setdefault(status, {"description": description})
     for status, response in responses.items():
-        # The framework lists an error under the type of what the route returns otherwise.
+        # FastAPI gives an error the content type of the successful response.
         if status >= "400":
             response["content"] = {"application/json": {"schema": _ERROR}}
     if signed_in:
-        # Both at once, where the framework lists them as alternatives.
+        # A change needs both the cookie and the header; FastAPI lists them as alternatives.
         names = [name for entry in operation["security"] for name in entry]
         operation["security"] = [{name: [] for name in names if changes or name != "csrf"}]

@@ -1,4 +1,4 @@
-"""What operators look at: whether the service works, and how much it does."""
+"""Health and metrics, for operators."""
 
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import PlainTextResponse
@@ -14,7 +14,7 @@ router = APIRouter(tags=["operations"])
 
 
 class Health(BaseModel):
-    """That all is well."""
+    """The service works."""
 
     status: str = "ok"
 
@@ -22,19 +22,23 @@ class Health(BaseModel):
 @router.head("/health", include_in_schema=False)
 @router.get("/health", responses=problems(503))
 def health(store: StoreDep) -> Health:
-    """Whether the database answers, and its file is still the one that was opened."""
+    """Check that the database responds and that its file has not been replaced."""
     try:
         store.check()
     except Exception as error:
-        raise Problem(503, "database", "The database does not answer; look at the log.") from error
+        raise Problem(503, "database", "The database does not respond; see the log.") from error
     return Health()
 
 
 @router.get("/metrics", response_class=PlainTextResponse, responses=problems(403))
 def metrics(request: Request, store: StoreDep, configuration: ConfigurationDep) -> Response:
-    """Numbers for Prometheus; for this machine and for administrators, unless the operator says for everybody."""
+    """Metrics for Prometheus, for this machine and for administrators; the operator can open them to everybody."""
     session = sessions.found(store, request.cookies.get(sessions.COOKIE, ""))
     if not (configuration.metrics_open or is_local(request.scope) or (session and session.account.admin)):
-        raise Problem(403, "not-local", "Metrics are read on the machine of the server, or by an administrator.")
+        raise Problem(
+            403,
+            "not-local",
+            "Metrics are open only to the server's machine and to administrators; sign in as an administrator.",
+        )
     exposition: Exposition = request.app.state.exposition
     return Response(exposition.text(), media_type="text/plain; version=0.0.4; charset=utf-8")

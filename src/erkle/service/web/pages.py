@@ -1,4 +1,4 @@
-"""The pages: files that are the same for everybody; what they show they ask the API for."""
+"""The pages: static files, the same for everybody, that get their content from the API."""
 
 from pathlib import Path
 
@@ -23,10 +23,10 @@ PAGES = {
 
 
 class Files(StaticFiles):
-    """Files that a browser may keep, but asks about each time: after an update nobody has a mix of old and new."""
+    """Static files that browsers revalidate each time, so that nobody mixes old and new files after an update."""
 
     def file_response(self, *arguments: object, **named: object) -> Response:
-        """The file, or that it has not changed."""
+        """Return the file, or a 304 if it has not changed."""
         response = super().file_response(*arguments, **named)  # type: ignore[arg-type]
         response.headers["Cache-Control"] = "no-cache"
         return response
@@ -37,15 +37,15 @@ _files = Files(directory=STATIC)
 
 
 @router.api_route("/", methods=["GET", "HEAD"])
-def begin(request: Request) -> RedirectResponse:
-    """To the studies, or to the door."""
+def home(request: Request) -> RedirectResponse:
+    """Redirect to the list of studies, or to the login page."""
     token = request.cookies.get(sessions.COOKIE, "")
     return RedirectResponse("/studies" if sessions.found(request.app.state.store, token) else "/login", 303)
 
 
 @router.api_route("/favicon.ico", methods=["GET", "HEAD"])
 async def icon(request: Request) -> Response:
-    """For browsers that ask without being told."""
+    """The icon that browsers request by default."""
     return await _files.get_response("studio/icon.svg", request.scope)
 
 

@@ -1,4 +1,4 @@
-"""Parts of a file by their bytes, which browsers ask for when they play a sound or a film (RFC 9110, section 14)."""
+"""HTTP byte ranges, which browsers request when they play audio or video (RFC 9110, section 14)."""
 
 import re
 
@@ -6,11 +6,11 @@ _ONE = re.compile(r"bytes=(\d{0,18})-(\d{0,18})", re.ASCII)
 
 
 class Unsatisfiable(ValueError):
-    """A range with no byte of the file in it."""
+    """A range that contains no byte of the file."""
 
 
 def span(header: str | None, size: int) -> tuple[int, int] | None:
-    """First byte, and the one after the last, that a Range header asks for; None where it asks for all.
+    """Return the first byte and the byte after the last that a Range header requests, or None for the whole file.
 
     >>> span("bytes=10-19", 100), span("bytes=90-", 100), span("bytes=-5", 100), span("bytes=0-1,5-6", 100)
     ((10, 20), (90, 100), (95, 100), None)
@@ -24,7 +24,7 @@ def span(header: str | None, size: int) -> tuple[int, int] | None:
     else:
         start, end = int(first), min(int(last) + 1, size) if last else size
         if last and int(last) < start:
-            return None  # No range at all, to be taken for none.
+            return None  # RFC 9110: ignore an invalid range.
     if start >= end:
-        raise Unsatisfiable(f"The file has {size} bytes; ask for some of them.")
+        raise Unsatisfiable(f"The range has no byte of the file; request bytes from 0 to {size - 1}.")
     return start, end

@@ -1,4 +1,4 @@
-"""The end of the server: streams, which have none of their own, hear of it and end; the server waits for no reader."""
+"""Shutdown: event streams, which never end by themselves, end as soon as the server is asked to stop."""
 
 import signal
 import threading
@@ -8,10 +8,10 @@ _SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
 
 class Shutdown:
-    """Whether the server has been asked to end.
+    """Whether the server has been asked to stop.
 
-    The server's own handlers of signals are called as before. They are not seen by the application, which is told of
-    the end only when all connections are closed.
+    Uvicorn notifies the application only after all connections are closed, so this class handles the signals itself
+    and then calls uvicorn's handlers.
     """
 
     def __init__(self) -> None:
@@ -20,9 +20,9 @@ class Shutdown:
         if threading.current_thread() is threading.main_thread():
             self._before = {number: signal.getsignal(number) for number in _SIGNALS}
             for number in _SIGNALS:
-                signal.signal(number, self._hear)
+                signal.signal(number, self._handle)
 
-    def _hear(self, number: int, frame: FrameType | None) -> None:
+    def _handle(self, number: int, frame: FrameType | None) -> None:
         self.asked.set()
         before = self._before[signal.Signals(number)]
         if callable(before):

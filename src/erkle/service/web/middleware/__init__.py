@@ -1,1 +1,1 @@
-"""What every request passes on its way in and out."""
+"""ASGI middleware: it sees every request and every response."""

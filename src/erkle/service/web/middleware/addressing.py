@@ -1,7 +1,7 @@
-"""Who asks, over what, and for which host: what a proxy tells is believed only of those that are trusted.
+"""The client, scheme and host of a request. Headers of a proxy are used only if the proxy is trusted.
 
-The last address in ``X-Forwarded-For`` that is no trusted proxy is the client's: what stands before it the client may
-have written itself.
+The client's address is the last one in ``X-Forwarded-For`` that is not a trusted proxy, because the client may have
+written the addresses before it.
 """
 
 import ipaddress
@@ -16,14 +16,14 @@ from erkle.service.configuration import Configuration, Network
 from erkle.service.web.errors import Problem
 
 _HOST = re.compile(r"([A-Za-z0-9_.-]{1,255}|\[[0-9A-Fa-f:.]{2,45}\])(:[0-9]{1,5})?", re.ASCII)
-# Some proxies tell the port of the client, too.
+# Some proxies add the client's port to its address.
 _PORT = re.compile(r"^(?:\[(.*)\]|([0-9.]+))(?::[0-9]+)?$")
-# Probes ask by address, whatever the public name is.
+# Health checks use the server's address instead of its public name.
 _ANY_HOST = frozenset({"/health", "/metrics"})
 
 
 class Addressing:
-    """ASGI middleware that sets the client and the scheme of a request, and refuses a host that is not ours."""
+    """ASGI middleware that sets the client and scheme of a request, and refuses requests for other hosts."""
 
     def __init__(self, app: ASGIApp, configuration: Configuration) -> None:
         self._app = app
@@ -31,10 +31,10 @@ class Addressing:
         self._host = (urlsplit(configuration.public_url).hostname or "").lower()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass on the request, or answer it here."""
+        """Pass on the request, or refuse it."""
         if scope["type"] == "http":
             if self._trusted:
-                _believe(scope, self._trusted)
+                _apply_forwarded(scope, self._trusted)
             if (problem := self._problem(scope)) is not None:
                 return await problem.response()(scope, receive, send)
         await self._app(scope, receive, send)
@@ -43,14 +43,14 @@ class Addressing:
         hosts = Headers(scope=scope).getlist("host")
         found = _HOST.fullmatch(hosts[0]) if len(hosts) == 1 else None
         if found is None:
-            return Problem(400, "host", "The request's Host header is missing or cannot be read.")
+            return Problem(400, "host", "The Host header of the request is missing or invalid.")
         if self._host and found[1].lower() != self._host and scope["path"] not in _ANY_HOST:
-            return Problem(421, "host", "This server answers for another name; use the address that you were given.")
+            return Problem(421, "host", "This server has another name; use the address that you were given.")
         return None
 
 
 def address_of(scope: Scope) -> str:
-    """Whose tries are counted together: an IPv4 address, or the 64-bit network of an IPv6 one."""
+    """Return the key for rate limits: an IPv4 address, or the /64 network of an IPv6 address."""
     address = _parsed((scope.get("client") or ("local",))[0])
     if isinstance(address, ipaddress.IPv6Address):
         return str(ipaddress.ip_network((int(address) >> 64 << 64, 64)))
@@ -58,7 +58,7 @@ def address_of(scope: Scope) -> str:
 
 
 def is_local(scope: Scope) -> bool:
-    """Whether the request comes from this machine, and not through a proxy on it, of which we may not know."""
+    """Return whether the request comes directly from this machine, without a proxy."""
     if "x-forwarded-for" in Headers(scope=scope):
         return False
     address = _parsed((scope.get("client") or ("127.0.0.1",))[0])
@@ -66,20 +66,20 @@ def is_local(scope: Scope) -> bool:
 
 
 def is_https(scope: Scope, configuration: Configuration) -> bool:
-    """Whether the browser speaks https, to us or to the proxy in front of us."""
+    """Return whether the browser uses https, to this server or to a proxy in front of it."""
     return scope.get("scheme") == "https" or configuration.public_url.startswith("https://")
 
 
 def base_url(scope: Scope, configuration: Configuration) -> str:
-    """Where links begin: the public URL, or what the request asked for."""
+    """Return the start of links: the public URL, or the scheme and host of the request."""
     return configuration.public_url or f"{scope.get('scheme', 'http')}://{Headers(scope=scope)['host']}"
 
 
-def _believe(scope: Scope, trusted: Sequence[Network]) -> None:
+def _apply_forwarded(scope: Scope, trusted: Sequence[Network]) -> None:
     if not _is_trusted((scope.get("client") or ("127.0.0.1",))[0], trusted):
         return
-    told = [_PORT.sub(r"\1\2", part) for part in _parts(scope, "x-forwarded-for")]
-    clients = [address for address in reversed(told) if not _is_trusted(address, trusted)]
+    forwarded = [_PORT.sub(r"\1\2", part) for part in _parts(scope, "x-forwarded-for")]
+    clients = [address for address in reversed(forwarded) if not _is_trusted(address, trusted)]
     if clients and _parsed(clients[0]) is not None:
         scope["client"] = (clients[0], 0)
     schemes = _parts(scope, "x-forwarded-proto")

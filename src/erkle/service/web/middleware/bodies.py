@@ -1,6 +1,7 @@
-"""No more of a body is read than its sender may send, whatever its headers say.
+"""A limit on the size of request bodies, whatever their headers say.
 
-Only a file of somebody who is signed in may be large: the framework reads a body before it asks who sent it.
+Only signed-in researchers may upload large files. This is checked here because FastAPI reads the whole body before it
+runs the dependencies of a route.
 """
 
 from anyio.to_thread import run_sync
@@ -14,14 +15,14 @@ from erkle.store.sanitising import is_id
 
 
 class BodyLimit:
-    """ASGI middleware that refuses a body as soon as more bytes have arrived than may be."""
+    """ASGI middleware that refuses a body as soon as it exceeds the limit."""
 
     def __init__(self, app: ASGIApp, configuration: Configuration) -> None:
         self._app = app
         self._body, self._upload = configuration.body_bytes, configuration.upload_bytes
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass on the request, or answer it here."""
+        """Pass on the request, or refuse it."""
         if scope["type"] != "http" or scope["method"] in ("GET", "HEAD"):
             return await self._app(scope, receive, send)
         headers = dict(scope["headers"])
@@ -54,6 +55,8 @@ def _counted(receive: Receive, most: int) -> Receive:
 
 
 def _too_large(most: int) -> Problem:
-    # The rest of the body is not read, so the connection cannot be used again.
+    # The rest of the body stays unread, so the connection cannot be reused.
     close = {"Connection": "close"}
-    return Problem(413, "too-large", f"The request has more than {most:,} bytes; send less at once.", headers=close)
+    return Problem(
+        413, "too-large", f"The request has more than {most:,} bytes; send less in one request.", headers=close
+    )

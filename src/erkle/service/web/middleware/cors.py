@@ -1,6 +1,6 @@
-"""Front ends that are somewhere else: what participants need may be used from the origins that the operator names.
+"""CORS for front ends on other sites: they may use the participants' API if the operator allows their origin.
 
-Cookies are never part of it: what researchers do is done on our own pages, or by programs.
+Cookies are never allowed: researchers use the pages of this server, or programs.
 """
 
 from starlette.middleware.cors import CORSMiddleware
@@ -12,11 +12,11 @@ _PATHS = ("/api/take/", "/media/")
 
 
 class Cors:
-    """ASGI middleware that answers with CORS headers, at participants' addresses, if there are such origins."""
+    """ASGI middleware that adds CORS headers to the participants' API, if any origins are allowed."""
 
     def __init__(self, app: ASGIApp, configuration: Configuration) -> None:
         self._app = app
-        self._open = CORSMiddleware(
+        self._with_cors = CORSMiddleware(
             app,
             allow_origins=configuration.allowed_origins,
             allow_methods=["GET", "POST"],
@@ -26,6 +26,6 @@ class Cors:
         self._is_used = bool(configuration.allowed_origins)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass on the request, by way of CORS where that is meant."""
+        """Pass on the request, with CORS headers if its path allows them."""
         is_open = self._is_used and scope["type"] == "http" and scope["path"].startswith(_PATHS)
-        await (self._open if is_open else self._app)(scope, receive, send)
+        await (self._with_cors if is_open else self._app)(scope, receive, send)

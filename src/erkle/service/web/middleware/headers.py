@@ -1,4 +1,4 @@
-"""Headers that keep a browser from doing what no page of ours needs."""
+"""Security headers that forbid the browser everything that the pages do not need."""
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -9,7 +9,7 @@ PAGE_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob: data:; media-src 'self' blob:; "
     "connect-src 'self'; font-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 )
-# What is no page is not to become one.
+# A response that is not a page must not be shown as one.
 _OTHER = b"default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; sandbox"
 _PAGE = PAGE_POLICY.encode()
 
@@ -26,16 +26,16 @@ _HSTS = {b"strict-transport-security": b"max-age=%d" % (365 * 24 * 3600)}
 
 
 class Headers:
-    """ASGI middleware that adds to each response the headers which it does not have."""
+    """ASGI middleware that adds the security headers that a response does not set itself."""
 
     def __init__(self, app: ASGIApp, configuration: Configuration) -> None:
         self._app, self._configuration = app, configuration
-        # What a front end somewhere else shows it must be allowed to load.
+        # A front end on another site must be able to load media.
         elsewhere = {b"cross-origin-resource-policy": b"cross-origin"} if configuration.allowed_origins else {}
         self._media = _ALWAYS | elsewhere
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass on the request, and add to what comes back."""
+        """Pass on the request, and add headers to the response."""
         if scope["type"] != "http":
             return await self._app(scope, receive, send)
 
@@ -49,7 +49,7 @@ class Headers:
     def _wanted(self, scope: Scope, message: Message) -> dict[bytes, bytes]:
         path = scope["path"]
         wanted = dict(self._media if path.startswith("/media/") else _ALWAYS)
-        # That something has not changed must not change what was said of it.
+        # A 304 keeps the policy of the response in the browser's cache.
         if message["status"] != 304:
             is_page = any(
                 name == b"content-type" and value.startswith(b"text/html") for name, value in message["headers"]
@@ -57,7 +57,7 @@ class Headers:
             wanted[_POLICY] = _PAGE if is_page else _OTHER
         if path.startswith("/api/"):
             wanted[b"cache-control"] = b"no-store"
-        # Asked now, for a proxy's word for the scheme was not known when the request came in.
+        # Checked here, after `Addressing` has read the proxy's headers.
         if is_https(scope, self._configuration):
             wanted |= _HSTS
         return wanted

@@ -1,4 +1,4 @@
-"""Each request leaves a line in the log and a time in the metrics; what fails unexpectedly is told to nobody else."""
+"""Every request is logged and counted. An unexpected error is logged, and the client only gets a 500."""
 
 import logging
 import time
@@ -15,13 +15,13 @@ _log = logging.getLogger("erkle.requests")
 
 
 class Observing:
-    """ASGI middleware that logs and counts, and answers 500 where something failed."""
+    """ASGI middleware that logs and counts requests, and responds with 500 to unexpected errors."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass on the request, and look at what comes back."""
+        """Pass on the request and observe the response."""
         if scope["type"] != "http":
             return await self._app(scope, receive, send)
         began, status, streams = time.perf_counter(), 0, False
@@ -39,9 +39,9 @@ class Observing:
         except Exception as error:
             failed = {"reason": "unexpected", **frames(error)}
             if not status:
-                sorry = Problem(500, "unexpected", "Something went wrong here, and was noted; try again.")
-                await sorry.response()(scope, receive, watched)
-        # A client that has gone before it got an answer.
+                problem = Problem(500, "unexpected", "The server had an error, which it has logged; try again.")
+                await problem.response()(scope, receive, watched)
+        # Without a status the client has disconnected before the response: 499, as nginx logs it.
         _note(scope, status or 499, time.perf_counter() - began, streams, failed)
 
 
@@ -53,14 +53,14 @@ def _note(scope: Scope, status: int, seconds: float, streams: bool, failed: dict
         REQUESTS.labels(method, route, str(status)).observe(seconds)
     if reason is not None:
         REFUSED.labels(route, reason).inc()
-    told = {"method": method, "route": route, "status": status, "ms": round(1000 * seconds, 2)}
+    fields = {"method": method, "route": route, "status": status, "ms": round(1000 * seconds, 2)}
     if reason is not None:
-        told["reason"] = reason
-    _log.log(logging.ERROR if failed else logging.INFO, "request", extra=told | failed)
+        fields["reason"] = reason
+    _log.log(logging.ERROR if failed else logging.INFO, "request", extra=fields | failed)
 
 
 def _template(scope: Scope) -> str:
-    """What the route looks like without what was filled in; files are one route, and what we do not have another."""
+    """Return the path of the route with its parameters' names, ``/static`` for files, or ``unmatched``."""
     if (route := scope.get("route")) is not None:
         return str(route.path)
     path = scope["path"]
