@@ -91,16 +91,19 @@ def write_shoes(dataset, folder):
 @pytest.mark.parametrize(
     ("name", "write"), [("food100", write_food), ("eggs300", write_eggs), ("zappos85", write_shoes)]
 )
+@pytest.mark.filterwarnings(r"ignore:.*download the files again:UserWarning")
 def test_answers_written_in_the_published_format_are_read_back_unchanged(name, write, published, tmp_path):
     if name not in published:
         pytest.skip(f"{name} is not available")
+    # A tenth of the answers still names every object.
+    expected = published[name].rows(np.arange(0, len(published[name].triplets), 10))
     (tmp_path / name).mkdir()
-    write(published[name], tmp_path / name)
+    write(expected, tmp_path / name)
     dataset = load(name, tmp_path)
-    np.testing.assert_array_equal(dataset.triplets, published[name].triplets)
-    assert dataset.names == published[name].names
+    np.testing.assert_array_equal(dataset.triplets, expected.triplets)
+    assert dataset.names == expected.names
     assert {key: values.tolist() for key, values in dataset.columns.items()} == {
-        key: values.tolist() for key, values in published[name].columns.items()
+        key: values.tolist() for key, values in expected.columns.items()
     }
 
 
