@@ -23,7 +23,8 @@ def embed(K: npt.ArrayLike, n_components: int | None = None) -> Floats:
     K : array of shape (n_objects, n_objects)
         The kernel, symmetric and finite. Negative eigenvalues count as zero.
     n_components : int, optional
-        Number of columns. By default, all columns whose variance is more than rounding. Further columns are zero.
+        Number of columns. By default, all columns whose variance exceeds rounding errors. Further columns are
+        zero.
 
     Returns
     -------
@@ -39,7 +40,7 @@ def embed(K: npt.ArrayLike, n_components: int | None = None) -> Floats:
     """
     K = check_kernel(K)
     n_objects = len(K)
-    wanted = n_objects if n_components is None else whole(n_components, "n_components", 1, "2 is a flat map")
+    wanted = n_objects if n_components is None else whole(n_components, "n_components", 1, "2 gives a flat map")
     centred = K - K.mean(axis=0) - K.mean(axis=1, keepdims=True) + K.mean()
     variances, V = scipy.linalg.eigh(centred, subset_by_index=(max(0, n_objects - wanted), n_objects - 1))
     variances, V = variances[::-1], V[:, ::-1]

@@ -56,7 +56,7 @@ def test_a_valid_array_is_not_copied():
 
 
 @pytest.mark.parametrize("given", [[], np.empty((0, 3)), np.empty((0, 3), dtype=np.int32), np.empty(0)])
-def test_no_answers_are_valid(given):
+def test_an_empty_array_is_valid(given):
     assert check(given, n_objects=3).shape == (0, 3)
 
 

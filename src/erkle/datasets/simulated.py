@@ -1,6 +1,6 @@
 """Simulated answers: the synthetic data of the paper, with points drawn from N(0, I) and compared by distance.
 
-No question is asked twice, so any two parts of a data set can serve as training and test answers.
+No question is asked twice, so any two disjoint parts of a data set can serve as training and test answers.
 
 Noise reverses some answers. It leaves the questions and their order unchanged. `flip` reverses every answer with the
 same probability. `answered` with a finite slope is wrong more often on hard questions, as people are.

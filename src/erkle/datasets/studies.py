@@ -1,6 +1,6 @@
 """Read answers from the files of other tools, such as Salmon and cblearn.
 
-Every form of file gives rows (anchor, near, far).
+All formats give rows (anchor, near, far).
 """
 
 import math
