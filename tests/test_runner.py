@@ -122,12 +122,12 @@ def slow(unit):
     time.sleep(0.05)
     return unit.value
 
-list(Runner(Path(sys.argv[2]), slow, {}).run([Number(value) for value in range(200)], 2))
+list(Runner(Path(sys.argv[2]), slow, {}).run([Number(value) for value in range(100)], 2))
 """
 
 
 def test_after_a_killed_run_only_unfinished_units_run_again(tmp_path):
-    units = [Number(value) for value in range(200)]
+    units = [Number(value) for value in range(100)]
     arguments = [str(Path(__file__).parent), str(tmp_path)]
     process = subprocess.Popen([sys.executable, "-c", SLOW_RUN, *arguments], start_new_session=True)
     deadline = time.monotonic() + 60
@@ -141,5 +141,5 @@ def test_after_a_killed_run_only_unfinished_units_run_again(tmp_path):
     assert 5 <= len(before) < len(units)
     runner = Runner(tmp_path, lambda unit: unit.value, {})
     assert len(list(runner.run(units, 1))) == len(units) - len(before)
-    assert [runner.result(unit) for unit in units] == list(range(200))
+    assert [runner.result(unit) for unit in units] == list(range(100))
     assert before.items() <= times(tmp_path).items()
