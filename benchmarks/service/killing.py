@@ -62,7 +62,7 @@ class _Participants:
 
     def _answer(self) -> None:
         try:
-            with Client(self.serving.url, timeout=5.0, patience=60.0) as client:
+            with Client(self.serving.url, timeout=5.0, retry_for=60.0) as client:
                 while not self._over.is_set():
                     self._take_part(client)
         except BaseException as error:

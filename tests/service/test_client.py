@@ -150,7 +150,7 @@ def test_a_refusal_is_final(status):
 
 
 def test_a_client_without_patience_tries_once():
-    with troubled(500, 500) as (server, url), Client(url, patience=0) as client:
+    with troubled(500, 500) as (server, url), Client(url, retry_for=0) as client:
         with pytest.raises(Refused):
             client.studies()
         assert server.seen == 1
@@ -159,7 +159,7 @@ def test_a_client_without_patience_tries_once():
 def test_where_nobody_listens_there_is_a_sentence():
     with troubled() as (_, url):
         pass
-    with Client(url, patience=0.3) as client, pytest.raises(Unreachable, match="check the address"):
+    with Client(url, retry_for=0.3) as client, pytest.raises(Unreachable, match="check the address"):
         client.studies()
 
 

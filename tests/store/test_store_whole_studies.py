@@ -9,6 +9,7 @@ from sqlalchemy.exc import DBAPIError, IntegrityError
 
 from erkle.store import (
     Imported,
+    ImportedStudy,
     Kind,
     Medium,
     NotAllowed,
@@ -20,7 +21,6 @@ from erkle.store import (
     State,
     StoreError,
     Unknown,
-    Whole,
 )
 from erkle.store.database import schema
 from refusals import refusals
@@ -336,7 +336,7 @@ def whole(**changes):
     ]
     answers = [Imported("1", 0, 1, 2, 2, Kind.CATCH, "catch", 500, {}, 30, 20), Imported("0", 2, 1, 0)]
     skips = [Skip("2", 0, 1, 2, "cannot decide", 40)]
-    found = Whole("Letters", list("ABC"), {"a": 1}, State.OPEN, 3, people, answers, skips, {"a.png": PNG})
+    found = ImportedStudy("Letters", list("ABC"), {"a": 1}, State.OPEN, 3, people, answers, skips, {"a.png": PNG})
     return found._replace(**changes)
 
 

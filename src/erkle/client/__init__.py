@@ -1,7 +1,7 @@
-"""The service over HTTP, for programs: what its pages do, as methods of `Client`.
+"""A Python client for the HTTP API of the service: `Client` has a method for everything that the pages do.
 
-To answer is idempotent: the same token and choice give the same acknowledgement, so that a call which was cut off is
-simply made again. The client does that by itself.
+Answering is idempotent: the same token and choice always get the same acknowledgement. The client therefore repeats a
+call that was interrupted.
 """
 
 from importlib.util import find_spec

@@ -1,4 +1,4 @@
-"""What the pages of the service do, as methods."""
+"""The client: a method for everything that the pages of the service do."""
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
@@ -7,35 +7,35 @@ from pathlib import Path
 from typing import Any, Self
 
 from erkle.client.replies import Json, Reply, ShownObject, object_of, reply_of
-from erkle.client.sending import Server, part
+from erkle.client.sending import Server, path_segment
 
 Pathlike = str | os.PathLike[str]
 
 
 class Client:
-    """A server of studies, as a researcher or as participants see it.
+    """A connection to a server, for a researcher or for participants.
 
     Parameters
     ----------
     base_url : str
-        Where the server is, such as ``http://127.0.0.1:8000``.
+        The address of the server, such as ``http://127.0.0.1:8000``.
     timeout : float
         Seconds that one attempt may take.
-    patience : float
-        Seconds for which a call is tried again before it fails; 0 for one attempt.
+    retry_for : float
+        Seconds for which a call is retried before it fails; 0 for a single attempt.
     connections : int
-        How many calls may run at once, in threads.
+        Number of calls that may run at the same time, in threads.
 
     Raises
     ------
     Refused
-        From every method: the server has said no, and that is final.
+        From every method, if the server refuses the request, or is still busy after ``retry_for`` seconds.
     Unreachable
-        From every method: no answer, for as long as the client was patient.
+        From every method, if the server does not respond within ``retry_for`` seconds.
 
     Examples
     --------
-    Not run here, for it needs a server::
+    This example needs a running server::
 
         with Client("http://127.0.0.1:8000") as client:
             client.login("ann", "a long password")
@@ -49,24 +49,24 @@ class Client:
 
     >>> Client("127.0.0.1:8000")
     Traceback (most recent call last):
-    ValueError: The address is '127.0.0.1:8000'; pass one such as http://127.0.0.1:8000.
+    ValueError: The address is '127.0.0.1:8000'; pass a URL such as http://127.0.0.1:8000.
     """
 
-    def __init__(self, base_url: str, timeout: float = 10.0, patience: float = 30.0, connections: int = 100) -> None:
-        self._server = Server(base_url, timeout, patience, connections)
+    def __init__(self, base_url: str, timeout: float = 10.0, retry_for: float = 30.0, connections: int = 100) -> None:
+        self._server = Server(base_url, timeout, retry_for, connections)
 
-    # Participants
+    # For participants
 
     def about(self, study: str) -> Json:
-        """Title, texts and length of a study, as a participant sees them before they join."""
-        return self._json("GET", f"/api/take/{part(study)}")
+        """Return the title, the texts and the length of a study, which participants see before they join."""
+        return self._json("GET", f"/api/take/{path_segment(study)}")
 
     def join(self, study: str, parameters: Mapping[str, str] | None = None, consent: bool = True) -> Reply:
-        """Take part, with the parameters of the link that was followed."""
-        return self._reply(study, "join", {"parameters": dict(parameters or {}), "consent": consent}, again=False)
+        """Join a study, with the parameters of the link that the participant followed."""
+        return self._reply(study, "join", {"parameters": dict(parameters or {}), "consent": consent}, repeatable=False)
 
     def resume(self, study: str, participant: str) -> Reply:
-        """Where the participant stands, as after a reload of the page."""
+        """Return where the participant stands, as if they had reloaded the page."""
         return self._reply(study, "resume", {"participant": participant})
 
     def answer(
@@ -78,26 +78,26 @@ class Client:
         response_ms: int | None = None,
         client: Json | None = None,
     ) -> Reply:
-        """Answer a question with the id of the left or of the right thing; when this returns, the answer is safe."""
+        """Answer a question with the id of the left or the right object; the answer is saved when this returns."""
         sent = {"participant": participant, "token": token, "choice": choice, "response_ms": response_ms}
         return self._reply(study, "answer", {**sent, "client": client or {}})
 
     def skip(self, study: str, participant: str | None, token: str, reason: str = "") -> Reply:
-        """Give a question up, with a reason."""
+        """Skip a question, with a reason."""
         return self._reply(study, "skip", {"participant": participant, "token": token, "reason": reason})
 
-    # Researchers
+    # For researchers
 
     def login(self, name: str, password: str) -> Json:
-        """Sign in; the account."""
+        """Sign in and return the account."""
         return self._signed_in("/api/login", {"name": name, "password": password})
 
     def enter(self, token: str) -> Json:
-        """Sign in by a one-time link, of which the token is what follows the ``#``."""
+        """Sign in with a one-time link and return the account; the token is the part of the link after ``#``."""
         return self._signed_in("/api/enter", {"token": token})
 
     def set_up(self, token: str, name: str, password: str) -> Json:
-        """Make the first account of a server, by the link that it has printed, and sign in."""
+        """Create the first account of a server, with the token of the link that the server printed, and sign in."""
         return self._signed_in("/api/setup", {"token": token, "name": name, "password": password})
 
     def logout(self) -> None:
@@ -106,96 +106,100 @@ class Client:
         self._server.csrf = ""
 
     def studies(self) -> list[Json]:
-        """The studies of this account, those of all for an administrator."""
+        """Return the studies of this account, or all studies for an admin."""
         return list(self._server.call("GET", "/api/studies"))
 
     def study(self, study: str) -> Json:
-        """One study with its settings."""
-        return self._json("GET", f"/api/studies/{part(study)}")
+        """Return a study with its settings."""
+        return self._json("GET", f"/api/studies/{path_segment(study)}")
 
     def objects(self, study: str) -> list[ShownObject]:
-        """What the study asks about; the place in the list is the id."""
-        return [object_of(each) for each in self._server.call("GET", f"/api/studies/{part(study)}/objects")]
+        """Return the objects of a study; an object's id is its position in the list."""
+        return [object_of(each) for each in self._server.call("GET", f"/api/studies/{path_segment(study)}/objects")]
 
     def create_study(self, title: str, objects: Sequence[str | Json], settings: Json | None = None) -> Json:
-        """A new study, as a draft."""
+        """Create a draft of a study and return it."""
         sent = {"title": title, "objects": list(objects), "settings": settings or {}}
-        return self._json("POST", "/api/studies", sent, again=False)
+        return self._json("POST", "/api/studies", sent, repeatable=False)
 
     def upload(self, paths: Sequence[Pathlike], spec: str = "") -> Json:
-        """A new study of files: pictures, sounds, films, a ZIP of them or a CSV of names; ``spec`` is YAML or JSON."""
+        """Create a study from images, sounds, videos, a ZIP of them or a CSV of names; ``spec`` is YAML or JSON."""
         with _opened("files", paths) as files:
-            return self._json("POST", "/api/studies/upload", files=files, form={"spec": spec}, again=False)
+            return self._json("POST", "/api/studies/upload", files=files, form={"spec": spec}, repeatable=False)
 
     def edit(self, study: str, **changes: Any) -> Json:
-        """Change ``title`` or ``settings``."""
-        return self._json("PATCH", f"/api/studies/{part(study)}", changes)
+        """Change the ``title`` or the ``settings`` of a study, and return it."""
+        return self._json("PATCH", f"/api/studies/{path_segment(study)}", changes)
 
     def open_study(self, study: str) -> Json:
-        """Ask people from now on."""
-        return self._json("POST", f"/api/studies/{part(study)}/state", {"state": "open"})
+        """Open a study, so that participants can join and answer."""
+        return self._json("POST", f"/api/studies/{path_segment(study)}/state", {"state": "open"})
 
     def pause_study(self, study: str) -> Json:
-        """Ask nobody until the study is opened again."""
-        return self._json("POST", f"/api/studies/{part(study)}/state", {"state": "paused"})
+        """Pause a study until it is opened again."""
+        return self._json("POST", f"/api/studies/{path_segment(study)}/state", {"state": "paused"})
 
     def close_study(self, study: str) -> Json:
-        """Ask nobody any more."""
-        return self._json("POST", f"/api/studies/{part(study)}/state", {"state": "closed"})
+        """Close a study for good."""
+        return self._json("POST", f"/api/studies/{path_segment(study)}/state", {"state": "closed"})
 
     def delete(self, study: str) -> None:
-        """Remove a study with everything in it."""
-        self._server.call("DELETE", f"/api/studies/{part(study)}")
+        """Delete a study with all its data."""
+        self._server.call("DELETE", f"/api/studies/{path_segment(study)}")
 
     def live(self, study: str) -> Json:
-        """What the dashboard shows: counts, map, curves, how much is still to ask."""
-        return self._json("GET", f"/api/studies/{part(study)}/live")
+        """Return what the dashboard shows: the counts, the map, the curves and how many answers are still needed."""
+        return self._json("GET", f"/api/studies/{path_segment(study)}/live")
 
     def participants(self, study: str) -> list[Json]:
-        """The table of participants."""
-        return list(self._server.call("GET", f"/api/studies/{part(study)}/participants"))
+        """Return the table of participants."""
+        return list(self._server.call("GET", f"/api/studies/{path_segment(study)}/participants"))
 
     def exclude(self, study: str, participant: str) -> None:
-        """Leave somebody's answers out; the kernel is learned anew without them."""
-        self._server.call("POST", f"/api/studies/{part(study)}/participants/{part(participant)}", {"excluded": True})
+        """Exclude a participant; the kernel is learned again without their answers."""
+        self._server.call(
+            "POST", f"/api/studies/{path_segment(study)}/participants/{path_segment(participant)}", {"excluded": True}
+        )
 
     def include(self, study: str, participant: str) -> None:
-        """Take somebody's answers in again."""
-        self._server.call("POST", f"/api/studies/{part(study)}/participants/{part(participant)}", {"excluded": False})
+        """Include an excluded participant again; the kernel is learned again with their answers."""
+        self._server.call(
+            "POST", f"/api/studies/{path_segment(study)}/participants/{path_segment(participant)}", {"excluded": False}
+        )
 
     def disputed(self, study: str) -> list[Json]:
-        """The questions that people answer most differently."""
-        return list(self._server.call("GET", f"/api/studies/{part(study)}/disputed"))
+        """Return the questions on which participants disagree most."""
+        return list(self._server.call("GET", f"/api/studies/{path_segment(study)}/disputed"))
 
     def export(self, study: str, name: str, out: Pathlike | None = None) -> bytes:
-        """Bytes of answers.csv, answers.jsonl, kernel.npz, embedding.csv or bundle.zip, also in a file if wanted."""
-        data = self._server.send("GET", f"/api/studies/{part(study)}/export/{part(name)}").content
+        """Return answers.csv, answers.jsonl, kernel.npz, embedding.csv or bundle.zip; also write it to ``out``."""
+        data = self._server.send("GET", f"/api/studies/{path_segment(study)}/export/{path_segment(name)}").content
         if out is not None:
             Path(out).write_bytes(data)
         return data
 
     def import_bundle(self, path: Pathlike) -> Json:
-        """A study that another server has exported, as a new one here."""
+        """Create a study from a bundle that a server exported, and return it."""
         with _opened("file", [path]) as files:
-            return self._json("POST", "/api/import", files=files, again=False)
+            return self._json("POST", "/api/import", files=files, repeatable=False)
 
     def import_answers(self, study: str, path: Pathlike) -> int:
-        """Add answers from a CSV or JSONL file to a study; how many."""
+        """Add answers from a CSV or JSONL file to a study, and return their number."""
         with _opened("file", [path]) as files:
-            added = self._json("POST", f"/api/studies/{part(study)}/import", files=files, again=False)
+            added = self._json("POST", f"/api/studies/{path_segment(study)}/import", files=files, repeatable=False)
         return int(added["imported"])
 
     def import_triplets(self, path: Pathlike, title: str) -> Json:
-        """A new study of the names and answers in a CSV or JSONL file."""
+        """Create a study from the names and answers in a CSV or JSONL file, and return it."""
         with _opened("file", [path]) as files:
-            return self._json("POST", "/api/import/triplets", files=files, form={"title": title}, again=False)
+            return self._json("POST", "/api/import/triplets", files=files, form={"title": title}, repeatable=False)
 
     def health(self) -> Json:
-        """Whether the server works."""
+        """Return the state of the server."""
         return self._json("GET", "/health")
 
     def close(self) -> None:
-        """Close the connections."""
+        """Close the connections to the server."""
         self._server.close()
 
     def __enter__(self) -> Self:
@@ -207,17 +211,19 @@ class Client:
     def _json(self, method: str, path: str, sent: Json | None = None, **how: Any) -> Json:
         return dict(self._server.call(method, path, sent, **how))
 
-    def _reply(self, study: str, verb: str, sent: Json, again: bool = True) -> Reply:
-        return reply_of(self._server.call("POST", f"/api/take/{part(study)}/{verb}", sent, again=again))
+    def _reply(self, study: str, verb: str, sent: Json, repeatable: bool = True) -> Reply:
+        return reply_of(
+            self._server.call("POST", f"/api/take/{path_segment(study)}/{verb}", sent, repeatable=repeatable)
+        )
 
     def _signed_in(self, path: str, sent: Json) -> Json:
-        me = self._server.call("POST", path, sent, again=False)
+        me = self._server.call("POST", path, sent, repeatable=False)
         self._server.csrf = me["csrf"]
         return dict(me["account"])
 
 
 @contextmanager
 def _opened(field: str, paths: Sequence[Pathlike]) -> Iterator[list[Any]]:
-    """Files for a form, closed when they have been sent."""
+    """Open files for a form, and close them after they have been sent."""
     with ExitStack() as stack:
         yield [(field, (Path(path).name, stack.enter_context(Path(path).open("rb")))) for path in paths]

@@ -1,4 +1,4 @@
-"""What the server tells a participant: where they stand, and the questions that are open."""
+"""Replies of the server to a participant: where they stand, and their open questions."""
 
 from typing import Any, NamedTuple
 
@@ -6,7 +6,7 @@ Json = dict[str, Any]
 
 
 class ShownObject(NamedTuple):
-    """An object of a study, and the addresses of what is shown of it."""
+    """An object of a study, with the URLs of its media."""
 
     id: int
     name: str
@@ -29,14 +29,14 @@ class Question(NamedTuple):
 
 
 class Acknowledged(NamedTuple):
-    """The answer counts and is on the disk of the server."""
+    """The answer counts and is saved on the server; ``repeated`` if it had been saved before."""
 
     sequence: int
     repeated: bool
 
 
 class Finished(NamedTuple):
-    """How it ended, and what the participant takes home."""
+    """The outcome of a participation, with the completion code, the return URL and the closing text."""
 
     outcome: str
     code: str
@@ -45,7 +45,7 @@ class Finished(NamedTuple):
 
 
 class Reply(NamedTuple):
-    """Where a participant stands: what became of the last answer, and the questions that are open, oldest first."""
+    """Where a participant stands: the outcome of their last answer, and their open questions, oldest first."""
 
     participant: str | None
     acknowledged: Acknowledged | None
@@ -58,7 +58,7 @@ class Reply(NamedTuple):
 
 
 def reply_of(found: Json) -> Reply:
-    """The reply that JSON tells of."""
+    """Return the reply that a JSON object describes."""
     acknowledged, finished, progress = found.get("acknowledged"), found.get("finished"), found.get("progress") or {}
     return Reply(
         found.get("participant"),
@@ -78,5 +78,5 @@ def _question(found: Json) -> Question:
 
 
 def object_of(found: Json) -> ShownObject:
-    """The thing that JSON tells of."""
+    """Return the object that a JSON object describes."""
     return ShownObject(*(found.get(name) for name in ShownObject._fields))  # type: ignore[arg-type]

@@ -65,7 +65,7 @@ class Crowd:
     """
 
     def __init__(self, base_url: str, study: str, people: int = 20, rate: float = 20.0, wrong: float = 0.1) -> None:
-        self._client = Client(base_url, patience=60.0)
+        self._client = Client(base_url, retry_for=60.0)
         self._study = study
         self._pause = people / rate
         self._wrong = wrong

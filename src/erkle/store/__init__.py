@@ -1,12 +1,12 @@
-"""Answers, append-only: what was acknowledged is on the disk, and stays there.
+"""The append-only store: an acknowledged answer is saved to disk and never changes.
 
-`Store` keeps studies, participants, questions and answers in an SQLite file or in PostgreSQL. Its operations are sorted
-by topic: ``store.studies.create(...)`` is a transaction of its own, and inside `Store.transact` the same method of the
-transaction is part of it.
+`Store` keeps studies, participants, questions and answers in an SQLite file or in PostgreSQL. Its operations are
+grouped by topic. A call such as ``store.studies.create(...)`` is a transaction of its own. To do several things in one
+transaction, use `Store.transact`, which offers the same methods.
 
-An answer is committed before it is acknowledged; exactly one counts for each question; and the answers of a study form
-a log, numbered without gaps, of which everything that is learned is a fold. What does not count is kept too, with the
-reason.
+Each answer is committed before it is acknowledged, and exactly one answer counts for each question. The answers of a
+study form a log, numbered without gaps, and learners read only this log. Answers that do not count are recorded with
+the reason.
 """
 
 from importlib.util import find_spec
@@ -19,7 +19,7 @@ from erkle.store.answers import Acknowledged, Answer, Skip, Skipped
 from erkle.store.database.checking import Report, check_database
 from erkle.store.database.enumerations import Kind, Purpose, Reason, Standing, State
 from erkle.store.errors import Full, NotAllowed, StoreError, Unavailable, Unknown
-from erkle.store.importing import Imported, Whole
+from erkle.store.importing import Imported, ImportedStudy
 from erkle.store.learners import Snapshot
 from erkle.store.media import Medium
 from erkle.store.participants import Participant
@@ -29,8 +29,8 @@ from erkle.store.store import Store, Transaction
 from erkle.store.studies import Counts, Object, Study
 
 __all__ = [
-    "Account", "Acknowledged", "Answer", "Counts", "Entry", "Full", "Imported", "Issued", "Kind", "Link", "Medium",
-    "NotAllowed", "Object", "Participant", "Purpose", "Query", "Reason", "Refused", "Report", "Session",
-    "Skip", "Skipped", "Snapshot", "Standing", "State", "Store", "StoreError", "Study", "Transaction", "Unavailable",
-    "Unknown", "Whole", "check_database",
+    "Account", "Acknowledged", "Answer", "Counts", "Entry", "Full", "Imported", "ImportedStudy", "Issued", "Kind",
+    "Link", "Medium", "NotAllowed", "Object", "Participant", "Purpose", "Query", "Reason", "Refused", "Report",
+    "Session", "Skip", "Skipped", "Snapshot", "Standing", "State", "Store", "StoreError", "Study", "Transaction",
+    "Unavailable", "Unknown", "check_database",
 ]  # fmt: skip

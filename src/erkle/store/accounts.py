@@ -1,8 +1,8 @@
-"""Accounts of researchers, and what lets somebody into one: sessions, and links that work once.
+"""Accounts of researchers, and the sessions and one-time links that give access to them.
 
-A session or a link is a token, which lets in whoever has it. Only a digest of each token is kept, so a copy of the
-database lets nobody in. A token has 256 random bits; that is why a digest without salt is enough, and why it can be
-found by an index. What the service makes of a password is kept as it is.
+Whoever has the token of a session or a link has access. The database stores only a digest of each token, so a copy of
+the database gives access to nobody. Tokens have 256 random bits, so the digest needs no salt and can be indexed.
+Password hashes come from the service and are stored as they are.
 """
 
 import hashlib
@@ -20,16 +20,17 @@ from erkle.store.database.topics import Topic, reading, writing
 from erkle.store.errors import NotAllowed, StoreError, Unknown
 from erkle.store.sanitising import bounded_text, is_id, strict_member, strict_text
 
-_DAY = 86_400.0
+# Seconds for which a link works by default: one day.
+_LINK_LIFETIME = 86_400.0
 
 _A, _S, _L = schema.accounts.c, schema.sessions.c, schema.links.c
-_FOUND = select(schema.accounts).where(_A.id == bindparam("account"))
-_KEPT = _FOUND.with_for_update(read=True, key_share=True)
-_ALONE = _FOUND.with_for_update()
+_BY_ID = select(schema.accounts).where(_A.id == bindparam("account"))
+_LOCKED_AGAINST_DELETION = _BY_ID.with_for_update(read=True, key_share=True)
+_LOCKED_FOR_UPDATE = _BY_ID.with_for_update()
 
 
 class Account(NamedTuple):
-    """A researcher who makes studies; an admin sees the studies of all."""
+    """The account of a researcher; an admin can see the studies of all accounts."""
 
     id: str
     name: str
@@ -38,7 +39,7 @@ class Account(NamedTuple):
 
 
 class Session(NamedTuple):
-    """A researcher who is signed in; ``csrf`` is what a page sends along with each change."""
+    """A session of a signed-in researcher; pages send ``csrf`` with every request that changes something."""
 
     token: str
     csrf: str
@@ -47,42 +48,42 @@ class Session(NamedTuple):
 
 
 class Link(NamedTuple):
-    """A link that was used; a link to enter lets somebody in as ``account``."""
+    """A link that has been used; a sign-in link gives access to ``account``."""
 
     purpose: Purpose
     account: str | None
 
 
 class Accounts(Topic):
-    """Accounts of researchers: a name, and what is kept of a password."""
+    """Accounts of researchers, each with a name and a password hash."""
 
     @writing
     def create(self, name: str, password_hash: str, admin: bool = False) -> Account:
-        """Create an account; names that differ only in capital letters are the same."""
+        """Create an account; names that differ only in case count as the same name."""
         name = strict_text(name, "The name", limits.ACCOUNT_NAME)
         account = Account(secrets.token_urlsafe(12), name, bool(admin), self.clock())
-        _lock(self.connection)
+        _lock_accounts(self.connection)
         if self.named(name) is not None:
-            raise NotAllowed(f"There is an account {name!r} already; choose another name.")
-        kept = strict_text(password_hash, "The hash of the password", limits.PASSWORD_HASH)
+            raise NotAllowed(f"An account named {name!r} already exists; choose another name.")
+        kept = strict_text(password_hash, "The password hash", limits.PASSWORD_HASH)
         values = {**account._asdict(), "password_hash": kept, "folded": _folded(name)}
         self.connection.execute(insert(schema.accounts), values)
         return account
 
     @reading
     def all(self) -> list[Account]:
-        """All accounts, oldest first."""
+        """Return all accounts, oldest first."""
         rows = self.connection.execute(select(schema.accounts).order_by(_A.created_at, _A.id))
         return [_account(row) for row in rows.mappings()]
 
     @reading
     def get(self, account: str) -> Account:
-        """The account with this id."""
-        return _found(self.connection, _FOUND, account)
+        """Return the account with this id."""
+        return _found(self.connection, _BY_ID, account)
 
     @reading
     def named(self, name: str) -> tuple[Account, str] | None:
-        """The account with this name, and the hash of its password."""
+        """Return the account with this name and its password hash, or None if there is no such account."""
         if not isinstance(name, str) or bounded_text(name, limits.ACCOUNT_NAME) != name:
             return None
         query = select(schema.accounts).where(_A.folded == _folded(name))
@@ -91,20 +92,20 @@ class Accounts(Topic):
 
     @writing
     def set_password(self, account: str, password_hash: str) -> None:
-        """Set another password, which ends all sessions and links of the account."""
-        _lock(self.connection)
-        found = _found(self.connection, _ALONE, account)
-        kept = strict_text(password_hash, "The hash of the password", limits.PASSWORD_HASH)
+        """Replace the password hash, and end all sessions and links of the account."""
+        _lock_accounts(self.connection)
+        found = _found(self.connection, _LOCKED_FOR_UPDATE, account)
+        kept = strict_text(password_hash, "The password hash", limits.PASSWORD_HASH)
         self.connection.execute(update(schema.accounts).where(_A.id == found.id).values(password_hash=kept))
         self._end_sessions(found.id)
 
     @writing
     def delete(self, account: str) -> None:
-        """Delete an account that is not the only admin; its studies stay, without an owner."""
-        _lock(self.connection)
-        found = _found(self.connection, _ALONE, account)
+        """Delete an account, unless it is the only admin; its studies stay, without an owner."""
+        _lock_accounts(self.connection)
+        found = _found(self.connection, _LOCKED_FOR_UPDATE, account)
         if found.admin and sum(each.admin for each in self.all()) == 1:
-            raise NotAllowed(f"{found.name!r} is the only admin; make another one first.")
+            raise NotAllowed(f"{found.name!r} is the only admin; create another admin first.")
         self._end_sessions(found.id)
         self.connection.execute(update(schema.studies).where(schema.studies.c.owner == found.id).values(owner=None))
         self.connection.execute(delete(schema.accounts).where(_A.id == found.id))
@@ -115,17 +116,17 @@ class Accounts(Topic):
 
 
 class Sessions(Topic):
-    """Sessions: whoever has the token is signed in to the account until a time.
+    """Sessions: whoever has the token is signed in to the account until the session expires.
 
-    What proves that a page of ours sent a request follows from the token, and is not kept anywhere.
+    The CSRF token is computed from the session token and is not stored.
     """
 
     @writing
     def open(self, account: str, lifetime: float) -> Session:
-        """Open a session of so many seconds; its token is returned only here."""
+        """Start a session that lasts ``lifetime`` seconds; no other call returns its token."""
         at, token = self.clock(), secrets.token_urlsafe(32)
         until = at + duration(lifetime, "The lifetime", limits.LIFETIME_SECONDS)
-        found = keep_account(self.connection, account)
+        found = lock_account(self.connection, account)
         self.connection.execute(delete(schema.sessions).where(_S.expires_at <= at))
         values = {"digest": _digest(token), "account_id": found.id, "expires_at": until}
         self.connection.execute(insert(schema.sessions), values)
@@ -133,7 +134,7 @@ class Sessions(Topic):
 
     @reading
     def get(self, token: str) -> Session | None:
-        """The session with this token, unless it has ended."""
+        """Return the session with this token, or None if there is none or it has expired."""
         if not is_id(token):
             return None
         query = select(schema.accounts, _S.expires_at).join(schema.sessions)
@@ -143,23 +144,27 @@ class Sessions(Topic):
 
     @writing
     def close(self, token: str) -> None:
-        """End a session, if there is one."""
+        """End the session with this token, if there is one."""
         if is_id(token):
             self.connection.execute(delete(schema.sessions).where(_S.digest == _digest(token)))
 
 
 class Links(Topic):
-    """Links that let somebody in, once and until a time: to set up the service, to accept an invitation, to sign in."""
+    """Links that work once and expire: to set up the service, to accept an invitation or to sign in."""
 
     @writing
-    def create(self, purpose: Purpose, account: str | None = None, lifetime: float = _DAY) -> str:
-        """The token of a link that can be used once, within so many seconds; a link to enter needs an account."""
+    def create(self, purpose: Purpose, account: str | None = None, lifetime: float = _LINK_LIFETIME) -> str:
+        """Create a link that works once within ``lifetime`` seconds, and return its token.
+
+        A sign-in link (``Purpose.ENTER``) needs an account; other links have none.
+        """
         at, token, wanted = self.clock(), secrets.token_urlsafe(32), strict_member(purpose, "The purpose", Purpose)
         if (wanted == Purpose.ENTER) != (account is not None):
             raise StoreError(
-                f"The link is to {wanted}, and its account {account!r}; pass one only for a link to enter."
+                f"The purpose is {wanted} and the account is {account!r}; pass an account if the purpose is "
+                f"{Purpose.ENTER}, and None otherwise."
             )
-        known = None if account is None else keep_account(self.connection, account).id
+        known = None if account is None else lock_account(self.connection, account).id
         self.connection.execute(delete(schema.links).where(_L.expires_at <= at))
         until = at + duration(lifetime, "The lifetime", limits.LIFETIME_SECONDS)
         values = {"digest": _digest(token), "purpose": wanted, "account_id": known, "expires_at": until}
@@ -168,7 +173,7 @@ class Links(Topic):
 
     @writing
     def use(self, token: str, purpose: Purpose) -> Link | None:
-        """Use up a link; None if there is no such link, or it was used already or has expired."""
+        """Use a link, which then stops working; return None if it is unknown, was used before or has expired."""
         wanted = strict_member(purpose, "The purpose", Purpose)
         if not is_id(token):
             return None
@@ -179,26 +184,28 @@ class Links(Topic):
 
     @writing
     def use_for_account(self, token: str, purpose: Purpose, name: str, password_hash: str) -> Account:
-        """Use up a link and create an account, or neither; a link to set up makes the first account, an admin."""
+        """Use a link and create an account, or do neither; a setup link creates the first account, an admin."""
         wanted = strict_member(purpose, "The purpose", Purpose)
         if wanted == Purpose.ENTER:
-            raise StoreError("A link to enter makes no account; pass one to set up or to invite.")
-        _lock(self.connection)
+            raise StoreError(
+                f"A link with the purpose {wanted} creates no account; pass {Purpose.SETUP} or {Purpose.INVITE}."
+            )
+        _lock_accounts(self.connection)
         if self.use(token, wanted) is None:
-            raise NotAllowed("This link was used already or its time is over; ask for another one.")
+            raise NotAllowed("This link has been used or has expired; ask for a new one.")
         if wanted == Purpose.SETUP and self.connection.execute(select(func.count(_A.id))).scalar_one():
-            raise NotAllowed("There are accounts already; sign in, or ask an admin for an invitation.")
+            raise NotAllowed("The first account already exists; sign in, or ask an admin for an invitation.")
         accounts = Accounts(self.connection, self.clock)
         return accounts.create(name, password_hash, admin=wanted == Purpose.SETUP)
 
 
-def keep_account(connection: Connection, account: str) -> Account:
-    """The account with this id, which nobody deletes until this transaction ends, so that rows may refer to it."""
-    return _found(connection, _KEPT, account)
+def lock_account(connection: Connection, account: str) -> Account:
+    """Return an account, locked against deletion until this transaction ends, so that new rows can refer to it."""
+    return _found(connection, _LOCKED_AGAINST_DELETION, account)
 
 
-def _lock(connection: Connection) -> None:
-    """Let nobody else change an account until this transaction ends; SQLite has locked everything by now."""
+def _lock_accounts(connection: Connection) -> None:
+    """Keep other transactions from changing accounts until this one ends; SQLite locks the whole database anyway."""
     if connection.dialect.name == "postgresql":
         connection.execute(text("LOCK TABLE accounts IN SHARE ROW EXCLUSIVE MODE"))
 
@@ -206,7 +213,7 @@ def _lock(connection: Connection) -> None:
 def _found(connection: Connection, query: Select[Any], account: str) -> Account:
     row = connection.execute(query, {"account": account}).mappings().one_or_none() if is_id(account) else None
     if row is None:
-        raise Unknown(f"There is no account {bounded_text(account, 40)!r}; check its id.")
+        raise Unknown(f"There is no account {bounded_text(account, 40)!r}; check the id.")
     return _account(row)
 
 
@@ -219,7 +226,7 @@ def _folded(name: str) -> str:
 
 
 def _digest(token: str, purpose: str = "") -> str:
-    """What is kept of a token; with a purpose, another secret that only those who have the token can work out.
+    """Return the digest of a token; with a purpose, return another secret that only the token's holder can compute.
 
     >>> _digest("a") == _digest("a"), _digest("a") == _digest("a", "csrf")
     (True, False)

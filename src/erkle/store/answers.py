@@ -1,12 +1,13 @@
-"""To answer is to compare and set, in one transaction: of all that is sent for a question, exactly one answer counts.
+"""Answers and skips: exactly one answer counts for each question, however often and whatever is sent.
 
-The same answer again gets the same acknowledgement, whatever has happened since, so a browser that never received it
-may ask again. Another answer is refused and kept.
+A repeated answer gets the same acknowledgement as the first time, even if the study has been closed since. A browser
+that did not receive the acknowledgement can therefore send the answer again. A different answer to the same question
+is refused and recorded.
 
-The answers of a study form a log. They are numbered 1, 2, 3, ... without a gap, in the order in which they were
-committed: whoever has read up to a number has missed nothing before it. What is learned is a fold over the log. Without
-excluded participants it is a function of the answers and of the study's ``roster`` alone, so two readers of the same
-roster and the same last number have read the same.
+The answers of a study form a log. They are numbered 1, 2, 3, ... without gaps, in the order of their commits, so a
+reader who has reached a number has missed no earlier answer. Learners read only the log. Without excluded
+participants, its content depends only on the answers and on the study's ``roster``: two readers with the same roster
+and the same last number have read the same answers.
 """
 
 from collections.abc import Iterator, Sequence
@@ -23,11 +24,11 @@ from erkle.store.participants import standing_of
 from erkle.store.refusals import Refused, record
 from erkle.store.sanitising import Json, bounded_json, bounded_text, is_id
 
-# Answers that are read in one transaction.
+# Number of answers that are read in one transaction.
 _PAGE = 1000
 
 _A, _Q, _P = schema.answers.c, schema.questions.c, schema.participants.c
-# A question with its participant, its study, and its answer or skip if it has one.
+# A question with its participant, its study and, if there is one, its answer or skip.
 _ASKED = (
     select(schema.questions, _P.state, _P.excluded)
     .add_columns(_P.public_id.label("participant"))
@@ -41,14 +42,14 @@ _ASKED = (
 
 
 def _last(study: Any) -> Any:
-    """The last number of a study, or 0, as a part of a query."""
+    """Return a subquery for the number of the last answer of a study, or 0 if it has none."""
     return func.coalesce(select(func.max(_A.sequence)).where(_A.study_id == study).scalar_subquery(), 0)
 
 
 _LAST = select(
     _last(select(schema.studies.c.id).where(schema.studies.c.public_id == bindparam("study")).scalar_subquery())
 )
-# No other transaction can come between: whoever adds an answer holds the lock on the study until it has committed.
+# The next number is free: whoever adds an answer holds the lock on the study until the commit.
 _INSERT = (
     insert(schema.answers)
     .values(
@@ -71,14 +72,14 @@ _LOG = (
 
 
 class Acknowledged(NamedTuple):
-    """The answer counts, and is on the disk; ``repeated`` if it already was."""
+    """The answer counts and is saved to disk; ``repeated`` if that was already so before this call."""
 
     sequence: int
     repeated: bool
 
 
 class Skipped(NamedTuple):
-    """The question was skipped; ``repeated`` if it already was."""
+    """The question is skipped; ``repeated`` if that was already so before this call."""
 
     repeated: bool
 
@@ -103,7 +104,7 @@ class Answer(NamedTuple):
 
 
 class Skip(NamedTuple):
-    """A question that somebody skipped, with a reason in their words."""
+    """A question that a participant skipped, with the reason in their words."""
 
     participant: str
     anchor: int
@@ -114,31 +115,33 @@ class Skip(NamedTuple):
 
 
 class Answers(Topic):
-    """Answers and skips: what counts, and the log of it."""
+    """Answers and skips, and the log of the answers that count."""
 
     @writing
     def submit(
         self, study: str, participant: str, token: str, choice: int, response_ms: int | None = None, client: Any = None
     ) -> Acknowledged | Refused:
-        """Count an answer: the anchor is more like the object ``choice``. Nothing that is passed here is trusted.
+        """Add the answer that the anchor is more like the object ``choice``; the arguments may be anything.
 
         Parameters
         ----------
-        study, participant, token : str
-            The question's token, and to whom in which study it must have been put.
+        study, participant : str
+            The study and the participant that the question was issued to.
+        token : str
+            The token of the question.
         choice : int
             The id of one of the two objects.
         response_ms : int, optional
-            Milliseconds to the answer; what is not from 0 to a day is kept as None.
+            Response time in milliseconds; a value outside 0 to one day is stored as None.
         client : anything, optional
-            What else the browser reports, cut to a size.
+            Other data from the browser, truncated to `limits.CLIENT` characters.
 
         Returns
         -------
         Acknowledged
-            The answer counts, and is on the disk. The same answer again gives the same sequence number.
+            The answer counts and is saved to disk. Repeating it returns the same sequence number.
         Refused
-            It does not count; it was kept with the reason.
+            The answer does not count; it is recorded with the reason.
         """
         at, refuse = self.clock(), partial(self._refuse, study, participant, token, choice=choice, client=client)
         question = self._question(study, participant, token)
@@ -163,7 +166,7 @@ class Answers(Topic):
 
     @writing
     def skip(self, study: str, participant: str, token: str, reason: str = "") -> Skipped | Refused:
-        """Skip a question, with a reason in the participant's words; it cannot be answered any more."""
+        """Skip a question, with a reason in the participant's words; it can no longer be answered."""
         at, refuse = self.clock(), partial(self._refuse, study, participant, token, reason=reason)
         question = self._question(study, participant, token)
         if isinstance(question, Reason):
@@ -179,21 +182,21 @@ class Answers(Topic):
 
     @reading
     def last(self, study: str) -> int:
-        """The number of the study's last answer, which is how many answers it has."""
+        """Return the number of the study's last answer, which is also its number of answers."""
         found = self.connection.execute(_LAST, {"study": study}).scalar_one() if is_id(study) else 0
         if found == 0:
-            # There is no answer, or no study.
+            # Raises if it is the study that does not exist.
             rows.study(self.connection, study)
         return int(found)
 
     def log(
         self, study: str, after: int = 0, limit: int | None = None, include_excluded: bool = False
     ) -> Iterator[Answer]:
-        """Answers that count, in the order of their numbers, of those after a number at most so many."""
+        """Yield the answers numbered above ``after``, in order, and at most ``limit`` of them."""
         left = limit
         while left is None or left > 0:
             size = _PAGE if left is None else min(left, _PAGE)
-            # A transaction for each page, so that a slow reader holds up nobody.
+            # One transaction per page, so that a slow reader does not block others.
             page = self._page(study, after, size, include_excluded)
             yield from page
             if len(page) < size:
@@ -202,7 +205,7 @@ class Answers(Topic):
 
     @reading
     def skips(self, study: str) -> list[Skip]:
-        """All questions of a study that were skipped, oldest first."""
+        """Return all skipped questions of a study, oldest first."""
         s = schema.skips.c
         query = (
             select(_P.public_id, _Q.anchor, _Q.first, _Q.second, s.reason, s.skipped_at)
@@ -220,7 +223,7 @@ class Answers(Topic):
         return [_answer(row) for row in self.connection.execute(query.order_by(_A.sequence).limit(size))]
 
     def _question(self, study: str, participant: str, token: str) -> RowMapping | Reason:
-        """The question that was put to this participant, its study locked; or why it is not theirs to answer."""
+        """Lock the study and return the question, or the reason why this participant cannot answer it."""
         values = {"token": token}
         found = self.connection.execute(_ASKED, values).mappings().one_or_none() if is_id(token) else None
         if found is None:
@@ -230,33 +233,33 @@ class Answers(Topic):
         if found["participant"] != participant:
             return Reason.OTHER_PARTICIPANT
         if self.connection.dialect.name == "sqlite":
-            # Everything has been locked since the transaction began.
+            # The whole database has been locked since the transaction began.
             return found
         rows.lock_study(self.connection, study)
-        # Read once more: before the lock another answer may have counted, or the study was closed.
+        # Read again: another answer may have been added, or the study closed, before the lock was granted.
         return self.connection.execute(_ASKED, values).mappings().one()
 
     def _refuse(self, study: str, participant: str, token: str, why: Reason, **sent: Any) -> Refused:
-        # At most two values are sent with a token, and both must fit (`limits.REFUSED`).
+        # 450 characters each: at most two values are sent, and together they must fit into `limits.REFUSED`.
         payload = {name: bounded_text(value, 450) for name, value in sent.items()}
         record(self.connection, why, study, participant, token, payload, self.clock())
         return Refused(why)
 
 
 def response_time(value: object) -> int | None:
-    """A response time, or None if it cannot be one: that is no reason to lose an answer."""
+    """Return a valid response time, or None for any other value: an invalid time must not cost an answer."""
     return value if type(value) is int and 0 <= value <= limits.RESPONSE_MS else None
 
 
 def _used(question: RowMapping) -> Reason | None:
-    """What has become of the question before."""
+    """Return why the question is no longer open to anyone, if it was answered or skipped."""
     if question["sequence"] is not None:
         return Reason.ANSWERED
     return Reason.SKIPPED if question["skipped_at"] is not None else None
 
 
 def _closed(question: RowMapping, at: int) -> Reason | None:
-    """Why the question cannot be answered now."""
+    """Return why the question cannot be answered now, or None."""
     if question["study_state"] != State.OPEN:
         return Reason.NOT_OPEN
     if (standing := standing_of(question)) != Standing.ACTIVE:

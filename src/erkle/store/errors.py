@@ -1,8 +1,8 @@
-"""What the store cannot do, in one sentence."""
+"""Errors of the store; the message says in a sentence or two what is wrong and what to do."""
 
 
 class StoreError(ValueError):
-    """A database that cannot be used, or a value that it cannot hold; the text says what to do.
+    """The database cannot be used, or it cannot hold a value.
 
     Examples
     --------
@@ -13,16 +13,16 @@ class StoreError(ValueError):
 
 
 class Unknown(StoreError, LookupError):
-    """There is no such study or participant."""
+    """There is no such study, participant, account or medium."""
 
 
 class NotAllowed(StoreError):
-    """Something that the state of a study or of a participant does not allow."""
+    """The current state of a study, a participant or an account does not allow this."""
 
 
 class Full(NotAllowed):
-    """A study that has as many participants as it takes."""
+    """The study has its maximum number of participants."""
 
 
 class Unavailable(StoreError):
-    """A database that cannot be used now: its disk is full, say. Nothing has changed, and one may try again."""
+    """The database cannot be used now, for example because the disk is full. Nothing has changed; try again later."""

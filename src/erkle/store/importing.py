@@ -1,7 +1,7 @@
-"""Answers and whole studies from elsewhere: in one transaction there is all of it, or nothing.
+"""Import of answers and of complete studies; an import happens completely or not at all.
 
-Answers are appended to the log in the order in which they are given. Each label stands for one participant, in every
-later import to the same study too. Imported participants have completed the study: nobody asks them anything.
+Answers are appended to the log in the given order. Each label stands for one participant, also in later imports into
+the same study. Imported participants count as completed, so they get no questions.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -24,7 +24,7 @@ from erkle.store.studies import Object, Studies, Study
 
 
 class Imported(NamedTuple):
-    """An answer from elsewhere: the anchor is more like ``near`` than like ``far``. Times are in microseconds."""
+    """An answer to import: the anchor is more like ``near`` than like ``far``. Times are in microseconds."""
 
     participant: str
     anchor: int
@@ -41,8 +41,8 @@ class Imported(NamedTuple):
     parameters: Json = {}  # noqa: RUF012
 
 
-class Whole(NamedTuple):
-    """A study as it was elsewhere; answers and skips name participants by the ids that these had there."""
+class ImportedStudy(NamedTuple):
+    """A complete study to import; answers and skips refer to participants by the ids in ``participants``."""
 
     title: str
     objects: Sequence[Object | str]
@@ -56,46 +56,46 @@ class Whole(NamedTuple):
 
 
 class Imports(Topic):
-    """Answers and whole studies from elsewhere."""
+    """Import of answers and of complete studies."""
 
     @writing
     def answers(self, study: str, answers: Sequence[Imported]) -> int:
-        """Append answers from elsewhere to the log of a study that is not closed, all of them or none.
+        """Append answers to the log of a study that is not closed, and return their number.
 
-        Each different label is one participant, in later imports to the study too. Returns how many answers there were.
+        Either all answers are added or none. Each label stands for one participant, also in later imports.
         """
         owner = rows.lock_study(self.connection, study)
         if owner["state"] == State.CLOSED:
-            raise NotAllowed("The study is closed and takes no answers; import them into another one.")
+            raise NotAllowed("The study is closed; import the answers into another study.")
         given = _checked(answers, owner["n_objects"], self.clock())
         last = Answers(self.connection, self.clock).last(study)
         self._append(owner["id"], given, self._labelled(owner["id"], given), last)
         return len(given)
 
     @writing
-    def study(self, whole: Whole, owner: str | None = None) -> Study:
-        """A study from elsewhere with all that belongs to it and a new id; it is paused if it was open."""
-        state, at = strict_member(whole.state, "The state", State), self.clock()
+    def study(self, imported: ImportedStudy, owner: str | None = None) -> Study:
+        """Import a complete study under a new id; it is paused if it was open."""
+        state, at = strict_member(imported.state, "The state", State), self.clock()
         studies = Studies(self.connection, self.clock)
-        study = studies.create(whole.title, whole.objects, whole.settings, owner, whole.media)
+        study = studies.create(imported.title, imported.objects, imported.settings, owner, imported.media)
         number = rows.lock_study(self.connection, study.id)["id"]
-        numbers = self._join([_participant(number, each) for each in whole.participants])
-        people = {each.id: joined for each, joined in zip(whole.participants, numbers, strict=True)}
-        given = _checked(whole.answers, study.n_objects, at)
-        for label in {row.participant for row in given} | {skip.participant for skip in whole.skips}:
-            if label not in people:
-                known = f"pass one of the {len(people)} ids"
-                raise StoreError(f"There is no participant {bounded_text(label, 40)!r}; {known}.")
-        self._append(number, given, people, last=0)
-        self._skip(number, study.n_objects, whole.skips, people)
-        # Nobody is asked anything before somebody here has opened the study.
+        row_numbers = self._join([_participant(number, each) for each in imported.participants])
+        participants = {each.id: row for each, row in zip(imported.participants, row_numbers, strict=True)}
+        given = _checked(imported.answers, study.n_objects, at)
+        for label in {row.participant for row in given} | {skip.participant for skip in imported.skips}:
+            if label not in participants:
+                known = f"use one of the {len(participants)} ids of its participants"
+                raise StoreError(f"The study has no participant {bounded_text(label, 40)!r}; {known}.")
+        self._append(number, given, participants, last=0)
+        self._skip(number, study.n_objects, imported.skips, participants)
+        # No questions are issued until somebody opens the study on this server.
         state = State.PAUSED if state == State.OPEN else state
-        values = {"state": state, "created_at": min(whole.created_at, at)}
+        values = {"state": state, "created_at": min(imported.created_at, at)}
         self.connection.execute(update(schema.studies).where(schema.studies.c.id == number).values(values))
         return studies.get(study.id)
 
     def _labelled(self, study: int, answers: Sequence[Imported]) -> dict[str, int]:
-        """The number of the participant's row for each label; some of them may be new."""
+        """Return the row number of the participant for each label, and add the participants that are new."""
         t = schema.participants
         identities = {row.participant: bounded_identity(f"imported={row.participant}") for row in answers}
         query = select(t.c.identity, t.c.id).where(t.c.study_id == study, t.c.identity.startswith("imported="))
@@ -111,25 +111,25 @@ class Imports(Topic):
         return {label: known[identity] for label, identity in identities.items()}
 
     def _join(self, participants: Sequence[dict[str, Any]]) -> list[int]:
-        """Add participants; the numbers of their rows."""
+        """Add participants and return the numbers of their rows."""
         if not participants:
             return []
         t = schema.participants
         added = insert(t).returning(t.c.id, sort_by_parameter_order=True)
         return list(self.connection.execute(added, participants).scalars())
 
-    def _append(self, study: int, answers: Sequence[Imported], people: Mapping[str, int], last: int) -> None:
-        """Number answers on from the last one."""
+    def _append(self, study: int, answers: Sequence[Imported], participants: Mapping[str, int], last: int) -> None:
+        """Append answers to the log, numbered from ``last + 1``."""
         if answers:
-            ids = self._ask([_question(row, study, people[row.participant]) for row in answers])
+            ids = self._ask([_question(row, study, participants[row.participant]) for row in answers])
             numbered = enumerate(zip(answers, ids, strict=True), last + 1)
             values = [_answer(row, study, question, sequence) for sequence, (row, question) in numbered]
             self.connection.execute(insert(schema.answers), values)
 
-    def _skip(self, study: int, n_objects: int, skips: Sequence[Skip], people: Mapping[str, int]) -> None:
+    def _skip(self, study: int, n_objects: int, skips: Sequence[Skip], participants: Mapping[str, int]) -> None:
         if skips:
             triplets.check([skip[1:4] for skip in skips], n_objects)
-            ids = self._ask([_skipped(skip, study, people[skip.participant]) for skip in skips])
+            ids = self._ask([_skipped(skip, study, participants[skip.participant]) for skip in skips])
             reasons = [bounded_text(skip.reason, limits.SKIP_REASON) for skip in skips]
             values = [
                 {"question_id": number, "reason": reason, "skipped_at": skip.skipped_at}
@@ -138,7 +138,7 @@ class Imports(Topic):
             self.connection.execute(insert(schema.skips), values)
 
     def _ask(self, questions: Sequence[dict[str, Any]]) -> list[int]:
-        """Add questions; the numbers of their rows, which databases return for one at a time only."""
+        """Add questions and return the numbers of their rows, found by token after one fast bulk insert."""
         t = schema.questions.c
         before = self.connection.execute(select(func.coalesce(func.max(t.id), 0))).scalar_one()
         self.connection.execute(insert(schema.questions), questions)
@@ -148,7 +148,7 @@ class Imports(Topic):
 
 
 def _checked(answers: Iterable[Imported], n_objects: int, at: int) -> list[Imported]:
-    """The same answers with all of their times, if each of them can be one."""
+    """Check the answers and fill in missing times."""
     given = [_checked_answer(number, Imported(*row), at) for number, row in enumerate(answers)]
     if given:
         triplets.check([row[1:4] for row in given], n_objects)
@@ -158,7 +158,7 @@ def _checked(answers: Iterable[Imported], n_objects: int, at: int) -> list[Impor
 def _checked_answer(number: int, row: Imported, at: int) -> Imported:
     label = strict_text(row.participant, f"The participant of row {number}", limits.LABEL)
     if row.left not in (None, row.near, row.far):
-        raise StoreError(f"In row {number} object {bounded_text(row.left, 40)} is on the left; pass near or far.")
+        raise StoreError(f"In row {number}, left is {bounded_text(row.left, 40)}; pass the near or the far object.")
     kind = strict_member(row.kind, f"The kind of row {number}", Kind)
     answered = at if row.answered_at is None else _time(row.answered_at, number)
     issued = answered if row.issued_at is None else _time(row.issued_at, number)
@@ -167,20 +167,20 @@ def _checked_answer(number: int, row: Imported, at: int) -> Imported:
 
 def _time(value: object, number: int) -> int:
     if type(value) is not int or not 0 <= value <= limits.LATEST:
-        raise StoreError(f"A time of row {number} is {bounded_text(value, 40)}; pass microseconds since 1970.")
+        raise StoreError(f"A time in row {number} is {bounded_text(value, 40)}; pass microseconds since 1970.")
     return value
 
 
-def _participant(study: int, person: Participant) -> dict[str, Any]:
-    # The standing from before an exclusion is not known; nobody asks them anything more.
-    excluded = person.standing == Standing.EXCLUDED
-    standing = Standing.COMPLETED if excluded else person.standing
-    known = person.parameters, standing, person.joined_at, person.identity
-    return new_participant(study, *known, excluded=excluded, flagged=person.flagged)
+def _participant(study: int, participant: Participant) -> dict[str, Any]:
+    # The standing before the exclusion is unknown; a completed participant gets no more questions.
+    excluded = participant.standing == Standing.EXCLUDED
+    standing = Standing.COMPLETED if excluded else participant.standing
+    known = participant.parameters, standing, participant.joined_at, participant.identity
+    return new_participant(study, *known, excluded=excluded, flagged=participant.flagged)
 
 
 def _question(row: Imported, study: int, participant: int) -> dict[str, Any]:
-    # Where nobody knows what was on the left, the smaller number says nothing about the answer.
+    # If the left side is unknown, use the smaller id, so that the side does not depend on the answer.
     first, second = sorted((int(row.near), int(row.far)))
     left, strategy = first if row.left is None else int(row.left), bounded_text(row.strategy, limits.STRATEGY)
     at = row.issued_at or 0

@@ -1,12 +1,13 @@
-"""What a process needs that runs a study's learner: a lease on it, and snapshots of it.
+"""Leases and snapshots, for the processes that run the learners of studies.
 
-A lease makes one of several processes the owner of a study's learner, until a time that the owner must keep moving by
-renewing the lease. The time is that of the process; the clocks of machines that share a database must agree to much
-less than the length of a lease. Each new owner gets a greater number, the fence: what an earlier owner still sends is
-known by its smaller number.
+A lease makes one of several processes the owner of a study's learner until the lease expires; the owner renews it in
+time. Each process uses its own clock, so the clocks of machines that share a database must differ by much less than
+the length of a lease. Each new owner gets a greater number, the fence. A write by an earlier owner is recognised by its
+smaller fence and rejected.
 
-A snapshot is how far a learner had read the log, under which roster, and its bytes. The log decides; snapshots save
-time. One that was made under another roster than the study's is of no use, and is neither kept nor returned.
+A snapshot is a saved learner: its bytes, the number of the last answer it has read, and the roster it has read them
+under. Snapshots only save time, since a learner can always be rebuilt from the log. A snapshot from another roster is
+useless, so it is neither saved nor returned.
 """
 
 from functools import partial
@@ -21,7 +22,9 @@ from erkle.store.database.topics import Topic, reading, writing
 from erkle.store.errors import StoreError
 from erkle.store.sanitising import strict_text
 
+# Snapshots kept per study.
 _KEPT = 2
+# The first bytes of every npz file, which is a ZIP file.
 _NPZ = b"PK\x03\x04"
 _duration = partial(duration, name="The lease", most=limits.LEASE_SECONDS)
 _L, _S = schema.leases.c, schema.snapshots.c
@@ -37,33 +40,33 @@ class Snapshot(NamedTuple):
 
 
 class Leases(Topic):
-    """Leases, by which one of several processes owns a study's learner."""
+    """Leases, which make one of several processes the owner of a study's learner."""
 
     @writing
     def acquire(self, study: str, owner: str, seconds: float) -> int | None:
-        """Own the study's learner for so many seconds, if nobody else does.
+        """Become the owner of the study's learner for some seconds, unless another process owns it.
 
         Returns
         -------
         int or None
-            The fence, a number above 0 that is greater with each new owner; None if somebody else owns the learner.
+            The fence, a positive number that grows with each new owner; None if another process owns the learner.
         """
         at = self.clock()
-        # One that ends later than any lease can last was given by a clock that has been set back since.
+        # A lease that ends later than the longest lease would was granted by a clock that has been set back since.
         ended = or_(_L.until <= at, _L.until > at + _duration(limits.LEASE_SECONDS))
         free = or_(_L.owner == _owner(owner), ended)
         return self._set(study, free, owner, at + _duration(seconds))
 
     @writing
     def renew(self, study: str, owner: str, seconds: float) -> int | None:
-        """Own the learner for so many seconds from now, under the same fence; None if the lease has ended."""
+        """Extend the lease to some seconds from now and return its fence, or None if the lease has expired."""
         at = self.clock()
         mine = (_L.owner == _owner(owner)) & (_L.until > at)
         return self._set(study, mine, owner, at + _duration(seconds))
 
     @writing
     def release(self, study: str, owner: str) -> bool:
-        """Give up a lease; False if it was somebody else's."""
+        """Give up the lease; return False if another process owns it."""
         return self._set(study, _L.owner == _owner(owner), "", 0) is not None
 
     def _set(self, study: str, condition: ColumnElement[bool], owner: str, until: int) -> int | None:
@@ -79,12 +82,12 @@ class Snapshots(Topic):
 
     @writing
     def save(self, study: str, sequence: int, roster: int, data: bytes, fence: int | None = None) -> bool:
-        """Keep a learner's npz bytes, and the snapshot before them.
+        """Save a learner, given as the bytes of an npz file, and keep the previous snapshot.
 
         Returns
         -------
         bool
-            False if the roster has changed since they were made, or, given a fence, somebody else owns the learner.
+            False, and nothing is saved, if the study has another roster by now or the fence is not the current one.
         """
         if not data.startswith(_NPZ):
             raise StoreError(f"The snapshot begins with {data[:8]!r}; pass the bytes of an npz file.")
@@ -92,7 +95,9 @@ class Snapshots(Topic):
         number, a = row["id"], schema.answers.c
         found = select(a.sequence).where(a.study_id == number, a.sequence == sequence)
         if sequence and not self.connection.execute(found).first():
-            raise StoreError(f"The snapshot is of answer {sequence}, which does not exist; pass a number of the log.")
+            raise StoreError(
+                f"The snapshot is of answer {sequence}, but the log has no such answer; pass a number of the log."
+            )
         current = self.connection.execute(select(_L.fence).where(_L.study_id == number)).scalar()
         if row["roster"] != roster or fence not in (None, current):
             return False
@@ -104,7 +109,7 @@ class Snapshots(Topic):
 
     @reading
     def latest(self, study: str) -> list[Snapshot]:
-        """The last two snapshots, newest first; none that was made under another roster."""
+        """Return the last two snapshots, newest first, without those from another roster."""
         row = rows.study(self.connection, study)
         query = select(_S.sequence, _S.roster, _S.data, _S.saved_at).order_by(_S.id.desc())
         query = query.where(_S.study_id == row["id"], _S.roster == row["roster"])

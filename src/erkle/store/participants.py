@@ -1,7 +1,7 @@
-"""Participants: who is asked, how it ended for them, and whether their answers are used.
+"""Participants: who is asked, how their participation ended, and whether their answers are used.
 
-Excluding somebody changes no answer. From then on the log leaves them out, and including them again brings them back.
-Each such change increases the study's ``roster``: what was learned under another roster has to be learned anew.
+Excluding a participant changes no answer: the log leaves their answers out until they are included again. Each of
+these changes increases the study's ``roster``. Anything learned under another roster must be learned again.
 """
 
 import hashlib
@@ -19,12 +19,12 @@ from erkle.store.sanitising import Json, bounded_json, bounded_text
 
 _T = schema.participants.c
 _WHOLE = select(schema.participants).where(_T.id == bindparam("number"))
-# How a participation can end.
+# The standings in which a participation can end.
 ENDINGS = (Standing.COMPLETED, Standing.FAILED, Standing.SCREENED)
 
 
 class Participant(NamedTuple):
-    """Somebody who takes part in a study; no two of a study have the same ``identity``."""
+    """A participant of a study; within a study, no two participants have the same ``identity``."""
 
     id: str
     parameters: Json
@@ -35,7 +35,7 @@ class Participant(NamedTuple):
 
 
 class Participants(Topic):
-    """Participants: who is asked, how it ended for them, and whether their answers are used."""
+    """Participants: who is asked, how their participation ended, and whether their answers are used."""
 
     @writing
     def join(
@@ -43,55 +43,55 @@ class Participants(Topic):
     ) -> Participant:
         """Add a participant to an open study, with the parameters of the link that they followed.
 
-        An identity, such as ``PROLIFIC_PID=abc``, that has joined already gets the participant that exists.
-        Others are refused (`Full`) when the study has ``most`` participants who are not excluded.
+        If a participant with this identity, such as ``PROLIFIC_PID=abc``, has already joined, that participant is
+        returned. Anybody else is refused with `Full` once the study has ``most`` participants who are not excluded.
         """
         row = rows.lock_study(self.connection, study)
         known = None if identity is None else bounded_identity(identity)
         if known is not None and (joined := self._where(_T.study_id == row["id"], _T.identity == known)):
             return joined[0]
         if row["state"] != State.OPEN:
-            raise NotAllowed(f"The study is {row['state']}; people can join when it is open.")
-        # Somebody whose answers are not used makes room for somebody else.
+            raise NotAllowed(f"The study is {row['state']}; participants can join only while it is open.")
+        # Excluded participants do not count: their answers are not used, so somebody else may join instead.
         taken = select(func.count()).where(_T.study_id == row["id"], _T.excluded.is_(False))
         if most is not None and self.connection.execute(taken).scalar_one() >= most:
-            raise Full(f"The study has {most} participants, which is all that it takes.")
+            raise Full(f"The study is full: it already has {most} participants.")
         values = new_participant(row["id"], parameters or {}, Standing.ACTIVE, self.clock(), known)
         number = self.connection.execute(insert(schema.participants).returning(_T.id), values).scalar_one()
         return self._where(_T.id == number)[0]
 
     @reading
     def get(self, study: str, participant: str) -> Participant:
-        """The participant with this id."""
+        """Return the participant with this id."""
         row = rows.participant_and_study(self.connection, study, participant)
         return _participant(self.connection.execute(_WHOLE, {"number": row["id"]}).mappings().one())
 
     @reading
     def all(self, study: str) -> list[Participant]:
-        """All participants of a study, in the order in which they joined."""
+        """Return all participants of a study, in the order in which they joined."""
         return self._where(_T.study_id == rows.study(self.connection, study)["id"])
 
     @writing
     def finish(self, study: str, participant: str, standing: Standing) -> Participant:
-        """End an active participation: it was completed, its checks were failed, or it was screened out."""
+        """End an active participation as completed, failed (the checks) or screened out."""
         if standing not in ENDINGS:
-            raise StoreError(f"The ending is {bounded_text(standing, 40)!r}; pass one of {', '.join(ENDINGS)}.")
+            raise StoreError(f"The standing is {bounded_text(standing, 40)!r}; pass one of {', '.join(ENDINGS)}.")
         row = rows.lock_participant(self.connection, study, participant)
         if row["state"] not in (Standing.ACTIVE, standing):
-            raise NotAllowed(f"The participant is {row['state']} already; that cannot become {standing}.")
+            raise NotAllowed(f"The participant is already {row['state']} and cannot become {standing}.")
         return self._change(row, state=Standing(standing))
 
     @writing
     def flag(self, study: str, participant: str, flagged: bool) -> Participant:
-        """Mark somebody for a second look, or take the mark away; their answers stay what they are."""
+        """Mark a participant for review, or remove the mark; their answers are not affected."""
         row = rows.lock_participant(self.connection, study, participant)
         return self._change(row, flagged=bool(flagged))
 
     @writing
     def exclude(self, study: str, participant: str, excluded: bool = True) -> Participant:
-        """Take no more answers of somebody, and leave theirs out of the log; or, if not excluded, use them again.
+        """Refuse further answers from a participant and leave theirs out of the log; ``excluded=False`` undoes this.
 
-        Each such change increases the study's roster.
+        Each change increases the study's roster.
         """
         row = rows.lock_participant(self.connection, study, participant)
         if row["excluded"] != excluded:
@@ -109,12 +109,12 @@ class Participants(Topic):
 
 
 def standing_of(row: RowMapping) -> Standing:
-    """How the participant of a row stands."""
+    """Return the standing of a participant, given their row."""
     return Standing.EXCLUDED if row["excluded"] else Standing(row["state"])
 
 
 def bounded_identity(identity: object) -> str:
-    """A text that an index can hold; of a long one the beginning and a digest, so that no two become the same.
+    """Return an identity short enough to index; a long one becomes its beginning and a digest, and stays unique.
 
     >>> bounded_identity("PROLIFIC_PID=abc")
     'PROLIFIC_PID=abc'
@@ -137,7 +137,7 @@ def new_participant(
     excluded: bool = False,
     flagged: bool = False,
 ) -> dict[str, Any]:
-    """The row of a new participant, with a new id."""
+    """Return the row of a new participant, with a new id."""
     return {
         "public_id": secrets.token_urlsafe(18),
         "study_id": study_number,

@@ -1,4 +1,4 @@
-"""Questions that were put to somebody: each has a token that nobody can guess, for one answer by one participant."""
+"""Questions issued to participants: each has a secret token, with which one participant can answer it once."""
 
 import secrets
 from collections.abc import Iterator, Sequence
@@ -16,7 +16,8 @@ from erkle.store.errors import NotAllowed, StoreError
 from erkle.store.participants import standing_of
 from erkle.store.sanitising import bounded_text, is_id, strict_member
 
-_HOUR = 3600.0
+# Seconds for which a question can be answered by default: one hour.
+_LIFETIME = 3600.0
 _Q, _A, _P, _S = schema.questions.c, schema.answers.c, schema.participants.c, schema.studies.c
 _INSERT = insert(schema.questions)
 IS_ACTIVE = (_P.state == Standing.ACTIVE) & _P.excluded.is_(False)
@@ -37,7 +38,7 @@ _LEDGER = (
 
 
 class Query(NamedTuple):
-    """Is the anchor more like ``first`` or like ``second``? ``left`` is shown on the left, by default ``first``."""
+    """Is the anchor more like ``first`` or ``second``? ``left`` is the one shown on the left, ``first`` by default."""
 
     anchor: int
     first: int
@@ -48,7 +49,7 @@ class Query(NamedTuple):
 
 
 class Issued(NamedTuple):
-    """A question that was put to a participant; ``strategy`` says in words how it was chosen."""
+    """A question that was issued to a participant; ``strategy`` describes how it was chosen."""
 
     token: str
     participant: str
@@ -63,7 +64,7 @@ class Issued(NamedTuple):
 
 
 class Entry(NamedTuple):
-    """A question that was put to a participant, and what became of it; it may be neither answered nor skipped."""
+    """An issued question and its outcome: the choice, or that it was skipped, or neither so far."""
 
     issued: Issued
     choice: int | None
@@ -72,16 +73,18 @@ class Entry(NamedTuple):
 
 
 class Questions(Topic):
-    """Questions that were put to participants."""
+    """Questions issued to participants."""
 
     @writing
-    def issue(self, study: str, participant: str, queries: Sequence[Query], lifetime: float = _HOUR) -> list[Issued]:
-        """Put questions to an active participant of an open study, to be answered within so many seconds."""
+    def issue(
+        self, study: str, participant: str, queries: Sequence[Query], lifetime: float = _LIFETIME
+    ) -> list[Issued]:
+        """Issue questions to an active participant of an open study; they expire after ``lifetime`` seconds."""
         row = rows.lock_participant(self.connection, study, participant)
         if row["study_state"] != State.OPEN:
-            raise NotAllowed(f"The study is {row['study_state']}; questions are asked when it is open.")
+            raise NotAllowed(f"The study is {row['study_state']}; questions are issued only while it is open.")
         if (standing := standing_of(row)) != Standing.ACTIVE:
-            raise NotAllowed(f"The participant is {standing}; only active ones are asked.")
+            raise NotAllowed(f"The participant is {standing}; questions are issued only to active participants.")
         at = self.clock()
         until = at + duration(lifetime, "The lifetime", limits.LIFETIME_SECONDS)
         issued = [_issued(query, row["n_objects"], participant, at, until) for query in queries]
@@ -91,7 +94,7 @@ class Questions(Topic):
 
     @reading
     def pending(self, study: str) -> list[Issued]:
-        """Questions of a study that may still be answered, oldest first."""
+        """Return the questions of a study that can still be answered, oldest first."""
         query = (
             select(*_ISSUED)
             .join(schema.participants, _P.id == _Q.participant_id)
@@ -102,19 +105,19 @@ class Questions(Topic):
 
     @reading
     def ledger(self, study: str, participant: str) -> list[Entry]:
-        """All questions that were put to a participant, and what became of each, oldest first."""
+        """Return all questions issued to a participant with their outcomes, oldest first."""
         values, known = {"study": study, "participant": participant}, is_id(study) and is_id(participant)
         found = self.connection.execute(_LEDGER, values).all() if known else []
         if not found:
-            # Nothing was asked, or there is no such participant.
+            # Raises if the study or the participant does not exist.
             rows.participant_and_study(self.connection, study, participant)
         return [Entry(_read(row[:-3]), row.choice, row.skipped_at is not None, row.response_ms) for row in found]
 
     @reading
     def strategies(self, study: str) -> list[tuple[str, str, int, int]]:
-        """How each strategy fared, as (strategy, kind, asked, answered), the most asked first.
+        """Return (strategy, kind, number issued, number answered) for each strategy and kind, most issued first.
 
-        This counts all questions of the study: do not call it for each answer.
+        This counts all questions of the study, so it is too slow to call for each answer.
         """
         query = (
             select(_Q.strategy, _Q.kind, func.count(), func.count(_A.sequence))
@@ -127,21 +130,21 @@ class Questions(Topic):
 
 
 def are_open(at: int) -> Iterator[ColumnElement[bool]]:
-    """Conditions for questions that active participants may still answer at a time."""
+    """Yield conditions for questions that active participants can still answer at a given time."""
     yield _Q.expires_at > at
     yield ~exists().where(_A.question_id == _Q.id)
     yield ~exists().where(schema.skips.c.question_id == _Q.id)
 
 
 def new_question(issued: Issued, study_number: int, participant_number: int) -> dict[str, Any]:
-    """The row of a new question, given the numbers of the rows that it refers to."""
+    """Return the row of a new question, given the row numbers of its study and participant."""
     values = issued._asdict()
     del values["participant"]
     return {**values, "left_object": values.pop("left"), "study_id": study_number, "participant_id": participant_number}
 
 
 def new_token() -> str:
-    """A token that nobody can guess."""
+    """Return a random token that nobody can guess."""
     return secrets.token_urlsafe(24)
 
 
@@ -151,7 +154,7 @@ def _issued(query: Query, n_objects: int, participant: str, at: int, until: int)
     left = first if query.left is None else query.left
     if left not in (first, second):
         raise StoreError(
-            f"Object {bounded_text(left, 40)} is on the left, but the choice is {first} or {second}; pass one of them."
+            f"left is {bounded_text(left, 40)}, but the choice is between {first} and {second}; pass one of them."
         )
     strategy = bounded_text(query.strategy, limits.STRATEGY)
     kind = strict_member(query.kind, "The kind", Kind)

@@ -1,8 +1,8 @@
-"""What came in and does not count: kept with the reason, cut to a size, and never learned.
+"""Refusals: answers and skips that do not count, recorded with the reason and never learned.
 
-The number kept per study is limited (`limits.REFUSALS`), so that nobody can fill the disk with nonsense. What anybody
-can send who was asked nothing gets half of the room, so that it crowds out no second answer of a participant. Further
-ones are refused all the same.
+Only `limits.REFUSALS` of them are recorded per study, so that nobody can fill the disk. Reasons that anybody can cause
+without a question of their own get at most half of this number, so they cannot displace the second answers of
+participants. Beyond these numbers, requests are still refused but no longer recorded.
 """
 
 from typing import Any, NamedTuple
@@ -14,33 +14,33 @@ from erkle.store.database import schema
 from erkle.store.database.enumerations import Reason
 from erkle.store.sanitising import Json, bounded_json, bounded_text, is_id
 
-# Reasons that anybody can cause who was asked nothing.
+# Reasons that anybody can cause without a question of their own.
 _WITHOUT_A_QUESTION = frozenset({Reason.UNKNOWN_TOKEN, Reason.OTHER_STUDY, Reason.OTHER_PARTICIPANT})
 _SENTENCES = {
-    Reason.UNKNOWN_TOKEN: "This question was never asked.",
+    Reason.UNKNOWN_TOKEN: "There is no question with this token.",
     Reason.OTHER_STUDY: "This question belongs to another study.",
-    Reason.OTHER_PARTICIPANT: "This question was put to somebody else.",
-    Reason.OUT_OF_RANGE: "The choice is neither of the two objects; pass the id of one of them.",
-    Reason.ANSWERED: "This question has been answered already, and the first answer stands.",
-    Reason.SKIPPED: "This question was skipped; answer the next one.",
-    Reason.NOT_OPEN: "The study takes no answers now.",
-    Reason.EXCLUDED: "No answers of this participant are taken.",
-    Reason.ENDED: "This participant has finished.",
-    Reason.EXPIRED: "The time for this question is over; ask for another one.",
+    Reason.OTHER_PARTICIPANT: "This question belongs to another participant.",
+    Reason.OUT_OF_RANGE: "The choice is not one of the two objects; pass the id of one of them.",
+    Reason.ANSWERED: "This question has already been answered; the first answer counts.",
+    Reason.SKIPPED: "This question has been skipped; answer the next one.",
+    Reason.NOT_OPEN: "The study is not open for answers now.",
+    Reason.EXCLUDED: "Answers of this participant are no longer accepted.",
+    Reason.ENDED: "This participant has already finished.",
+    Reason.EXPIRED: "This question has expired; ask for a new one.",
 }
 
 
 class Refused(NamedTuple):
-    """It does not count, and why."""
+    """An answer or a skip that does not count, and why."""
 
     reason: Reason
 
     @property
     def sentence(self) -> str:
-        """The reason in words for whoever sent it.
+        """The reason as a sentence for the sender.
 
         >>> Refused(Reason.EXPIRED).sentence
-        'The time for this question is over; ask for another one.'
+        'This question has expired; ask for a new one.'
         """
         return _SENTENCES[self.reason]
 
@@ -48,7 +48,7 @@ class Refused(NamedTuple):
 def record(
     connection: Connection, reason: Reason, study: object, participant: object, token: object, payload: Json, at: int
 ) -> None:
-    """Keep what was sent, made to fit, if there is room."""
+    """Record what was sent, truncated, unless the study already has its maximum of refusals."""
     number, t = _number(connection, study), schema.refusals.c
     most = limits.REFUSALS // 2 if reason in _WITHOUT_A_QUESTION else limits.REFUSALS
     if connection.execute(select(t.id).where(t.study_id == number).limit(1).offset(most - 1)).first():
@@ -68,5 +68,5 @@ def _number(connection: Connection, study: object) -> int | None:
     if not is_id(study):
         return None
     query = select(schema.studies.c.id).where(schema.studies.c.public_id == study)
-    # Locked against its deletion only, so that it is still there when the refusal refers to it.
+    # Locked against deletion only, so that the study still exists when the refusal refers to it.
     return connection.execute(query.with_for_update(read=True, key_share=True)).scalar()

@@ -1,7 +1,7 @@
-"""What comes from outside becomes what every database can hold.
+"""Values from outside, made safe to store in every database.
 
-What a participant's browser sends is made to fit, whatever it is: a strange parameter must not cost an answer. What a
-researcher writes is refused where it does not fit: it must not change in silence.
+Data from a participant's browser are changed until they fit (``bounded_*``), because an odd parameter must not cost an
+answer. Input of researchers is refused if it does not fit (``strict_*``), because it must not change silently.
 """
 
 import json
@@ -16,16 +16,17 @@ from erkle.store.errors import StoreError
 Json = dict[str, Any]
 Member = TypeVar("Member", bound=StrEnum)
 
-# PostgreSQL has no NUL in text, and half a surrogate pair is no text in UTF-8.
-_NO_TEXT = re.compile("[\0\ud800-\udfff]")
-# NUL as JSON writes it, and not a backslash before the text u0000.
+# PostgreSQL cannot store NUL in a text, and UTF-8 cannot encode half of a surrogate pair.
+_INVALID = re.compile("[\0\ud800-\udfff]")
+# NUL as JSON writes it, which is not the same as an escaped backslash followed by u0000.
 _NUL_IN_JSON = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
 _ID = re.compile(rf"[A-Za-z0-9_-]{{1,{limits.ID}}}", re.ASCII)
-_INSIDE = 200
+# Characters kept of a value inside JSON that must become text.
+_NESTED_TEXT = 200
 
 
 def is_id(value: object) -> bool:
-    """Whether it may be an id or a token; what may not be one is looked for in no database.
+    """Return whether a value has the form of an id or a token; other values are never looked up in the database.
 
     >>> is_id("Zm9v_-"), is_id("x' OR 1=1"), is_id(7)
     (True, False, False)
@@ -34,17 +35,17 @@ def is_id(value: object) -> bool:
 
 
 def bounded_text(value: object, most: int) -> str:
-    r"""Text of at most so many characters, in which what is no text is replaced.
+    r"""Return any value as text of at most ``most`` characters, with invalid characters replaced.
 
     >>> bounded_text("a\0b and more", 3)
     'a\ufffdb'
     """
     text = value[:most] if isinstance(value, str) else _representation(value, most)
-    return _NO_TEXT.sub("\ufffd", text)
+    return _INVALID.sub("\ufffd", text)
 
 
 def bounded_json(value: object, most: int) -> Json:
-    """An object of at most so many characters of JSON; a larger one becomes its beginning.
+    """Return any value as a JSON object; one of more than ``most`` characters is cut off and kept as text.
 
     >>> bounded_json({"width": 1280}, 100)
     {'width': 1280}
@@ -59,9 +60,9 @@ def bounded_json(value: object, most: int) -> Json:
 
 
 def cleaned(value: object, levels: int = limits.JSON_DEPTH) -> Any:
-    r"""The same as texts, numbers, lists and dictionaries that JSON and every database can hold; it is never refused.
+    r"""Return any value as strings, numbers, lists and dictionaries that JSON and every database can hold.
 
-    What is no text is replaced, what is no number is None, and what lies deeper than so many levels becomes a text.
+    Invalid characters are replaced, NaN and infinity become None, and values nested deeper than ``levels`` become text.
 
     >>> cleaned({"a\0": [1, math.nan, 2**70], "b": {"c": {"d": 1}}}, levels=2)
     {'a\ufffd': [1, None, '1180591620717411303424'], 'b': {'c': "{'d': 1}"}}
@@ -69,20 +70,20 @@ def cleaned(value: object, levels: int = limits.JSON_DEPTH) -> Any:
     if value is None or isinstance(value, bool):
         return value
     if isinstance(value, str):
-        return _NO_TEXT.sub("\ufffd", value)
+        return _INVALID.sub("\ufffd", value)
     if isinstance(value, int):
-        return int(value) if value.bit_length() < 64 else _representation(value, _INSIDE)
+        return int(value) if value.bit_length() < 64 else _representation(value, _NESTED_TEXT)
     if isinstance(value, float):
         return float(value) if math.isfinite(value) else None
     if isinstance(value, dict | list | tuple) and levels > 0:
         if isinstance(value, dict):
             return {_key(key): cleaned(inside, levels - 1) for key, inside in value.items()}
         return [cleaned(inside, levels - 1) for inside in value]
-    return bounded_text(value, _INSIDE)
+    return bounded_text(value, _NESTED_TEXT)
 
 
 def strict_text(value: object, name: str, most: int) -> str:
-    """The text itself, or a sentence that names what is wrong with it.
+    """Return a text unchanged, or raise an error that says what is wrong with it.
 
     >>> strict_text("", "The title", 200)
     Traceback (most recent call last):
@@ -90,15 +91,15 @@ def strict_text(value: object, name: str, most: int) -> str:
     """
     if not isinstance(value, str) or not 0 < len(value) <= most:
         raise StoreError(f"{name} is {_shortened(value)}; pass a text of 1 to {most} characters.")
-    if found := _NO_TEXT.search(value):
+    if found := _INVALID.search(value):
         raise StoreError(
-            f"{name} has {found.group()!r} in it (character {found.start()}), which is no text; remove it."
+            f"{name} contains the invalid character {found.group()!r} (at position {found.start()}); remove it."
         )
     return value
 
 
 def strict_member(value: object, name: str, members: type[Member]) -> Member:
-    """The member of an enumeration that has this value, or a sentence that lists them.
+    """Return the member of an enumeration with this value, or raise an error that lists the members.
 
     >>> strict_member("odd", "The side", StrEnum("Side", "left right"))
     Traceback (most recent call last):
@@ -110,7 +111,7 @@ def strict_member(value: object, name: str, members: type[Member]) -> Member:
 
 
 def strict_json(value: object, name: str) -> Json:
-    """The object itself, or a sentence that says that JSON cannot hold it.
+    """Return a dictionary as JSON stores it, or raise an error if JSON cannot hold it.
 
     >>> strict_json({"share": math.nan}, "The settings")
     Traceback (most recent call last):
@@ -122,22 +123,22 @@ def strict_json(value: object, name: str) -> Json:
         text = json.dumps(value, ensure_ascii=False, allow_nan=False)
     except (TypeError, ValueError, RecursionError) as error:
         raise StoreError(
-            f"{name} cannot be written as JSON ({error}); pass texts, numbers and lists of them."
+            f"{name} cannot be written as JSON ({error}); use only strings, numbers, lists and dictionaries."
         ) from None
-    if _NO_TEXT.search(text) or _NUL_IN_JSON.search(text):
-        raise StoreError(f"{name} has a character in it that is no text; remove NUL bytes and half surrogate pairs.")
+    if _INVALID.search(text) or _NUL_IN_JSON.search(text):
+        raise StoreError(f"{name} contains an invalid character; remove NUL characters and unpaired surrogates.")
     loaded: Json = json.loads(text)
     return loaded
 
 
 def _key(key: object) -> str:
-    return _NO_TEXT.sub("\ufffd", key) if isinstance(key, str) else bounded_text(key, _INSIDE)
+    return _INVALID.sub("\ufffd", key) if isinstance(key, str) else bounded_text(key, _NESTED_TEXT)
 
 
 def _representation(value: object, most: int) -> str:
-    # A whole number of more than 4,300 digits has no text in Python.
+    # Python refuses to convert integers of more than 4,300 digits to text.
     if isinstance(value, int) and value.bit_length() > 256:
-        return f"a number of some {math.ceil(value.bit_length() * math.log10(2))} digits"
+        return f"a number of about {math.ceil(value.bit_length() * math.log10(2))} digits"
     try:
         return repr(value)[:most]
     except Exception:

@@ -1,4 +1,4 @@
-"""The store: each call happens as a whole or not at all, and what it wrote is on the disk when it returns."""
+"""The store: each call succeeds completely or changes nothing, and its writes are on disk when it returns."""
 
 from collections.abc import Callable
 from typing import Self, TypeVar
@@ -20,7 +20,7 @@ R = TypeVar("R")
 
 
 class _Topics:
-    """All that can be done with a database, by topic."""
+    """The operations on a database, grouped by topic."""
 
     def __init__(self, source: Connection | Database, clock: Clock) -> None:
         self.accounts = Accounts(source, clock)
@@ -37,42 +37,42 @@ class _Topics:
 
 
 class Transaction(_Topics):
-    """The same topics as those of a store, in one transaction: all of it is committed at once, or nothing is.
+    """The same topics as those of a store, in one transaction: everything is committed at once, or nothing is.
 
-    An error that leaves the transaction undoes everything that was done in it. What was refused is not an error.
+    An exception undoes everything that was done in the transaction. A refused answer is not an exception.
     """
 
 
 class Store(_Topics):
-    """Studies, participants, the questions put to them, and their answers, which are only ever added to.
+    """Studies, participants, questions and answers in a database; answers are never changed.
 
-    Each call of a method of a topic, such as ``store.studies.create(...)``, is a transaction of its own; `transact`
-    does several things in one.
+    Each call such as ``store.studies.create(...)`` is a transaction of its own; `transact` does several things in one.
 
     Parameters
     ----------
-    place : path or str
-        The path of an SQLite file, made if it is not there, or a URL such as ``postgresql://user@host/name``.
+    location : path or str
+        The path of an SQLite file, which is created if it does not exist, or a URL such as
+        ``postgresql://user@host/name``.
     clock : function
         Returns the time in microseconds since 1970, UTC.
 
     Attributes
     ----------
     accounts, sessions, links
-        Accounts of researchers, and what lets somebody into one.
+        Accounts of researchers, and what gives access to them.
     studies, media
-        Studies, and what they show besides names.
+        Studies, and their images, sounds and videos.
     participants, questions, answers
-        Who takes part, what they were asked, and what they answered.
+        Participants, the questions issued to them, and their answers.
     imports
-        Answers and whole studies from elsewhere.
+        Import of answers and of complete studies.
     leases, snapshots
-        Which process owns a study's learner, and what it keeps of it.
+        Which process owns a study's learner, and saved learners.
 
     Raises
     ------
     StoreError
-        When the database cannot be used, with a sentence that says what to do; from every method.
+        From every method, if the database cannot be used; the message says what to do.
 
     Examples
     --------
@@ -89,19 +89,19 @@ class Store(_Topics):
     ...     [(answer.anchor, answer.near, answer.far) for answer in store.answers.log(study)]
     Acknowledged(sequence=1, repeated=False)
     Acknowledged(sequence=1, repeated=True)
-    'This question has been answered already, and the first answer stands.'
+    'This question has already been answered; the first answer counts.'
     [(0, 1, 2)]
     """
 
-    def __init__(self, place: Pathlike, clock: Clock = now) -> None:
-        self._database, self._clock = Database(place), clock
+    def __init__(self, location: Pathlike, clock: Clock = now) -> None:
+        self._database, self._clock = Database(location), clock
         super().__init__(self._database, clock)
 
     def transact(self, work: Callable[[Transaction], R]) -> R:
-        """What the work returns, when everything that it did is on the disk; if it raises, nothing of it is done.
+        """Call ``work(transaction)`` and return its result once everything is on disk; an exception undoes everything.
 
-        The work is done once more if others with whom it shared a flush to the disk have failed; so it may change
-        nothing but the transaction, and should be short: on SQLite nobody else writes meanwhile.
+        The function may be called a second time, when another write in the same group commit fails. It must therefore
+        change nothing outside the transaction. It should be short, because on SQLite nobody else can write meanwhile.
         """
 
         def run(connection: Connection) -> R:
@@ -110,17 +110,17 @@ class Store(_Topics):
         return self._database.write(run)
 
     def check(self) -> None:
-        """Raise `Unavailable` unless the database answers and is the one that was opened."""
+        """Raise `Unavailable` unless the database responds and is still the file that was opened."""
         self._database.check()
         with self._database.reading() as connection:
             connection.execute(select(1))
 
     def back_up(self, path: Pathlike) -> None:
-        """Copy an SQLite database to a file as it is at one moment, while others go on writing."""
+        """Copy an SQLite database to a file as it is at one moment; others can write meanwhile."""
         self._database.back_up(path)
 
     def close(self) -> None:
-        """Close all connections; the store cannot be used any more."""
+        """Close all connections; the store can no longer be used."""
         self._database.close()
 
     def __enter__(self) -> Self:

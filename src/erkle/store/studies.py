@@ -1,8 +1,8 @@
-"""Studies: some objects to ask about, and whether people are asked now.
+"""Studies: the objects that participants are asked about, and whether they can be asked now.
 
-A study is deleted as a whole: answers go only together with everything that they are part of. The triggers that keep
-every row make way for the rows of a study that is listed in ``deletions``. It is listed there only within the
-transaction that deletes it, because the table lets no row be committed.
+A study can only be deleted as a whole, and this is the only way to delete an answer. Triggers refuse to delete rows
+unless their study is listed in the table ``deletions``. That table refuses to commit any row, so a study is listed
+only inside the transaction that deletes it.
 """
 
 import secrets
@@ -13,7 +13,7 @@ from sqlalchemy import RowMapping, Select, bindparam, delete, func, insert, sele
 
 from erkle.checks import whole
 from erkle.store import limits
-from erkle.store.accounts import keep_account
+from erkle.store.accounts import lock_account
 from erkle.store.database import rows, schema
 from erkle.store.database.enumerations import State
 from erkle.store.database.topics import Topic, reading, writing
@@ -31,22 +31,22 @@ TRANSITIONS: Mapping[State, frozenset[State]] = {
 
 _T = schema.studies.c
 _WHOLE = select(schema.studies).where(_T.public_id == bindparam("study"))
-# A table is emptied before those that it refers to.
-_OF_STUDY = (
+# In order of deletion: each table comes before the tables that it refers to.
+_TABLES_OF_STUDY = (
     schema.answers, schema.questions, schema.participants, schema.refusals, schema.snapshots, schema.leases,
     schema.media, schema.objects,
 )  # fmt: skip
 
 
 class Object(NamedTuple):
-    """Something that is asked about: its name, and what else a page needs to show it."""
+    """An object of a study: its name, and what else a page needs to show it."""
 
     name: str
     payload: Json = {}  # noqa: RUF012
 
 
 class Study(NamedTuple):
-    """A study; ``roster`` counts how often participants were excluded or included, ``owner`` is an account's id."""
+    """A study; ``roster`` counts exclusions and inclusions of participants, ``owner`` is the id of an account."""
 
     id: str
     title: str
@@ -59,7 +59,7 @@ class Study(NamedTuple):
 
 
 class Counts(NamedTuple):
-    """How many rows a study has; ``answers`` are those in the log, with those of excluded participants."""
+    """The numbers of rows of a study; ``answers`` includes the answers of excluded participants."""
 
     participants: int
     questions: int
@@ -70,7 +70,7 @@ class Counts(NamedTuple):
 
 
 class Totals(NamedTuple):
-    """How many there are in all studies together: studies by state, questions by strategy and kind, ..."""
+    """Totals over all studies: studies by state, questions by strategy and kind, and so on."""
 
     studies: dict[State, int]
     questions: dict[tuple[str, str], int]
@@ -83,7 +83,7 @@ Revision = Callable[[Study, list[Object]], tuple[str | None, Json | None]]
 
 
 class Studies(Topic):
-    """Studies: some objects to ask about, and whether people are asked now."""
+    """Studies: the objects that participants are asked about, and whether they can be asked now."""
 
     @writing
     def create(
@@ -94,20 +94,20 @@ class Studies(Topic):
         owner: str | None = None,
         media: Mapping[str, Medium] | None = None,
     ) -> Study:
-        """Create a study, as a draft, about at least three objects with different names.
+        """Create a draft of a study of at least three objects with different names.
 
         Parameters
         ----------
         title : str
-            What it is called.
+            The title of the study.
         objects : sequence of Object or str
-            What it asks about; a text is an object of this name.
+            The objects to ask about; a string is the name of an object.
         settings : dict, optional
-            Anything that JSON can hold.
+            The settings, as any JSON object.
         owner : str, optional
-            The id of an account.
+            The id of the owner's account.
         media : mapping of names to Medium, optional
-            What goes with the objects.
+            The media that the objects refer to.
         """
         numbered = _checked_objects(objects)
         values: dict[str, Any] = {
@@ -118,7 +118,7 @@ class Studies(Topic):
             "n_objects": len(numbered),
             "roster": 0,
             "created_at": self.clock(),
-            "owner": None if owner is None else keep_account(self.connection, owner).id,
+            "owner": None if owner is None else lock_account(self.connection, owner).id,
         }
         number = self.connection.execute(insert(schema.studies).returning(_T.id), values).scalar_one()
         self.connection.execute(insert(schema.objects), [{"study_id": number, **row} for row in numbered])
@@ -128,24 +128,24 @@ class Studies(Topic):
 
     @reading
     def all(self) -> list[Study]:
-        """All studies, oldest first."""
+        """Return all studies, oldest first."""
         return [_study(row) for row in self.connection.execute(select(schema.studies).order_by(_T.id)).mappings()]
 
     @reading
     def get(self, study: str) -> Study:
-        """The study with this id."""
+        """Return the study with this id."""
         return _study(rows.found_study(self.connection, _WHOLE, study))
 
     @reading
     def objects(self, study: str) -> list[Object]:
-        """What the study asks about; the place in the list is the object's id."""
+        """Return the objects of a study; an object's id is its position in the list."""
         t, number = schema.objects.c, rows.study(self.connection, study)["id"]
         query = select(t.name, t.payload).where(t.study_id == number).order_by(t.number)
         return [Object(*row) for row in self.connection.execute(query)]
 
     @reading
     def counts(self, study: str) -> Counts:
-        """How many rows of everything a study has."""
+        """Return the numbers of participants, questions, answers, skips and refusals of a study."""
         number = rows.study(self.connection, study)["id"]
         p, q, a = schema.participants, schema.questions, schema.answers
         excluded = select(q.c.id).join(p).where(p.c.excluded, q.c.study_id == number)
@@ -161,14 +161,14 @@ class Studies(Topic):
 
     @reading
     def totals(self) -> Totals:
-        """How many there are in all studies together, counted by indexes.
+        """Return totals over all studies; the queries use indexes only.
 
-        Open participants are those of open studies who have a question that may still be answered.
+        Open participants are active, in an open study, and have a question that can still be answered.
         """
         q, p, a, execute = schema.questions, schema.participants, schema.answers.c, self.connection.execute
         states = select(_T.state, func.count()).group_by(_T.state)
         asked = select(q.c.strategy, q.c.kind, func.count()).group_by(q.c.strategy, q.c.kind)
-        # The last number of a study is how many answers it has.
+        # The number of the last answer of a study is its number of answers.
         last = select(func.coalesce(func.max(a.sequence), 0)).where(a.study_id == _T.id).scalar_subquery()
         is_open = q.c.study_id.in_(select(_T.id).where(_T.state == State.OPEN))
         waiting = select(q.c.participant_id).where(is_open, *are_open(self.clock()))
@@ -182,24 +182,24 @@ class Studies(Topic):
 
     @writing
     def change_state(self, study: str, state: State) -> Study:
-        """Open, pause or close a study; a closed study stays closed."""
+        """Open, pause or close a study; a closed study cannot be opened again."""
         row, wanted = rows.lock_study(self.connection, study), strict_member(state, "The state", State)
         if wanted != row["state"]:
             if wanted not in (allowed := TRANSITIONS[row["state"]]):
-                ways = f"it can become {' or '.join(sorted(allowed))}" if allowed else "create another study"
+                ways = f"it can become {' or '.join(sorted(allowed))}" if allowed else "create a new study"
                 raise NotAllowed(f"The study is {row['state']} and cannot become {wanted}; {ways}.")
             self.connection.execute(update(schema.studies).where(_T.id == row["id"]).values(state=wanted))
         return self.get(study)
 
     @writing
     def revise(self, study: str, revision: Revision) -> Study:
-        """Give a study the title and the settings that a function makes of the study and its objects.
+        """Replace the title and the settings of a study by what ``revision(study, objects)`` returns.
 
-        Nobody else changes the study while the function runs. Where it returns None, nothing changes; if it raises,
-        nothing changes either. It may be called twice, and should be short.
+        A title or settings of None stay as they are, and an exception changes nothing. Nobody else can change the
+        study while the function runs, so it should be short. It may be called twice.
         """
         number = rows.lock_study(self.connection, study)["id"]
-        # Read after the lock: before it others may have changed something.
+        # Read after locking: somebody else may have changed the study before.
         title, settings = revision(self.get(study), self.objects(study))
         values: dict[str, Any] = {}
         if title is not None:
@@ -212,12 +212,12 @@ class Studies(Topic):
 
     @writing
     def delete(self, study: str) -> None:
-        """Delete a study and everything of it, answers too; there is no other way to delete an answer."""
-        number = rows.lock_study(self.connection, study, alone=True)["id"]
+        """Delete a study with all its data, including the answers."""
+        number = rows.lock_study(self.connection, study, exclusive=True)["id"]
         self.connection.execute(insert(schema.deletions).values(study_id=number, smaller=number - 1))
         asked = select(schema.questions.c.id).where(schema.questions.c.study_id == number)
         self.connection.execute(delete(schema.skips).where(schema.skips.c.question_id.in_(asked)))
-        for table in _OF_STUDY:
+        for table in _TABLES_OF_STUDY:
             self.connection.execute(delete(table).where(table.c.study_id == number))
         self.connection.execute(delete(schema.studies).where(_T.id == number))
         self.connection.execute(delete(schema.deletions).where(schema.deletions.c.study_id == number))
@@ -233,14 +233,14 @@ def _count(table: Any) -> Select[Any]:
 
 
 def _new_id() -> str:
-    """An id that nobody can guess, and that a command line does not take for an option."""
+    """Return a random id that does not look like an option of a command."""
     while (found := secrets.token_urlsafe(12)).startswith("-"):
         pass
     return found
 
 
 def _checked_objects(objects: Sequence[Object | str]) -> list[dict[str, Any]]:
-    """The rows of at least three objects with different names."""
+    """Return the rows of the objects, after checking their number and names."""
     whole(len(objects), "The number of objects", 3, "a question needs three objects")
     numbered: list[dict[str, Any]] = []
     seen: dict[str, int] = {}
@@ -248,7 +248,7 @@ def _checked_objects(objects: Sequence[Object | str]) -> list[dict[str, Any]]:
         name, payload = (each, {}) if isinstance(each, str) else each
         name = strict_text(name, f"The name of object {number}", limits.OBJECT_NAME)
         if (other := seen.setdefault(name, number)) != number:
-            raise StoreError(f"Objects {other} and {number} are both called {name[:60]!r}; give them different names.")
-        payload = strict_json(payload, f"What goes with object {number}")
+            raise StoreError(f"Objects {other} and {number} are both named {name[:60]!r}; give them different names.")
+        payload = strict_json(payload, f"The payload of object {number}")
         numbered.append({"number": number, "name": name, "payload": payload})
     return numbered

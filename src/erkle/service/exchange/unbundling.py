@@ -18,7 +18,20 @@ from erkle.service.exchange import bundle
 from erkle.service.studies import media, spec
 from erkle.service.studies.complaints import Complaints
 from erkle.service.studies.uploads import Caps, Files
-from erkle.store import Imported, Kind, Medium, Object, Participant, Skip, Standing, State, Store, Study, Whole, limits
+from erkle.store import (
+    Imported,
+    ImportedStudy,
+    Kind,
+    Medium,
+    Object,
+    Participant,
+    Skip,
+    Standing,
+    State,
+    Store,
+    Study,
+    limits,
+)
 from erkle.store.errors import Unavailable, Unknown
 from erkle.store.sanitising import cleaned
 
@@ -109,7 +122,7 @@ def import_bundle(store: Store, file: BinaryIO, name: str, owner: str | None = N
     about = _about(files, name)
     pictures = _media(files)
     objects = [_object(each, pictures) for each in _member(files, bundle.OBJECTS, _OBJECTS.validate_python)]
-    whole = Whole(
+    whole = ImportedStudy(
         title=about.title,
         objects=objects,
         settings=_settings(about, objects),

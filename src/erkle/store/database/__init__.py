@@ -1,1 +1,1 @@
-"""The database under the store: the engine, the tables, their versions, and how an operation gets a transaction."""
+"""The database of the store: connections, tables and their versions, transactions, and checks."""

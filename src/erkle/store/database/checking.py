@@ -1,7 +1,7 @@
-"""Whether a database keeps the laws that everything else relies on.
+"""A check of a database: does it keep the laws that the rest of erkle relies on?
 
-The database is only read, and may be in use. First the engine checks itself: its pages, its constraints and its
-references. Then each law of the log is a query for rows that break it (``laws.sql``). Nothing is repaired.
+The check only reads, and the database may be in use. First the engine checks its own file, constraints and references.
+Then each query in ``laws.sql`` looks for rows that break a law. Nothing is repaired.
 """
 
 import os
@@ -19,36 +19,36 @@ from sqlalchemy import JSON, Connection, Text, create_engine, func, select, text
 from sqlalchemy.exc import DBAPIError
 
 from erkle.store.database import schema
-from erkle.store.database.engine import Pathlike, database_url, in_sentences, new_engine, shown_name
+from erkle.store.database.engine import Pathlike, database_url, new_engine, shown_name, translating_errors
 from erkle.store.database.versioning import initial_statements, is_current, statements
 from erkle.store.errors import StoreError
 from erkle.store.media import PARTS
 
 Check = Callable[[Connection], Iterable[str]]
-# Findings of one kind that are listed.
+# Number of findings of one kind that are listed.
 _LISTED = 20
 
 
 class Report(NamedTuple):
-    """What a check has found: how many rows there are, and a sentence for each fault."""
+    """The result of a check: the numbers of rows, and a sentence for each fault."""
 
     name: str
     counts: dict[str, int]
     findings: list[str]
 
 
-def check_database(place: Pathlike) -> Report:
-    """Read a database and report what breaks a law.
+def check_database(location: Pathlike) -> Report:
+    """Read a database and report every fault in it.
 
     Parameters
     ----------
-    place : path or str
+    location : path or str
         The path of an SQLite file, or a URL such as ``postgresql://user@host/name``.
 
     Raises
     ------
     StoreError
-        When it is no database of this version of erkle, or cannot be read.
+        If the database cannot be read or does not belong to this version of erkle.
 
     Examples
     --------
@@ -60,9 +60,9 @@ def check_database(place: Pathlike) -> Report:
     >>> report.counts["studies"], report.findings
     (1, [])
     """
-    with _reading(place) as (name, connection):
+    with _reading(location) as (name, connection):
         if not is_current(connection, name):
-            raise StoreError(f"{name}: is empty; give a database that a server has used.")
+            raise StoreError(f"{name}: is empty; pass a database that a server has used.")
         counts: dict[str, int] = {}
         findings: list[str] = []
         laws = (partial(_broken, law) for law in statements(Path(__file__).with_name("laws.sql")))
@@ -77,9 +77,9 @@ def check_database(place: Pathlike) -> Report:
 
 
 @contextmanager
-def _reading(place: Pathlike) -> Iterator[tuple[str, Connection]]:
-    """A transaction that sees one state of a database and cannot change it."""
-    url = database_url(place)
+def _reading(location: Pathlike) -> Iterator[tuple[str, Connection]]:
+    """Open a transaction that sees the database at one moment and cannot change it."""
+    url = database_url(location)
     if url.get_backend_name() == "sqlite":
         engine = create_engine("sqlite://", creator=partial(_sqlite, str(url.database)))
     else:
@@ -87,7 +87,7 @@ def _reading(place: Pathlike) -> Iterator[tuple[str, Connection]]:
         engine = new_engine(url, execution_options=options)
     name = shown_name(url)
     try:
-        with in_sentences(name), engine.connect() as connection:
+        with translating_errors(name), engine.connect() as connection:
             for statement in ("PRAGMA query_only=ON", "BEGIN") if engine.dialect.name == "sqlite" else ():
                 connection.exec_driver_sql(statement)
             yield name, connection
@@ -96,14 +96,14 @@ def _reading(place: Pathlike) -> Iterator[tuple[str, Connection]]:
 
 
 def _sqlite(file: str) -> sqlite3.Connection:
-    """A connection to a file that can be written to, or to a copy: in a read-only file SQLite ignores constraints."""
+    """Connect to a file, or to a copy of a read-only file, because SQLite does not check constraints in one."""
     uri = f"file:{quote(file)}?mode="
     if os.access(file, os.W_OK):
         return sqlite3.connect(f"{uri}rw", uri=True, isolation_level=None)
-    # Without a WAL file no process uses the database. Opened as immutable, SQLite does not try to create a WAL file,
-    # which would fail in a read-only folder.
+    # Without a WAL file, no process uses the database. It is opened as immutable then, because otherwise SQLite would
+    # create a WAL file, which fails in a read-only folder.
     uri += "ro" if Path(f"{file}-wal").exists() else "ro&immutable=1"
-    # SQLite deletes a database without a name when it is closed.
+    # A database without a name is a temporary file, which SQLite deletes when the connection is closed.
     copy = sqlite3.connect("", isolation_level=None)
     with closing(sqlite3.connect(uri, uri=True)) as original:
         original.backup(copy)
@@ -112,18 +112,18 @@ def _sqlite(file: str) -> sqlite3.Connection:
 
 @contextmanager
 def _noting_failure(connection: Connection, findings: list[str]) -> Iterator[None]:
-    """A part of the check; if it fails, that is a finding, and the other parts still run."""
+    """Run a part of the check; if it fails, report that as a finding, so that the other parts still run."""
     try:
-        # PostgreSQL refuses further statements after one that failed, unless there is a savepoint before it.
+        # After a failed statement, PostgreSQL refuses all others unless it can return to a savepoint.
         with connection.begin_nested():
             yield
     except Exception as error:
-        if (finding := f"not everything could be checked ({_first_line(error)})") not in findings:
+        if (finding := f"the check is incomplete: one part failed ({_first_line(error)})") not in findings:
             findings.append(finding)
 
 
 def _engine_faults(connection: Connection) -> Iterator[str]:
-    """What the engine finds wrong with its file and with references."""
+    """Yield what SQLite finds wrong with its file, constraints and references."""
     if connection.dialect.name != "sqlite":
         return
     for [line] in connection.exec_driver_sql(f"PRAGMA integrity_check({_LISTED})"):
@@ -131,12 +131,12 @@ def _engine_faults(connection: Connection) -> Iterator[str]:
             yield f"the file: {line}"
     broken = connection.exec_driver_sql("PRAGMA foreign_key_check")
     yield from _listed(
-        f"{table}: row {row} refers to a row of {parent} that is gone" for table, row, parent, _ in broken
+        f"{table}: row {row} refers to a row of {parent} that does not exist" for table, row, parent, _ in broken
     )
 
 
 def _changed_definitions(connection: Connection) -> Iterator[str]:
-    """Constraints, indexes and triggers that somebody has removed."""
+    """Yield the names of constraints, indexes and triggers that were removed."""
     dialect = connection.dialect.name
     wanted = re.findall(r"(?:CONSTRAINT|INDEX|CREATE TRIGGER) (\w+)", " ".join(initial_statements(dialect)))
     if dialect == "sqlite":
@@ -149,22 +149,22 @@ def _changed_definitions(connection: Connection) -> Iterator[str]:
         UNION ALL SELECT relname FROM pg_index JOIN pg_class c ON c.oid = indexrelid WHERE indisvalid AND rel{here}"""
     found = {word for [sql] in connection.exec_driver_sql(query) for word in re.findall(r"\w+", sql)}
     for name in sorted({*wanted} - found):
-        yield f"{name}: this constraint, index or trigger was removed"
+        yield f"{name}: this constraint, index or trigger is missing"
 
 
 def _unreadable(connection: Connection) -> Iterator[str]:
-    """Tables with a text that is no UTF-8, or JSON that cannot be read."""
+    """Yield the tables in which a text is not valid UTF-8 or a JSON value cannot be parsed."""
     for table in schema.metadata.sorted_tables:
         columns = [column for column in table.c if isinstance(column.type, Text | JSON)]
         try:
             for _ in connection.execute(select(*columns)) if columns else ():
                 pass
         except (DBAPIError, ValueError, RecursionError) as error:
-            yield f"{table.name}: has a value that cannot be read ({_first_line(error)})"
+            yield f"{table.name}: contains a value that cannot be read ({_first_line(error)})"
 
 
 def _broken(law: str, connection: Connection) -> list[str]:
-    """A message for each row that breaks a law of ``laws.sql``: its first line is the message, the rest the query."""
+    """Return a message for each row that breaks a law; the first line of the law is the message, the rest the query."""
     sentence, query = law.removeprefix("-- ").split("\n", 1)
     return _listed(sentence.format(*row) for row in connection.execute(text(query)))
 
@@ -174,18 +174,18 @@ def _missing_media(connection: Connection) -> list[str]:
     known = {(study, repr(name)) for study, name in connection.execute(select(m.study_id, m.name))}
     shown = connection.execute(select(o.study_id, s.public_id, o.number, o.payload).join(schema.studies))
     return _listed(
-        f"study {study}: object {number} shows the {part} {payload[part]!r}, which the study does not have"
+        f"study {study}: object {number} shows the {part} {payload[part]!r}, which does not exist"
         for study_number, study, number, payload in shown
         for part in PARTS
-        # What is no dictionary breaks a constraint, which is found above.
+        # A payload that is not a dictionary breaks a constraint, so `_engine_faults` reports it.
         if isinstance(payload, dict) and part in payload and (study_number, repr(payload[part])) not in known
     )
 
 
 def _listed(findings: Iterable[str]) -> list[str]:
-    """The first findings of a kind, and that there are more."""
+    """Return the first findings of one kind, and a note if there are more."""
     listed = list(islice(findings, _LISTED + 1))
-    return listed if len(listed) <= _LISTED else [*listed[:_LISTED], "... and more of this kind"]
+    return listed if len(listed) <= _LISTED else [*listed[:_LISTED], "... and more findings of this kind"]
 
 
 def _first_line(error: BaseException) -> str:

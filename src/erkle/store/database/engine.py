@@ -1,7 +1,7 @@
-"""A database that is safe to write to: what was committed survives the end of the process, and of the power.
+"""Connections to a database in which every commit survives a crash and a power failure.
 
-SQLite runs in WAL mode and flushes every commit to the disk; writers queue, and each has the whole database for its
-transaction from the first statement on. PostgreSQL must not delay its flushes either.
+SQLite runs in WAL mode and flushes every commit to disk. Writers queue, and each write transaction locks the whole
+database from its first statement on. PostgreSQL must also flush every commit, so ``synchronous_commit`` is never off.
 """
 
 import os
@@ -23,41 +23,43 @@ from erkle.store.errors import StoreError, Unavailable
 T = TypeVar("T")
 Pathlike = str | os.PathLike[str]
 
-_WAIT = 30.0
+# Seconds to wait for another process that locks an SQLite database.
+_LOCK_TIMEOUT = 30.0
 _SENTENCES = {
     sqlite3.SQLITE_FULL: "the disk is full; free some space",
-    sqlite3.SQLITE_READONLY: "may not be written to; change its permissions, or those of its folder",
-    sqlite3.SQLITE_CANTOPEN: "cannot be opened; check that its folder is there and that you may write to it",
-    sqlite3.SQLITE_PERM: "may not be opened; change its permissions",
-    sqlite3.SQLITE_NOTADB: "is not an SQLite database; give another path",
-    sqlite3.SQLITE_CORRUPT: "is damaged; restore it from a backup",
+    sqlite3.SQLITE_READONLY: "cannot be written to; change the permissions of the file and its folder",
+    sqlite3.SQLITE_CANTOPEN: "cannot be opened; check that its folder exists and that you may write to it",
+    sqlite3.SQLITE_PERM: "cannot be opened; change its permissions",
+    sqlite3.SQLITE_NOTADB: "is not an SQLite database; pass another path",
+    sqlite3.SQLITE_CORRUPT: "is damaged; restore a backup",
     sqlite3.SQLITE_IOERR: "cannot be read or written; check the disk",
-    sqlite3.SQLITE_BUSY: f"has been locked by another process for {_WAIT:.0f} seconds; end that process",
+    sqlite3.SQLITE_BUSY: f"has been locked by another process for {_LOCK_TIMEOUT:.0f} seconds; end that process",
 }
 
 
 class Database:
-    """An open database whose tables are those of this erkle.
+    """An open database with the tables of this version of erkle.
 
     Parameters
     ----------
-    place : path or str
-        The path of an SQLite file, made if it is not there, or a URL such as ``postgresql://user@host/name``.
+    location : path or str
+        The path of an SQLite file, which is created if it does not exist, or a URL such as
+        ``postgresql://user@host/name``.
     """
 
-    def __init__(self, place: Pathlike) -> None:
-        url = database_url(place)
+    def __init__(self, location: Pathlike) -> None:
+        url = database_url(location)
         self.is_sqlite = url.get_backend_name() == "sqlite"
         self.name = shown_name(url)
         self.engine = _engine(url)
-        # On PostgreSQL transactions that lock several studies could wait for each other for ever.
+        # Not on PostgreSQL, where shared transactions that lock several studies could deadlock.
         self._group_commit = GroupCommit(self.writing) if self.is_sqlite else None
-        # Which file was opened, as the disk knows it.
-        self._opened: tuple[int, int] | None = None
+        # Device and inode of the SQLite file that was opened.
+        self._opened_file: tuple[int, int] | None = None
         try:
             self._prepare()
             if self.is_sqlite:
-                self._opened = self._on_disk()
+                self._opened_file = self._current_file()
                 event.listen(self.engine, "do_connect", self._check_before_connecting)
         except BaseException:
             self.engine.dispose()
@@ -65,56 +67,56 @@ class Database:
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
-        """A transaction that only reads, and sees one state of an SQLite database."""
-        with in_sentences(self.name), _begun(self.engine) as connection:
+        """Open a transaction that only reads; on SQLite, it sees the database at one moment."""
+        with translating_errors(self.name), _transaction(self.engine) as connection:
             yield connection
 
     @contextmanager
     def writing(self) -> Iterator[Connection]:
-        """A transaction that is on the disk when the block has ended without an error."""
-        with in_sentences(self.name), _begun(self.engine.execution_options(writes=True)) as connection:
+        """Open a transaction that is committed to disk when the block ends without an exception."""
+        with translating_errors(self.name), _transaction(self.engine.execution_options(writes=True)) as connection:
             yield connection
             self.check()
 
     def check(self) -> None:
-        """Nothing, if the file is the one that was opened: what is written to another is lost when the process ends."""
-        if self._opened is not None and self._on_disk() != self._opened:
+        """Raise `Unavailable` if the file was removed or replaced: writes to a removed file are lost."""
+        if self._opened_file is not None and self._current_file() != self._opened_file:
             raise Unavailable(
-                f"{self.name}: was removed or replaced while it was in use, and nothing is written any more; export "
+                f"{self.name}: was removed or replaced while it was in use, so nothing more is written to it; export "
                 "what you need, stop the server, restore the file and start the server again."
             )
 
     def read(self, work: Callable[[Connection], T]) -> T:
-        """What the work returns, in a transaction that only reads."""
+        """Return what ``work(connection)`` returns, in a transaction that only reads."""
         with self.reading() as connection:
             return work(connection)
 
     def write(self, work: Callable[[Connection], T]) -> T:
-        """What the work returns, when it is on the disk; threads that wait to write share a transaction."""
+        """Return what ``work(connection)`` returns once it is on disk; waiting threads share a transaction."""
         if self._group_commit is not None:
             return self._group_commit.write(work)
         with self.writing() as connection:
             return work(connection)
 
     def back_up(self, path: Pathlike) -> None:
-        """Copy an SQLite database as it is at one moment, while others go on writing."""
+        """Copy an SQLite database as it is at one moment; others can write meanwhile."""
         if not self.is_sqlite:
-            raise StoreError(f"{self.name}: is a PostgreSQL database; back it up with pg_dump.")
+            raise StoreError(f"{self.name}: is a PostgreSQL database; use pg_dump to back it up.")
         if os.path.realpath(path) == os.path.realpath(self.name):
-            raise StoreError(f"{self.name}: cannot be its own backup; give another path.")
-        with in_sentences(self.name), write_atomically(path) as file, self.engine.connect() as connection:
-            # There are hashes of passwords in it.
+            raise StoreError(f"{self.name}: cannot be its own backup; pass another path.")
+        with translating_errors(self.name), write_atomically(path) as file, self.engine.connect() as connection:
+            # The copy contains password hashes, so only its owner may read it.
             Path(file.name).chmod(0o600)
             with closing(sqlite3.connect(file.name)) as copy:
                 connection.connection.driver_connection.backup(copy)  # type: ignore[union-attr]
-                # In WAL mode the copy would need a second file beside it while it is only read.
+                # In WAL mode, even reading the copy would create another file beside it.
                 copy.execute("PRAGMA journal_mode=DELETE")
 
     def close(self) -> None:
         """Close all connections."""
         self.engine.dispose()
 
-    def _on_disk(self) -> tuple[int, int] | None:
+    def _current_file(self) -> tuple[int, int] | None:
         try:
             found = Path(self.name).stat()
         except OSError:
@@ -122,38 +124,38 @@ class Database:
         return found.st_dev, found.st_ino
 
     def _check_before_connecting(self, *_: object) -> None:
-        # SQLite would make an empty file in place of one that was removed.
+        # If the file was removed, SQLite would create an empty one.
         self.check()
 
     def _prepare(self) -> None:
         if self.is_sqlite:
-            self._turn_on_wal()
+            self._enable_wal()
         with self.reading() as connection:
             current = is_current(connection, self.name)
         if not current:
             with self.writing() as connection:
                 migrate(connection, self.name)
 
-    def _turn_on_wal(self) -> None:
-        deadline = time.monotonic() + _WAIT
+    def _enable_wal(self) -> None:
+        deadline = time.monotonic() + _LOCK_TIMEOUT
         while True:
             try:
-                # Not through SQLAlchemy, which would begin a transaction first.
-                with in_sentences(self.name), closing(self.engine.raw_connection()) as connection:
+                # SQLAlchemy would begin a transaction first, inside which the mode cannot be changed.
+                with translating_errors(self.name), closing(self.engine.raw_connection()) as connection:
                     [[mode]] = connection.driver_connection.execute("PRAGMA journal_mode=WAL")  # type: ignore[union-attr]
                 break
             except StoreError as error:
-                # Two processes that create the same file: for this one statement SQLite does not wait.
+                # SQLite does not wait here if two processes create the same file, so try again until the deadline.
                 if _code(error.__cause__) != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
                     raise
                 time.sleep(0.01)
         if mode != "wal":
-            raise StoreError(f"{self.name}: cannot keep a write-ahead log there; use a disk of this machine.")
+            raise StoreError(f"{self.name}: this disk does not support a write-ahead log; use a local disk.")
 
 
 @contextmanager
-def in_sentences(name: str) -> Iterator[None]:
-    """Turn what the database complains about into a sentence."""
+def translating_errors(name: str) -> Iterator[None]:
+    """Turn errors of the database that a user can fix into `Unavailable`, with a sentence."""
     try:
         yield
     except (DBAPIError, sqlite3.Error) as error:
@@ -163,30 +165,30 @@ def in_sentences(name: str) -> Iterator[None]:
         raise Unavailable(f"{name}: {sentence}.") from error
 
 
-def database_url(place: Pathlike) -> URL:
-    """The URL of a database, given the path of an SQLite file or a URL."""
-    text = os.fspath(place)
+def database_url(location: Pathlike) -> URL:
+    """Return the URL of a database, given the path of an SQLite file or a URL."""
+    text = os.fspath(location)
     if "://" not in text:
         return URL.create("sqlite", database=str(Path(text).absolute()))
     try:
         url = make_url(text)
     except (ArgumentError, ValueError):
-        raise StoreError("The URL of the database cannot be read; it looks like postgresql://user@host/name.") from None
+        raise StoreError("The URL of the database cannot be read; write it as postgresql://user@host/name.") from None
     backend = url.get_backend_name()
     if backend not in ("sqlite", "postgresql"):
         raise StoreError(f"The database is of the kind {backend}; use SQLite (a path) or postgresql://user@host/name.")
     if backend == "sqlite" and url.database in (None, "", ":memory:"):
-        raise StoreError("The database is in memory, where answers would be lost; give the path of a file.")
+        raise StoreError("The database is in memory, where answers would be lost; pass the path of a file.")
     return url.set(drivername="postgresql+psycopg") if backend == "postgresql" else url
 
 
 def shown_name(url: URL) -> str:
-    """What messages call a database: the path of a file, or a URL without the password."""
+    """Return the name of a database in messages: the path of a file, or a URL without the password."""
     return str(url.database) if url.get_backend_name() == "sqlite" else url.render_as_string(hide_password=True)
 
 
 def new_engine(url: URL, **options: Any) -> Engine:
-    """SQLAlchemy's engine, if the driver is installed."""
+    """Create an engine, or raise an error if its driver is not installed."""
     try:
         return create_engine(url, **options)
     except ImportError:
@@ -195,8 +197,8 @@ def new_engine(url: URL, **options: Any) -> Engine:
 
 def _engine(url: URL) -> Engine:
     if url.get_backend_name() == "sqlite":
-        # Room for every thread of a web server: those that wait to write hold no connection.
-        engine = create_engine(url, connect_args={"timeout": _WAIT}, pool_size=8, max_overflow=56)
+        # Enough connections for every thread of a web server; threads that wait to write hold none.
+        engine = create_engine(url, connect_args={"timeout": _LOCK_TIMEOUT}, pool_size=8, max_overflow=56)
         event.listen(engine, "connect", _prepare_sqlite)
         event.listen(engine, "begin", _begin_sqlite)
         return engine
@@ -206,8 +208,8 @@ def _engine(url: URL) -> Engine:
 
 
 @contextmanager
-def _begun(engine: Engine) -> Iterator[Connection]:
-    """A transaction; a connection on which something unforeseen has happened is used for no other."""
+def _transaction(engine: Engine) -> Iterator[Connection]:
+    """Open a transaction; after an unexpected exception, its connection is not used again."""
     with engine.connect() as connection:
         try:
             with connection.begin():
@@ -215,15 +217,15 @@ def _begun(engine: Engine) -> Iterator[Connection]:
         except StoreError:
             raise
         except BaseException:
-            # A statement that nobody has read to its end would keep an old state of an SQLite database open.
+            # A query whose rows were not all read would keep an old state of an SQLite database open.
             connection.invalidate()
             raise
 
 
 def _prepare_sqlite(connection: Any, _: object) -> None:
-    # Transactions are begun below, and not by the driver, which would begin them late.
+    # `_begin_sqlite` begins transactions; the driver would begin them only at the first write.
     connection.isolation_level = None
-    # Not trusted_schema=OFF: with it some versions of SQLite refuse json_valid in a CHECK constraint.
+    # trusted_schema stays on: without it, some versions of SQLite refuse json_valid in a CHECK constraint.
     for pragma in ("synchronous=FULL", "foreign_keys=ON", "recursive_triggers=ON"):
         connection.execute(f"PRAGMA {pragma}")
 
@@ -241,7 +243,7 @@ def _prepare_postgresql(connection: Any, _: object) -> None:
 
 
 def _sentence(error: BaseException) -> str | None:
-    """What to say of an error; None of one that is a mistake of ours."""
+    """Return what is wrong and what to do, or None for an error that only a programmer can fix."""
     if (code := _code(error)) is not None:
         return _SENTENCES.get(code)
     original = getattr(error, "orig", error)
@@ -249,16 +251,16 @@ def _sentence(error: BaseException) -> str | None:
     if state == "53100":
         return "the disk is full; free some space"
     if state == "25006":
-        return "may not be written to; use the primary server and a role that may write"
+        return "cannot be written to; use the primary server and a role that may write"
     if isinstance(original, sqlite3.OperationalError):
-        # Python's own error, and not SQLite's, which has a code.
-        return "is damaged: a text is not UTF-8; run erkle check, or restore it from a backup"
+        # SQLite's own errors have a code; this one comes from Python's decoding of text.
+        return "is damaged: a text is not UTF-8; run erkle check or restore a backup"
     if type(original).__name__ == "OperationalError":
         return f"cannot be reached ({str(original).strip().splitlines()[0]}); check the URL and the server"
     return None
 
 
 def _code(error: BaseException | None) -> int | None:
-    """SQLite's number of an error, without what it adds for details."""
+    """Return SQLite's primary error code, without the extended part."""
     code = getattr(getattr(error, "orig", error), "sqlite_errorcode", None)
     return None if code is None else code & 0xFF

@@ -1,10 +1,10 @@
-"""Values of which a column holds one."""
+"""The values of the columns that hold one of a few values."""
 
 from enum import StrEnum
 
 
 class State(StrEnum):
-    """What is done with a study now."""
+    """The state of a study."""
 
     DRAFT = "draft"
     OPEN = "open"
@@ -13,7 +13,7 @@ class State(StrEnum):
 
 
 class Standing(StrEnum):
-    """How a participant stands in a study; one who is excluded keeps the standing from before in the database."""
+    """The standing of a participant in a study; the database keeps the standing from before an exclusion."""
 
     ACTIVE = "active"
     COMPLETED = "completed"
@@ -23,7 +23,7 @@ class Standing(StrEnum):
 
 
 class Kind(StrEnum):
-    """Why a question is asked."""
+    """The kind of a question: why it is asked."""
 
     CHOSEN = "chosen"
     HELD_OUT = "held out"
@@ -33,7 +33,7 @@ class Kind(StrEnum):
 
 
 class Purpose(StrEnum):
-    """What a link is good for."""
+    """The purpose of a link: to set up the service, to invite a researcher, or to sign in."""
 
     SETUP = "setup"
     INVITE = "invite"
@@ -41,7 +41,7 @@ class Purpose(StrEnum):
 
 
 class Reason(StrEnum):
-    """Why something that was sent does not count."""
+    """The reason why an answer or a skip does not count."""
 
     UNKNOWN_TOKEN = "unknown token"
     OTHER_STUDY = "other study"

@@ -1,8 +1,8 @@
-"""Those who wait to write share a transaction, and so one flush to the disk, which is what a write costs.
+"""Group commit: threads that wait to write share a transaction and thus one flush to disk, the main cost of a write.
 
-While one thread flushes, others queue. The first of them then takes all that have queued into one transaction. Nobody
-hears of a result before that is committed. What one of them gets wrong is undone by itself; if the transaction fails
-as a whole, each is tried once more on its own, so that it fails for its own reasons only.
+While one thread writes, others queue. The first thread in the queue then becomes the leader and runs all queued writes
+in one transaction. Results are returned only after the commit. A write that raises an exception is undone alone. If the
+whole transaction fails, each write is tried again in its own transaction, so that one failure does not affect others.
 """
 
 import threading
@@ -25,7 +25,7 @@ class GroupCommit:
     Parameters
     ----------
     transaction : function
-        Gives a context manager: a transaction that is committed when the block has ended without an error.
+        Returns a context manager that opens a transaction and commits it if the block ends without an exception.
     """
 
     def __init__(self, transaction: Callable[[], AbstractContextManager[Connection]]) -> None:
@@ -35,7 +35,7 @@ class GroupCommit:
         self._busy = False
 
     def write(self, work: Callable[[Connection], T]) -> T:
-        """What the work returns, when it is committed."""
+        """Return what ``work(connection)`` returns, after it is committed."""
         mine = _Write(work)
         with self._mutex:
             mine.leads, self._busy = not self._busy, True
@@ -51,12 +51,12 @@ class GroupCommit:
         try:
             mine.woken.wait()
         except BaseException:
-            # Interrupted: the queue must not wait for a leader who has left.
+            # This thread was interrupted: if it was chosen as leader, another must lead the queue.
             with self._mutex:
                 if mine in self._waiting:
                     self._waiting.remove(mine)
                 elif mine.leads:
-                    self._appoint()
+                    self._choose_leader()
             raise
 
     def _lead(self, mine: "_Write") -> None:
@@ -67,11 +67,11 @@ class GroupCommit:
             self._commit(batch)
         finally:
             with self._mutex:
-                self._appoint()
+                self._choose_leader()
             for each in batch:
                 each.woken.set()
 
-    def _appoint(self) -> None:
+    def _choose_leader(self) -> None:
         self._busy = bool(self._waiting)
         if self._waiting:
             following = self._waiting.popleft()
@@ -102,7 +102,7 @@ class GroupCommit:
 
 
 class _Write:
-    """One piece of work, and what came of it."""
+    """A queued write and its result."""
 
     def __init__(self, work: Callable[[Connection], Any]) -> None:
         self.work = work
@@ -112,7 +112,7 @@ class _Write:
         self.error: Exception | None = None
 
     def attempt(self, connection: Connection) -> None:
-        """Do it; what it gets wrong is undone, but an error of the database is one of all."""
+        """Run the write in a savepoint and undo it if it fails; a database error fails the whole transaction."""
         savepoint = connection.begin_nested()
         try:
             self.value = self.work(connection)
@@ -128,5 +128,5 @@ class _Write:
         if self.error is not None:
             raise self.error
         if not self.committed:
-            raise Unavailable("The write was interrupted and may not have happened; do it again.")
+            raise Unavailable("The write was interrupted and may not have been saved; try again.")
         return self.value

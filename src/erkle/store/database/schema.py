@@ -1,10 +1,11 @@
-"""The tables, as queries need to know them.
+"""The tables, as SQLAlchemy needs them for queries.
 
-What the database itself makes sure of is in the SQL files of `erkle.store.database.migrations`, which create the
-tables: CHECK constraints refuse values that cannot be, and triggers keep every answer, question, skip and refusal.
+The SQL files in `erkle.store.database.migrations` create the tables. They also contain what the database itself
+enforces: CHECK constraints refuse invalid values, and triggers refuse to change or delete answers, questions, skips
+and refusals.
 
-Times are whole microseconds since 1970, UTC. The numbers of rows stay inside the store; what leaves it is a public id
-or a token, which nobody can guess. Of the tokens that let a researcher in only a digest is kept.
+Times are whole microseconds since 1970, UTC. Row numbers never leave the store; outside, rows are identified by random
+public ids and tokens. Tokens of sessions and links are stored only as digests.
 """
 
 from typing import Any
@@ -19,7 +20,7 @@ metadata = sa.MetaData(
     }
 )
 
-# SQLite numbers the rows of a table itself only where the type is exactly INTEGER.
+# SQLite numbers new rows automatically only if the type is exactly INTEGER.
 _Number = sa.BigInteger().with_variant(sa.Integer, "sqlite")
 
 
@@ -44,7 +45,7 @@ accounts = sa.Table(
     metadata,
     _text("id", primary_key=True),
     _text("name"),
-    # The name in lower case: names that differ in nothing else would be taken for each other.
+    # The name in lower case, which must be unique, so that names that differ only in case cannot be confused.
     _text("folded", unique=True),
     _text("password_hash"),
     _column("admin", sa.Boolean),
@@ -177,8 +178,8 @@ snapshots = sa.Table(
 
 leases = sa.Table("leases", metadata, _study(primary_key=True), _text("owner"), _whole("until"), _whole("fence"))
 
-# Each row must name one with a smaller number when its transaction ends. Of the rows that there are, the smallest
-# cannot; so no row ever outlives the transaction in which a study is deleted.
+# The studies that the current transaction deletes. At the commit, each row must refer to a row with a smaller number,
+# which the smallest row cannot do. So no row can be committed.
 deletions = sa.Table(
     "deletions",
     metadata,

@@ -1,7 +1,7 @@
-"""A topic is a class with the operations on one kind of data, each written once.
+"""Topics: classes that hold the operations on one kind of data.
 
-A topic that is given a connection works in the open transaction of that connection. A topic that is given a database
-opens a transaction for each call: `reading` and `writing` mark the methods that can be called so.
+With a connection, a topic works in the open transaction of that connection. With a database, it opens a transaction
+for each call of a method that is marked with `reading` or `writing`.
 """
 
 from collections.abc import Callable
@@ -24,12 +24,12 @@ class Topic:
     Parameters
     ----------
     source : Connection or Database
-        An open transaction that all calls share, or a database in which each call opens a transaction.
+        The connection of an open transaction that all calls share, or a database in which each call opens its own.
     clock : function
         Returns the time in microseconds since 1970, UTC.
     """
 
-    # Only there while a transaction is open.
+    # Set only while a transaction is open.
     connection: Connection
 
     def __init__(self, source: Connection | Database, clock: Clock) -> None:
@@ -40,12 +40,12 @@ class Topic:
 
 
 def reading(method: Callable[Concatenate[T, P], R]) -> Callable[Concatenate[T, P], R]:
-    """Let a method read: in the open transaction, or in one of its own, which sees one state of the database."""
+    """Let a method read in the open transaction, or in its own one, which sees the database at one moment."""
     return _in_transaction(method, Database.read)
 
 
 def writing(method: Callable[Concatenate[T, P], R]) -> Callable[Concatenate[T, P], R]:
-    """Let a method write: in the open transaction, or in one of its own, which is on the disk when it returns."""
+    """Let a method write in the open transaction, or in its own one, which is on disk when the method returns."""
     return _in_transaction(method, Database.write)
 
 

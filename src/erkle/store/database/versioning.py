@@ -1,7 +1,7 @@
 """The version of a database's tables.
 
-An empty database gets the tables of this erkle. One that holds other tables, or tables of another version that cannot
-be brought to this one, is left as it is.
+An empty database gets the tables of this version of erkle. A database of a known older version is migrated. Any other
+database is refused and left unchanged.
 """
 
 from pathlib import Path
@@ -16,30 +16,30 @@ from erkle.store.errors import StoreError
 
 VERSION_TABLE = "erkle_version"
 
-# Any number that other programs are unlikely to lock.
+# The advisory lock of migrations on PostgreSQL: "erkle" in ASCII, which other programs are unlikely to use.
 _LOCK = 0x65726B6C65
 
 
 def is_current(connection: Connection, name: str) -> bool:
-    """Whether the tables are those of this erkle; an error if they cannot become so."""
+    """Return whether the tables have the current version; raise an error if they cannot be migrated to it."""
     found = _context(connection).get_current_revision()
     wanted, *older = [revision.revision for revision in _script().walk_revisions()]
     if found not in (None, wanted, *older):
         raise StoreError(
-            f"{name}: has tables of version {found}, but this erkle uses version {wanted}; open it with the erkle that "
-            "made it, export its studies there, and import them into a new database."
+            f"{name}: has tables of version {found}, but this erkle uses version {wanted}; open it with the version of "
+            "erkle that created it, export the studies, and import them into a new database."
         )
     if found is None and (others := inspect(connection).get_table_names()):
         raise StoreError(
-            f"{name}: holds tables of something else ({', '.join(sorted(others)[:3])}); give a database of its own."
+            f"{name}: contains tables of another program ({', '.join(sorted(others)[:3])}); use a separate database."
         )
     return found == wanted
 
 
 def migrate(connection: Connection, name: str) -> None:
-    """Create what is missing, all of it or nothing, inside the transaction of the connection."""
+    """Bring the tables to the current version, inside the open transaction."""
     if connection.dialect.name == "postgresql":
-        # On SQLite the transaction itself keeps other processes out.
+        # SQLite needs no extra lock: a write transaction locks the whole database.
         connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _LOCK})
     if is_current(connection, name):
         return
@@ -52,12 +52,12 @@ def migrate(connection: Connection, name: str) -> None:
 
 
 def initial_statements(dialect: str) -> list[str]:
-    """The statements that make an empty database one of the first version."""
+    """Return the statements that create the tables of the first version."""
     return statements(Path(migrations.__path__[0], "versions", f"v0001_{dialect}.sql"))
 
 
 def statements(file: Path) -> list[str]:
-    """The statements of an SQL file, which are separated by empty lines; those without SQL are comments."""
+    """Return the statements of an SQL file, separated by empty lines, without blocks that are only comments."""
     found = file.read_text().strip().split("\n\n")
     return [each.rstrip(";") for each in found if not all(line.startswith("--") for line in each.splitlines())]
 

@@ -1,1 +1,1 @@
-"""The versions of the tables; a version that was released is never edited."""
+"""The versions of the tables; the files of a released version are never edited."""

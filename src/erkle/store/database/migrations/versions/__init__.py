@@ -1,1 +1,1 @@
-"""The steps, oldest first by name."""
+"""The migrations, one module per version, sorted by name."""

@@ -1,4 +1,4 @@
-"""The first tables, in an SQL file for each engine; a test compares them with `erkle.store.database.schema`."""
+"""The first version, with one SQL file per engine; a test compares it with `erkle.store.database.schema`."""
 
 from alembic import op
 
@@ -9,7 +9,7 @@ down_revision = None
 
 
 def upgrade() -> None:
-    """Create everything."""
+    """Create all tables, indexes and triggers."""
     bind = op.get_bind()
     for statement in initial_statements(bind.dialect.name):
         bind.exec_driver_sql(statement)

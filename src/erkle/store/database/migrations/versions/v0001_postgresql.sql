@@ -1,6 +1,6 @@
 -- The first version of the tables on PostgreSQL. Statements are separated by empty lines.
 --
--- CHECK constraints refuse values that cannot be. Times are microseconds since 1970, up to the end of the year 9999.
+-- CHECK constraints refuse invalid values. Times are microseconds since 1970, up to the end of the year 9999.
 
 CREATE TABLE accounts (
   id TEXT NOT NULL,
@@ -224,10 +224,10 @@ CREATE TABLE skips (
   CONSTRAINT fk_skips_question_id FOREIGN KEY(question_id) REFERENCES questions (id)
 );
 
--- Triggers make sure of what concerns several tables.
+-- Triggers enforce the rules that concern several tables.
 --
--- Answers, questions, skips and refusals are only ever added to: no row of them is changed or deleted. Only a whole
--- study can go, while it is listed in deletions. What is added must fit what is there.
+-- Rows of answers, questions, skips and refusals are never changed, and are deleted only with their whole study, while
+-- it is listed in the table deletions. New rows must match the rows that they refer to.
 
 CREATE FUNCTION erkle_keep_answers() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
 IF TG_OP = 'DELETE' THEN
@@ -278,7 +278,7 @@ IF NOT EXISTS (SELECT 1 FROM participants WHERE id = NEW.participant_id AND stud
   OR NOT EXISTS (
     SELECT 1 FROM studies WHERE id = NEW.study_id
     AND NEW.anchor < n_objects AND NEW.first < n_objects AND NEW.second < n_objects) THEN
-  RAISE EXCEPTION 'a question is about objects and a participant of its study' USING ERRCODE = 'check_violation';
+  RAISE EXCEPTION 'a question must refer to objects and a participant of its study' USING ERRCODE = 'check_violation';
 END IF;
 RETURN NULL;
 END $$;
@@ -292,7 +292,7 @@ IF NOT EXISTS (
   OR EXISTS (SELECT 1 FROM skips WHERE question_id = NEW.question_id)
   OR NEW.sequence > 1 AND NOT EXISTS (
     SELECT 1 FROM answers WHERE study_id = NEW.study_id AND sequence = NEW.sequence - 1) THEN
-  RAISE EXCEPTION 'an answer has the next number and an object of its question, which was not skipped' USING ERRCODE = 'check_violation';
+  RAISE EXCEPTION 'an answer must have the next number and choose an object of its question, which must not be skipped' USING ERRCODE = 'check_violation';
 END IF;
 RETURN NULL;
 END $$;
@@ -301,7 +301,7 @@ CREATE TRIGGER answers_insert AFTER INSERT ON answers FOR EACH ROW EXECUTE FUNCT
 
 CREATE FUNCTION erkle_fit_skips() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
 IF EXISTS (SELECT 1 FROM answers WHERE question_id = NEW.question_id) THEN
-  RAISE EXCEPTION 'a question that was answered is not skipped' USING ERRCODE = 'check_violation';
+  RAISE EXCEPTION 'an answered question cannot be skipped' USING ERRCODE = 'check_violation';
 END IF;
 RETURN NULL;
 END $$;

@@ -1,7 +1,8 @@
 -- The first version of the tables on SQLite. Statements are separated by empty lines.
 --
--- CHECK constraints refuse values that cannot be. Times are microseconds since 1970, up to the end of the year 9999.
--- SQLite keeps a text in a column of numbers and takes any text for JSON; constraints that end in _type refuse that.
+-- CHECK constraints refuse invalid values. Times are microseconds since 1970, up to the end of the year 9999.
+-- SQLite accepts text in an integer column, and any text as JSON. The constraints whose names end in _type refuse values
+-- of another type.
 
 CREATE TABLE accounts (
   id TEXT NOT NULL,
@@ -267,10 +268,10 @@ CREATE TABLE skips (
   CONSTRAINT fk_skips_question_id FOREIGN KEY(question_id) REFERENCES questions (id)
 );
 
--- Triggers make sure of what concerns several tables.
+-- Triggers enforce the rules that concern several tables.
 --
--- Answers, questions, skips and refusals are only ever added to: no row of them is changed or deleted. Only a whole
--- study can go, while it is listed in deletions. What is added must fit what is there.
+-- Rows of answers, questions, skips and refusals are never changed, and are deleted only with their whole study, while
+-- it is listed in the table deletions. New rows must match the rows that they refer to.
 
 CREATE TRIGGER answers_update BEFORE UPDATE ON answers
 BEGIN SELECT RAISE(ABORT, 'rows of answers are never changed or deleted'); END;
@@ -300,19 +301,19 @@ CREATE TRIGGER refusals_delete BEFORE DELETE ON refusals
 WHEN NOT EXISTS (SELECT 1 FROM deletions WHERE study_id = OLD.study_id)
 BEGIN SELECT RAISE(ABORT, 'rows of refusals are never changed or deleted'); END;
 
--- INSERT OR REPLACE deletes the old row, and SQLite fires no trigger for that.
+-- INSERT OR REPLACE deletes the old row, and fires the delete trigger only if recursive_triggers is on.
 CREATE TRIGGER answers_replace BEFORE INSERT ON answers
 WHEN EXISTS (SELECT 1 FROM answers WHERE question_id = NEW.question_id)
   OR EXISTS (SELECT 1 FROM answers WHERE study_id = NEW.study_id AND sequence = NEW.sequence)
 BEGIN SELECT RAISE(ABORT, 'rows of answers are never changed or deleted'); END;
 
--- After the row is in, so that CHECK constraints come first.
+-- After the insert, so that CHECK constraints are checked first.
 CREATE TRIGGER questions_insert AFTER INSERT ON questions
 WHEN NOT EXISTS (SELECT 1 FROM participants WHERE id = NEW.participant_id AND study_id = NEW.study_id)
   OR NOT EXISTS (
     SELECT 1 FROM studies WHERE id = NEW.study_id
     AND NEW.anchor < n_objects AND NEW.first < n_objects AND NEW.second < n_objects)
-BEGIN SELECT RAISE(ABORT, 'a question is about objects and a participant of its study'); END;
+BEGIN SELECT RAISE(ABORT, 'a question must refer to objects and a participant of its study'); END;
 
 CREATE TRIGGER answers_insert AFTER INSERT ON answers
 WHEN NOT EXISTS (
@@ -321,8 +322,8 @@ WHEN NOT EXISTS (
   OR EXISTS (SELECT 1 FROM skips WHERE question_id = NEW.question_id)
   OR NEW.sequence > 1 AND NOT EXISTS (
     SELECT 1 FROM answers WHERE study_id = NEW.study_id AND sequence = NEW.sequence - 1)
-BEGIN SELECT RAISE(ABORT, 'an answer has the next number and an object of its question, which was not skipped'); END;
+BEGIN SELECT RAISE(ABORT, 'an answer must have the next number and choose an object of its question, which must not be skipped'); END;
 
 CREATE TRIGGER skips_insert AFTER INSERT ON skips
 WHEN EXISTS (SELECT 1 FROM answers WHERE question_id = NEW.question_id)
-BEGIN SELECT RAISE(ABORT, 'a question that was answered is not skipped'); END;
+BEGIN SELECT RAISE(ABORT, 'an answered question cannot be skipped'); END;
