@@ -1,5 +1,6 @@
-"""Writers that share a transaction do not share their troubles."""
+"""Writes that share a transaction do not share their errors."""
 
+import shutil
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -12,8 +13,8 @@ from erkle.store.database.engine import Database
 
 
 @pytest.fixture
-def database(tmp_path):
-    database = Database(tmp_path / "answers.db")
+def database(tmp_path, empty_sqlite):
+    database = Database(shutil.copy(empty_sqlite, tmp_path / "answers.db"))
     with database.writing() as connection:
         connection.execute(text("CREATE TABLE notes (number INTEGER PRIMARY KEY)"))
     yield database
@@ -24,7 +25,7 @@ def note(number):
     def work(connection):
         connection.execute(text(f"INSERT INTO notes VALUES ({abs(number)})"))
         if number < 0:
-            # Of whatever kind: the work may be anybody's.
+            # Two types of exception, since a write can raise any.
             raise (ValueError if number % 2 else LookupError)(f"{number} is negative")
         return number
 
@@ -37,7 +38,7 @@ def notes(database):
 
 
 def together(database, works):
-    """Let all but the first queue while that one has the database; what came of each, and of how many transactions."""
+    """Queue all writes behind the first one; return the outcome of each, and the number of transactions."""
     begun, release, n_transactions, outcomes = threading.Event(), threading.Event(), [], []
     transaction = database._group_commit._transaction
 
@@ -64,12 +65,12 @@ def together(database, works):
     return outcomes, len(n_transactions)
 
 
-def test_those_who_wait_share_a_transaction(database):
+def test_waiting_writes_share_a_transaction(database):
     assert together(database, [note(number) for number in range(8)]) == (list(range(8)), 2)
     assert notes(database) == list(range(8))
 
 
-def test_what_one_gets_wrong_is_undone_alone(database):
+def test_a_write_that_raises_is_undone_alone(database):
     outcomes, n_transactions = together(database, [note(number) for number in (1, 2, -3, -6, 4)])
     assert outcomes[:2] + outcomes[4:] == [1, 2, 4]
     assert [str(outcome) for outcome in outcomes[2:4]] == ["-3 is negative", "-6 is negative"]
@@ -77,11 +78,11 @@ def test_what_one_gets_wrong_is_undone_alone(database):
     assert n_transactions == 2
 
 
-def test_an_error_of_the_database_is_only_that_of_its_cause(database):
+def test_a_database_error_reaches_only_its_cause(database):
     outcomes, n_transactions = together(database, [note(number) for number in (1, 2, 1, -5, 3)])
     assert outcomes[:2] + outcomes[4:] == [1, 2, 3]
     assert isinstance(outcomes[2], DBAPIError)
     assert str(outcomes[3]) == "-5 is negative"
     assert notes(database) == [1, 2, 3]
-    # The first, the shared one that failed, and each of its four alone.
+    # The first write, the shared transaction that failed, and its four writes one by one.
     assert n_transactions == 6

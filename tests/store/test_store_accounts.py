@@ -1,6 +1,5 @@
-"""Accounts, and what lets people into them: sessions, and links that are good once."""
+"""Accounts, and what gives access to them: sessions, and links that work once."""
 
-import re
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -8,7 +7,7 @@ from sqlalchemy import text
 
 from erkle.store import Account, Link, NotAllowed, Purpose, StoreError, Unknown
 
-NAUGHTY = ["", "x", "\0", "\ud800", "' OR 1=1 --", "A" * 100_000, -1, 10**40, None, b"x", 1.5, ["x"]]
+INVALID = ["", "x", "\0", "\ud800", "' OR 1=1 --", "A" * 100_000, -1, 10**40, None, b"x", 1.5, ["x"]]
 
 
 @pytest.fixture
@@ -16,7 +15,7 @@ def ann(store):
     return store.accounts.create("Ann", "hash of ann", admin=True)
 
 
-def test_an_account_is_what_was_created(store, ann, clock):
+def test_an_account_is_stored_as_created(store, ann, clock):
     bob = store.accounts.create("Bob", "hash of bob")
     assert ann == Account(ann.id, "Ann", True, clock.time)
     assert store.accounts.get(bob.id) == bob
@@ -26,26 +25,26 @@ def test_an_account_is_what_was_created(store, ann, clock):
     assert store.accounts.named("Eve") is None
 
 
-def test_names_that_look_alike_are_one_account(store, ann):
+def test_names_that_look_the_same_belong_to_one_account(store, ann):
     for name in ("Ann", "ANN", " ann ", "Ａnn"):
         assert store.accounts.named(name) == (ann, "hash of ann")
-        with pytest.raises(NotAllowed, match="already; choose another name"):
+        with pytest.raises(NotAllowed, match=name):
             store.accounts.create(name, "hash")
     assert store.accounts.all() == [ann]
 
 
-def test_whatever_is_passed_for_a_name_a_token_or_an_account_lets_nobody_in(store, ann):
-    for value in NAUGHTY:
+def test_an_invalid_name_token_or_id_gives_no_access(store, ann):
+    for value in INVALID:
         assert store.accounts.named(value) is None
         assert store.sessions.get(value) is None
         store.sessions.close(value)
         assert all(store.links.use(value, purpose) is None for purpose in Purpose)
         for call in (store.accounts.get, store.accounts.delete, lambda v: store.sessions.open(v, 60)):
-            with pytest.raises(Unknown, match="There is no account"):
+            with pytest.raises(Unknown):
                 call(value)
 
 
-def test_a_session_is_its_account_until_it_ends(store, ann, clock):
+def test_a_session_is_valid_until_it_expires(store, ann, clock):
     session = store.sessions.open(ann.id, 60)
     assert session.account == ann
     assert len({session.token, session.csrf, store.sessions.open(ann.id, 60).csrf}) == 3
@@ -55,23 +54,23 @@ def test_a_session_is_its_account_until_it_ends(store, ann, clock):
     assert store.sessions.get(session.token) is None
 
 
-@pytest.mark.parametrize("lifetime", [0, -1, 1e12, float("nan")])
-def test_no_session_and_no_link_lasts_longer_than_thirty_years(store, ann, lifetime):
-    sentence = f"The lifetime is {lifetime} seconds; pass a number above 0, and at most 1,000,000,000."
-    with pytest.raises(StoreError, match=re.escape(sentence)):
-        store.sessions.open(ann.id, lifetime)
-    with pytest.raises(StoreError, match=re.escape(sentence)):
-        store.links.create(Purpose.INVITE, lifetime=lifetime)
+def test_sessions_and_links_last_at_most_thirty_years(store, ann):
+    for lifetime in (0, -1, 1e12, float("nan")):
+        values = f"{lifetime} seconds.*1,000,000,000"
+        with pytest.raises(StoreError, match=values):
+            store.sessions.open(ann.id, lifetime)
+        with pytest.raises(StoreError, match=values):
+            store.links.create(Purpose.INVITE, lifetime=lifetime)
 
 
-def test_a_closed_session_is_over_and_others_go_on(store, ann):
+def test_closing_a_session_does_not_close_others(store, ann):
     one, two = (store.sessions.open(ann.id, 60) for _ in range(2))
     store.sessions.close(one.token)
     assert store.sessions.get(one.token) is None
     assert store.sessions.get(two.token) == two
 
 
-def test_another_password_ends_all_sessions_and_links_of_the_account(store, ann):
+def test_a_new_password_ends_all_sessions_and_links_of_the_account(store, ann):
     bob = store.accounts.create("Bob", "hash")
     sessions = [store.sessions.open(account.id, 60) for account in (ann, ann, bob)]
     link = store.links.create(Purpose.ENTER, ann.id)
@@ -81,15 +80,15 @@ def test_another_password_ends_all_sessions_and_links_of_the_account(store, ann)
     assert store.accounts.named("Ann") == (ann, "another hash")
 
 
-def test_the_database_holds_no_token(store, ann):
+def test_the_database_contains_no_token(store, ann):
     secrets = [store.sessions.open(ann.id, 60).token, store.links.create(Purpose.INVITE)]
     with store._database.reading() as connection:
         for table in ("sessions", "links"):
-            kept = str(connection.execute(text(f"SELECT * FROM {table}")).all())
-            assert not any(secret in kept for secret in secrets)
+            stored = str(connection.execute(text(f"SELECT * FROM {table}")).all())
+            assert not any(secret in stored for secret in secrets)
 
 
-def test_a_link_is_good_once_for_its_purpose_and_for_a_time(store, ann, clock):
+def test_a_link_works_once_for_its_purpose_until_it_expires(store, ann, clock):
     link = store.links.create(Purpose.ENTER, ann.id, lifetime=60)
     assert store.links.use(link, Purpose.INVITE) is None
     assert store.links.use(link, Purpose.ENTER) == Link(Purpose.ENTER, ann.id)
@@ -99,41 +98,44 @@ def test_a_link_is_good_once_for_its_purpose_and_for_a_time(store, ann, clock):
     assert store.links.use(late, Purpose.INVITE) is None
 
 
-def test_of_many_who_use_a_link_one_gets_in(store, ann):
+def test_only_one_of_many_threads_can_use_a_link(store, ann):
     link = store.links.create(Purpose.INVITE)
     with ThreadPoolExecutor(4) as pool:
         used = list(pool.map(lambda _: store.links.use(link, Purpose.INVITE), range(4)))
     assert sum(each is not None for each in used) == 1
 
 
-def test_only_a_link_to_enter_has_an_account(store, ann):
+def test_sign_in_links_and_no_others_have_an_account(store, ann):
     for purpose, account in ((Purpose.ENTER, None), (Purpose.INVITE, ann.id), (Purpose.SETUP, ann.id)):
-        with pytest.raises(StoreError, match="pass one only for a link to enter"):
+        with pytest.raises(StoreError, match=f"{purpose}.*{account!r}"):
             store.links.create(purpose, account)
-    with pytest.raises(StoreError, match="The purpose is 'rob'; pass one of setup, invite, enter"):
+    with pytest.raises(StoreError, match=r"'rob'.*setup, invite, enter"):
         store.links.create("rob")
+    with pytest.raises(StoreError, match="enter"):
+        store.links.use_for_account(store.links.create(Purpose.ENTER, ann.id), Purpose.ENTER, "Eve", "hash")
 
 
-def test_the_first_account_is_made_by_a_link_and_is_an_admin(store):
+def test_a_setup_link_creates_the_first_account_as_an_admin(store):
     one, two = (store.links.create(Purpose.SETUP) for _ in range(2))
     ann = store.links.use_for_account(one, Purpose.SETUP, "Ann", "hash")
     assert ann.admin
-    with pytest.raises(NotAllowed, match="There are accounts already"):
+    with pytest.raises(NotAllowed):
         store.links.use_for_account(two, Purpose.SETUP, "Eve", "hash")
     assert store.accounts.all() == [ann]
 
 
-def test_a_link_that_made_no_account_can_be_used_again(store, ann):
+def test_a_link_that_created_no_account_can_be_used_again(store, ann):
     link = store.links.create(Purpose.INVITE)
-    with pytest.raises(NotAllowed, match="choose another name"):
+    with pytest.raises(NotAllowed, match="'Ann'"):
         store.links.use_for_account(link, Purpose.INVITE, "Ann", "hash")
     bob = store.links.use_for_account(link, Purpose.INVITE, "Bob", "hash")
     assert not bob.admin
-    with pytest.raises(NotAllowed, match="used already or its time is over"):
+    with pytest.raises(NotAllowed):
         store.links.use_for_account(link, Purpose.INVITE, "Carl", "hash")
+    assert {*store.accounts.all()} == {ann, bob}
 
 
-def test_of_many_who_set_up_at_once_one_does(store):
+def test_only_one_of_many_threads_can_set_up_the_service(store):
     links = [store.links.create(Purpose.SETUP) for _ in range(4)]
 
     def set_up(number):
@@ -148,7 +150,7 @@ def test_of_many_who_set_up_at_once_one_does(store):
     assert len(made) == 1
 
 
-def test_studies_outlive_their_owner(store, ann):
+def test_studies_stay_when_their_owner_is_deleted(store, ann):
     bob = store.accounts.create("Bob", "hash")
     study = store.studies.create("Letters", list("ABC"), owner=bob.id)
     assert study.owner == bob.id
@@ -157,7 +159,7 @@ def test_studies_outlive_their_owner(store, ann):
     assert store.sessions.get(session.token) is None
     assert store.links.use(link, Purpose.ENTER) is None
     assert store.studies.get(study.id).owner is None
-    with pytest.raises(Unknown, match="There is no account"):
+    with pytest.raises(Unknown, match=bob.id):
         store.studies.create("Letters", list("ABC"), owner=bob.id)
-    with pytest.raises(NotAllowed, match="'Ann' is the only admin"):
+    with pytest.raises(NotAllowed, match="'Ann'"):
         store.accounts.delete(ann.id)

@@ -1,4 +1,4 @@
-"""Exactly one answer counts for each question, and the log tells them in order."""
+"""Exactly one answer counts for each question, and the log lists these answers in order."""
 
 import pytest
 
@@ -17,7 +17,7 @@ from erkle.store import (
 from refusals import refusals
 
 
-def test_an_answer_counts_once_and_its_repetition_gets_the_same_acknowledgement(opened):
+def test_an_answer_counts_once_and_repeating_it_gets_the_same_acknowledgement(opened):
     first, second = opened.ask(2)
     assert opened.answer(first) == Acknowledged(1, repeated=False)
     assert opened.answer(second, choice=2) == Acknowledged(2, repeated=False)
@@ -28,7 +28,7 @@ def test_an_answer_counts_once_and_its_repetition_gets_the_same_acknowledgement(
     ]
 
 
-def test_a_second_different_answer_is_refused_and_kept(opened):
+def test_a_different_second_answer_is_refused_and_recorded(opened):
     [asked] = opened.ask()
     opened.answer(asked)
     assert opened.answer(asked, choice=2) == Refused(Reason.ANSWERED)
@@ -37,14 +37,14 @@ def test_a_second_different_answer_is_refused_and_kept(opened):
     assert [a.near for a in opened.store.answers.log(opened.study)] == [1]
 
 
-def test_a_choice_that_is_neither_object_is_refused(opened):
+def test_a_choice_of_neither_object_is_refused(opened):
     [asked] = opened.ask()
     for choice in (0, 3, -1, 10**30, True, "1", None, 1.0):
         assert opened.answer(asked, choice=choice) == Refused(Reason.OUT_OF_RANGE)
     assert opened.answer(asked).sequence == 1
 
 
-def test_a_question_of_somebody_else_is_refused(opened):
+def test_an_answer_to_a_question_of_another_participant_is_refused(opened):
     [asked] = opened.ask()
     store, study, ann = opened
     bob = store.participants.join(study).id
@@ -57,20 +57,20 @@ def test_a_question_of_somebody_else_is_refused(opened):
     assert store.studies.counts(study).answers == 0
 
 
-@pytest.mark.parametrize("state", [State.PAUSED, State.CLOSED])
-def test_a_study_that_is_not_open_takes_no_answers_but_still_acknowledges_old_ones(opened, state):
+def test_a_study_that_is_not_open_refuses_answers_but_still_acknowledges_old_ones(opened):
     old, new = opened.ask(2)
     opened.answer(old)
-    opened.store.studies.change_state(opened.study, state)
-    assert opened.answer(new) == Refused(Reason.NOT_OPEN)
-    assert opened.answer(old) == Acknowledged(1, repeated=True)
-    with pytest.raises(NotAllowed, match=f"The study is {state}; questions"):
-        opened.ask()
-    with pytest.raises(NotAllowed, match=f"The study is {state}; people"):
-        opened.store.participants.join(opened.study)
+    for state in (State.PAUSED, State.CLOSED):
+        opened.store.studies.change_state(opened.study, state)
+        assert opened.answer(new) == Refused(Reason.NOT_OPEN)
+        assert opened.answer(old) == Acknowledged(1, repeated=True)
+        with pytest.raises(NotAllowed, match=state):
+            opened.ask()
+        with pytest.raises(NotAllowed, match=state):
+            opened.store.participants.join(opened.study)
 
 
-def test_a_paused_study_takes_the_answer_when_it_is_open_again(opened):
+def test_a_paused_study_accepts_the_answer_after_it_is_opened_again(opened):
     [asked] = opened.ask()
     opened.store.studies.change_state(opened.study, State.PAUSED)
     opened.answer(asked)
@@ -78,7 +78,7 @@ def test_a_paused_study_takes_the_answer_when_it_is_open_again(opened):
     assert opened.answer(asked) == Acknowledged(1, repeated=False)
 
 
-def test_an_expired_question_takes_no_answer_but_an_old_one_is_acknowledged(opened, clock):
+def test_an_expired_question_refuses_answers_but_still_acknowledges_its_old_one(opened, clock):
     old, new = opened.ask(2, lifetime=10)
     opened.answer(old)
     clock.advance(10)
@@ -86,7 +86,7 @@ def test_an_expired_question_takes_no_answer_but_an_old_one_is_acknowledged(open
     assert opened.answer(old) == Acknowledged(1, repeated=True)
 
 
-def test_participants_who_ended_or_are_excluded_give_no_answers(opened):
+def test_answers_of_finished_and_excluded_participants_are_refused(opened):
     store, study, ann = opened
     [asked] = opened.ask()
     store.participants.exclude(study, ann)
@@ -94,11 +94,11 @@ def test_participants_who_ended_or_are_excluded_give_no_answers(opened):
     store.participants.exclude(study, ann, False)
     store.participants.finish(study, ann, Standing.COMPLETED)
     assert opened.answer(asked) == Refused(Reason.ENDED)
-    with pytest.raises(NotAllowed, match="participant is completed"):
+    with pytest.raises(NotAllowed, match="completed"):
         opened.ask()
 
 
-def test_a_skipped_question_stays_skipped_and_an_answered_one_answered(opened):
+def test_a_skipped_question_stays_skipped_and_an_answered_question_stays_answered(opened):
     skipped, answered = opened.ask(2)
     store, study, ann = opened
     assert store.answers.skip(study, ann, skipped.token, "cannot tell") == Skipped(repeated=False)
@@ -110,7 +110,7 @@ def test_a_skipped_question_stays_skipped_and_an_answered_one_answered(opened):
     assert store.studies.counts(study) == (1, 2, 1, 0, 1, 3)
 
 
-def test_the_log_tells_everything_and_can_be_read_in_pieces(opened, monkeypatch):
+def test_the_log_is_complete_and_can_be_read_in_pages(opened, monkeypatch):
     monkeypatch.setattr("erkle.store.answers._PAGE", 2)
     store, study, ann = opened
     queries = [Query(0, 1, 2, left=2, kind=kind, strategy="information gain") for kind in Kind]
@@ -126,11 +126,11 @@ def test_the_log_tells_everything_and_can_be_read_in_pieces(opened, monkeypatch)
             assert list(store.answers.log(study, after, limit)) == log[after : after + limit]
 
 
-def test_the_log_leaves_out_who_is_excluded_until_they_are_included(opened):
+def test_the_log_leaves_out_excluded_participants_until_they_are_included(opened):
     store, study, ann = opened
     bob = store.participants.join(study).id
-    for who in (ann, bob, ann):
-        opened.answer(opened.ask(participant=who)[0])
+    for participant in (ann, bob, ann):
+        opened.answer(opened.ask(participant=participant)[0])
     assert store.participants.exclude(study, ann).standing == Standing.EXCLUDED
     assert [a.sequence for a in store.answers.log(study)] == [2]
     assert [a.excluded for a in store.answers.log(study, include_excluded=True)] == [True, False, True]
@@ -141,21 +141,21 @@ def test_the_log_leaves_out_who_is_excluded_until_they_are_included(opened):
     assert store.studies.get(study).roster == 2
 
 
-def test_pending_are_questions_that_can_still_be_answered(opened, clock):
+def test_pending_questions_can_still_be_answered(opened, clock):
     store, study, ann = opened
     bob = store.participants.join(study).id
-    answered, skipped, out = opened.ask(3)
+    answered, skipped, waiting = opened.ask(3)
     opened.ask(lifetime=1)
     [of_bob] = opened.ask(participant=bob)
     opened.answer(answered)
     store.answers.skip(study, ann, skipped.token)
     clock.advance(1)
-    assert store.questions.pending(study) == [out, of_bob]
+    assert store.questions.pending(study) == [waiting, of_bob]
     store.participants.exclude(study, ann)
     assert store.questions.pending(study) == [of_bob]
 
 
-def test_studies_do_not_share_their_numbers(opened):
+def test_each_study_numbers_its_own_answers(opened):
     store = opened.store
     other = store.studies.create("Other", list("ABC")).id
     store.studies.change_state(other, State.OPEN)
@@ -166,19 +166,19 @@ def test_studies_do_not_share_their_numbers(opened):
     assert [(a.anchor, a.near, a.far) for a in store.answers.log(other)] == [(2, 0, 1)]
 
 
-def test_a_question_that_cannot_be_is_not_asked(opened):
-    for query, wanted in (
+def test_an_invalid_question_is_not_issued(opened):
+    for query, values in (
         (Query(0, 1, 5), "object 5"),
-        (Query(0, 1, 1), "twice"),
+        (Query(0, 1, 1), "object 1"),
         (Query(-1, 1, 2), "-1"),
-        (Query(0, 1, 2, left=0), "Object 0 is on the left"),
-        (Query(0, 1, 2, kind="odd"), "The kind is 'odd'"),
+        (Query(0, 1, 2, left=0), "left is 0.*1 and 2"),
+        (Query(0, 1, 2, kind="odd"), "'odd'"),
     ):
-        with pytest.raises(ValueError, match=wanted):
+        with pytest.raises(ValueError, match=values):
             opened.store.questions.issue(opened.study, opened.ann, [Query(0, 1, 2), query])
     assert opened.store.studies.counts(opened.study).questions == 0
 
 
-def test_a_lifetime_is_a_number_of_seconds(opened):
-    with pytest.raises(StoreError, match="The lifetime is nan"):
+def test_a_lifetime_must_be_a_positive_number(opened):
+    with pytest.raises(StoreError, match="nan seconds"):
         opened.ask(lifetime=float("nan"))
