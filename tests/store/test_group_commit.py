@@ -2,6 +2,7 @@
 
 import shutil
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 
@@ -59,7 +60,7 @@ def together(database, works):
         begun.wait()
         futures += [pool.submit(database.write, work) for work in works[1:]]
         while len(database._group_commit._waiting) < len(works) - 1:
-            pass
+            time.sleep(0.001)
         release.set()
         outcomes = [future.exception() or future.result() for future in futures]
     return outcomes, len(n_transactions)

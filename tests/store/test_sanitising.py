@@ -68,5 +68,5 @@ def test_invalid_characters_and_numbers_are_replaced_and_nothing_else(given, kep
 
 def test_researchers_may_write_u0000_after_a_backslash_but_no_nul():
     assert strict_json({"a": r"\u0000"}, "The settings") == {"a": r"\u0000"}
-    with pytest.raises(ValueError, match="settings.*NUL"):
+    with pytest.raises(ValueError, match=r"settings.*NUL"):
         strict_json({"a": "\\\0"}, "The settings")

@@ -9,6 +9,7 @@ from erkle.store import (
     Query,
     Reason,
     Refused,
+    Skip,
     Skipped,
     Standing,
     State,
@@ -110,8 +111,7 @@ def test_a_skipped_question_stays_skipped_and_an_answered_question_stays_answere
     assert store.studies.counts(study) == (1, 2, 1, 0, 1, 3)
 
 
-def test_the_log_is_complete_and_can_be_read_in_pages(opened, monkeypatch):
-    monkeypatch.setattr("erkle.store.answers._PAGE", 2)
+def test_the_log_is_complete_and_can_be_read_in_parts(opened):
     store, study, ann = opened
     queries = [Query(0, 1, 2, left=2, kind=kind, strategy="information gain") for kind in Kind]
     for asked in store.questions.issue(study, ann, queries):
@@ -182,3 +182,55 @@ def test_an_invalid_question_is_not_issued(opened):
 def test_a_lifetime_must_be_a_positive_number(opened):
     with pytest.raises(StoreError, match="nan seconds"):
         opened.ask(lifetime=float("nan"))
+
+
+def test_skips_are_listed_with_their_reasons(opened, clock):
+    store, study, ann = opened
+    first, second, _ = opened.ask(3)
+    assert store.answers.skips(study) == []
+    for one in (second, first):
+        clock.advance(1)
+        store.answers.skip(study, ann, one.token, f"reason {one is first}")
+    assert store.answers.skips(study) == [
+        Skip(ann, 0, 1, 2, "reason False", clock.time - 1_000_000),
+        Skip(ann, 0, 1, 2, "reason True", clock.time),
+    ]
+
+
+def test_strategies_are_listed_with_their_questions_and_answers(opened):
+    store, study, ann = opened
+    assert store.questions.strategies(study) == []
+    queries = [Query(0, 1, 2, strategy="random")] * 2 + [Query(0, 1, 2, strategy="adaptive")] * 3
+    asked = store.questions.issue(study, ann, [*queries, Query(0, 1, 2, kind=Kind.CATCH, strategy="random")])
+    for one in asked[1:4]:
+        opened.answer(one)
+    assert store.questions.strategies(study) == [
+        ("adaptive", "chosen", 3, 2),
+        ("random", "chosen", 2, 1),
+        ("random", "catch", 1, 0),
+    ]
+
+
+def test_the_number_of_recorded_refusals_is_limited_for_each_study(opened, monkeypatch):
+    monkeypatch.setattr("erkle.store.limits.REFUSALS", 6)
+    store, study, ann = opened
+    other = store.studies.create("Other", list("ABC")).id
+    for each in (study, other, "no-study"):
+        for _ in range(5):
+            assert isinstance(store.answers.submit(each, ann, "never-asked", 1), Refused)
+    assert [len(refusals(store, each)) for each in (study, other, None)] == [3, 3, 3]
+
+
+def test_forged_tokens_do_not_displace_second_answers(opened, monkeypatch):
+    monkeypatch.setattr("erkle.store.limits.REFUSALS", 6)
+    store, study, ann = opened
+    [asked] = opened.ask()
+    opened.answer(asked, choice=1)
+    for _ in range(9):
+        assert isinstance(store.answers.submit(study, ann, "never-asked", 1), Refused)
+        assert isinstance(store.answers.submit(study, "somebody-else", asked.token, 1), Refused)
+    for _ in range(9):
+        assert isinstance(opened.answer(asked, choice=2), Refused)
+    reasons = [refusal.reason for refusal in refusals(store, study)]
+    assert reasons[:3] == [Reason.ANSWERED] * 3
+    assert (len(reasons), Reason.ANSWERED in reasons[3:]) == (6, False)

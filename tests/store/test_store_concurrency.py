@@ -1,81 +1,111 @@
-"""Many at once: each question counts once, the numbers have no gaps, and no acknowledged answer is ever lost."""
+"""With many threads and processes, each question counts once, and acknowledged answers are never lost."""
 
+import json
+import os
 import random
+import signal
 import subprocess
 import sys
 import threading
-import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from erkle.store import Acknowledged, Query, Store, StoreError
+from erkle.store import Acknowledged, Query, Store
 
-# Answers the questions that are named on standard input, and says at once what came of each.
+# Forks a process for each line of standard input: a JSON object with questions to answer. The process prints its id, a
+# line for each acknowledged answer, and the parent prints its exit status. Forking saves importing erkle each time.
 ANSWERING = """
-import sys
+import json, os, sys
 from erkle.store import Acknowledged, Store
-place, study, ann, choice = sys.argv[1:]
-with Store(place) as store:
-    print("ready", flush=True)
-    for token in sys.stdin.read().split():
-        result = store.answers.submit(study, ann, token, int(choice))
-        if isinstance(result, Acknowledged):
-            print(token, result.sequence, flush=True)
+for line in sys.stdin:
+    if pid := os.fork():
+        print("status", os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), flush=True)
+        continue
+    print("process", os.getpid(), flush=True)
+    job = json.loads(line)
+    with Store(job["location"]) as store:
+        for token in job["tokens"]:
+            result = store.answers.submit(job["study"], job["participant"], token, job["choice"])
+            if isinstance(result, Acknowledged):
+                print(token, result.sequence, flush=True)
+    os._exit(0)
 """
 
 
+class Answering:
+    """A process that answers questions; it can be killed and started again."""
+
+    def __init__(self):
+        command = [sys.executable, "-c", ANSWERING]
+        self._parent = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+    def start(self, location, study, participant, tokens, choice=1):
+        job = {"location": str(location), "study": study, "participant": participant}
+        print(json.dumps({**job, "tokens": tokens, "choice": choice}), file=self._parent.stdin, flush=True)
+        self.pid = self._line("process")
+
+    def acknowledged(self, most=None):
+        """Read acknowledgements, ``most`` of them or until the process ends; return them and the exit status."""
+        found = {}
+        while most is None or len(found) < most:
+            name, number = self._parent.stdout.readline().split()
+            if name == "status":
+                return found, int(number)
+            found[name] = int(number)
+        return found, None
+
+    def kill(self):
+        os.kill(self.pid, signal.SIGKILL)
+
+    def close(self):
+        self._parent.stdin.close()
+        self._parent.stdout.close()
+        self._parent.wait()
+
+    def _line(self, wanted):
+        name, number = self._parent.stdout.readline().split()
+        assert name == wanted
+        return int(number)
+
+
+@pytest.fixture(scope="module")
+def processes():
+    started = [Answering() for _ in range(2)]
+    yield started
+    for process in started:
+        process.close()
+
+
 @pytest.fixture
-def lasting(opened, place):
-    """The same by a true clock, since other processes have no other."""
-    with Store(place) as store:
+def in_real_time(opened, location):
+    """The same study with a real clock, since other processes use one."""
+    with Store(location) as store:
         yield opened._replace(store=store)
 
 
-def started(place, lasting, choice=1):
-    process = subprocess.Popen(
-        [sys.executable, "-c", ANSWERING, place, lasting.study, lasting.ann, str(choice)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    assert process.stdout.readline() == "ready\n"
-    return process
-
-
-def feed(process, tokens):
-    process.stdin.write("\n".join(tokens))
-    process.stdin.close()
-
-
-def ended(process):
-    """What it told whole, for it may be killed in the middle of a line; and its status."""
-    with process.stdout as lines:
-        told = {line.split()[0]: int(line.split()[1]) for line in lines if line.endswith("\n")}
-    return told, process.wait()
-
-
-def counted(lasting):
-    log = list(lasting.store.answers.log(lasting.study))
+def checked_log(opened):
+    """Check that the log has no gaps and no question twice; return its answers by token."""
+    log = list(opened.store.answers.log(opened.study))
     assert [answer.sequence for answer in log] == list(range(1, len(log) + 1))
     assert len({answer.token for answer in log}) == len(log)
     return {answer.token: answer for answer in log}
 
 
-def test_of_eight_threads_one_wins_each_question_and_all_hear_the_same(opened):
+def test_of_eight_threads_one_answers_each_question_and_all_learn_the_same(opened):
     asked = opened.ask(20)
 
     def answer(thread):
         order = random.Random(thread).sample(asked, len(asked))
-        return [(one.token, opened.answer(one, choice=1 + thread % 2)) for one in order]
+        return [(each.token, opened.answer(each, choice=1 + thread % 2)) for each in order]
 
     with ThreadPoolExecutor(8) as pool:
         results = [pair for pairs in pool.map(answer, range(8)) for pair in pairs]
-    log = counted(opened)
+    log = checked_log(opened)
     first = [token for token, result in results if isinstance(result, Acknowledged) and not result.repeated]
-    assert sorted(first) == sorted(one.token for one in asked)
+    assert sorted(first) == sorted(each.token for each in asked)
     assert all(log[token].sequence == r.sequence for token, r in results if isinstance(r, Acknowledged))
-    # Four threads give the answer that counts, four the other one.
+    # Of the eight threads, four give the answer that counts to each question, and four the other answer.
     assert sum(isinstance(result, Acknowledged) for _, result in results) == 80
     assert opened.store.studies.counts(opened.study).refusals == 80
 
@@ -101,59 +131,37 @@ def test_a_reader_of_the_log_misses_nothing_while_others_answer(opened):
     assert [answer.sequence for answer in seen] == list(range(1, 41))
 
 
-def test_of_two_processes_one_wins_each_question(lasting, place):
-    shared, one, two = ([asked.token for asked in lasting.ask(20)] for _ in range(3))
-    processes = [started(place, lasting, choice) for choice in (1, 2)]
-    for process, tokens in zip(processes, (shared + one, shared + two), strict=True):
-        feed(process, tokens)
-    told, statuses = zip(*map(ended, processes), strict=True)
-    assert statuses == (0, 0)
-    log = counted(lasting)
+def test_of_two_processes_one_answers_each_question(in_real_time, location, processes):
+    _, study, ann = in_real_time
+    shared, one, two = ([asked.token for asked in in_real_time.ask(20)] for _ in range(3))
+    for choice, tokens in enumerate((shared + one, shared + two), 1):
+        processes[choice - 1].start(location, study, ann, tokens, choice)
+    results = [process.acknowledged() for process in processes]
+    log = checked_log(in_real_time)
     assert sorted(log) == sorted(shared + one + two)
-    for choice, sequences in enumerate(told, 1):
-        assert sequences == {token: answer.sequence for token, answer in log.items() if answer.near == choice}
+    for choice, (acknowledged, status) in enumerate(results, 1):
+        assert status == 0
+        assert acknowledged == {token: answer.sequence for token, answer in log.items() if answer.near == choice}
 
 
-def test_an_acknowledged_answer_survives_a_kill(lasting, place):
-    rng, told, n_kills = random.Random(0), {}, 3 if "://" in place else 10
-    tokens = [asked.token for asked in lasting.ask(3000)]
+def test_an_acknowledged_answer_survives_a_kill(in_real_time, location, processes):
+    _, study, ann = in_real_time
+    rng, acknowledged, n_kills = random.Random(0), {}, 8
+    tokens = [asked.token for asked in in_real_time.ask(500)]
     for _ in range(n_kills):
-        left = [token for token in tokens if token not in told]
-        process = started(place, lasting)
-        feed(process, left)
-        time.sleep(rng.uniform(0.0, 0.15))
-        process.kill()
-        new, status = ended(process)
-        assert status == -9
-        told |= new
-    with Store(place) as store:
-        log = counted(lasting._replace(store=store))
-        assert told == {token: log[token].sequence for token in told}
-        # Each process may have committed one answer of which it could not tell any more.
-        assert n_kills < len(told) <= len(log) <= len(told) + n_kills
-        [asked] = store.questions.issue(lasting.study, lasting.ann, [Query(0, 1, 2)])
-        assert store.answers.submit(lasting.study, lasting.ann, asked.token, 1) == Acknowledged(
-            len(log) + 1, repeated=False
-        )
-
-
-def test_a_lease_that_lasts_too_long_is_over(opened, clock):
-    leases, study = opened.store.leases, opened.study
-    fence = leases.acquire(study, "one", 60)
-    # The clock that gave the lease was wrong, and has been set back since.
-    clock.advance(-1)
-    assert leases.acquire(study, "two", 60) == fence + 1
-    assert leases.acquire(study, "one", 60) is None
-
-
-@pytest.mark.parametrize("seconds", [0, -1, 61])
-def test_no_lease_is_longer_than_a_minute(opened, seconds):
-    for take in (opened.store.leases.acquire, opened.store.leases.renew):
-        with pytest.raises(StoreError, match=f"The lease is {seconds} seconds"):
-            take(opened.study, "one", seconds)
-
-
-def test_of_many_who_want_a_lease_one_gets_it(opened):
-    with ThreadPoolExecutor(8) as pool:
-        got = list(pool.map(lambda owner: opened.store.leases.acquire(opened.study, f"owner {owner}", 60), range(8)))
-    assert sum(fence is not None for fence in got) == 1
+        left = [token for token in tokens if token not in acknowledged]
+        processes[0].start(location, study, ann, left)
+        before, status = processes[0].acknowledged(most=rng.randrange(1, 20))
+        assert status is None
+        processes[0].kill()
+        after, status = processes[0].acknowledged()
+        assert status == -signal.SIGKILL
+        acknowledged |= before | after
+    with Store(location) as store:
+        log = checked_log(in_real_time._replace(store=store))
+        assert acknowledged == {token: log[token].sequence for token in acknowledged}
+        # Each process may have committed one answer before it was killed that it could not acknowledge.
+        assert n_kills <= len(acknowledged) <= len(log) <= len(acknowledged) + n_kills
+        [asked] = store.questions.issue(study, ann, [Query(0, 1, 2)])
+        result = store.answers.submit(study, ann, asked.token, 1)
+        assert result == Acknowledged(len(log) + 1, repeated=False)

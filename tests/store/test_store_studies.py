@@ -1,16 +1,23 @@
-"""Studies, participants, snapshots and leases."""
+"""Studies are created, opened, edited and deleted; participants join and finish; media belong to a study."""
 
 import itertools
+import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from sqlalchemy import event
+from all_rows import all_rows
+from sqlalchemy import event, text
+from sqlalchemy.exc import DBAPIError, IntegrityError
 
-from erkle.store import Imported, Kind, NotAllowed, Object, Query, Refused, Standing, State, StoreError, Unknown
+from erkle.store import Imported, Kind, Medium, NotAllowed, Object, Query, Refused, Standing, State, StoreError, Unknown
 from erkle.store.database import rows
 from erkle.store.studies import TRANSITIONS
 from refusals import refusals
 
 NPZ = b"PK\x03\x04"
+PNG = Medium("image/png", bytes(range(256)) * 10)
+# The append-only tables, with a column of each.
+LOG = {"answers": "choice", "questions": "anchor", "skips": "reason", "refusals": "reason"}
 
 
 def test_a_study_is_stored_as_created(store, clock):
@@ -82,45 +89,6 @@ def test_including_a_participant_restores_their_standing(opened):
     assert [p.standing for p in store.participants.all(study)] == [Standing.EXCLUDED]
     assert store.participants.exclude(study, ann, False).standing == Standing.SCREENED
     assert store.studies.get(study).roster == 2
-
-
-def test_the_last_two_snapshots_of_the_roster_are_kept(opened):
-    store, study, ann = opened
-    for asked in opened.ask(3):
-        opened.answer(asked)
-    assert store.snapshots.latest(study) == []
-    for sequence in range(4):
-        assert store.snapshots.save(study, sequence, 0, NPZ + bytes([sequence]))
-    assert [(s.sequence, s.data) for s in store.snapshots.latest(study)] == [(3, NPZ + b"\3"), (2, NPZ + b"\2")]
-    store.participants.exclude(study, ann)
-    assert store.snapshots.latest(study) == []
-    assert not store.snapshots.save(study, 3, 0, NPZ)
-    assert store.snapshots.save(study, 3, 1, NPZ)
-    assert [s.roster for s in store.snapshots.latest(study)] == [1]
-
-
-def test_a_snapshot_must_be_an_npz_file_of_existing_answers(opened):
-    with pytest.raises(StoreError, match="npz"):
-        opened.store.snapshots.save(opened.study, 0, 0, b"\x80\x04pickle")
-    with pytest.raises(StoreError, match="answer 1"):
-        opened.store.snapshots.save(opened.study, 1, 0, NPZ)
-
-
-def test_a_lease_has_one_owner_until_it_expires(opened, clock):
-    store, study, _ = opened
-    assert store.leases.acquire(study, "one", 10)
-    assert not store.leases.acquire(study, "two", 10)
-    assert not store.leases.release(study, "two")
-    clock.advance(9)
-    assert store.leases.renew(study, "one", 10)
-    clock.advance(9)
-    assert not store.leases.acquire(study, "two", 10)
-    clock.advance(1)
-    assert not store.leases.renew(study, "one", 10)
-    assert store.leases.acquire(study, "two", 10)
-    assert not store.leases.renew(study, "one", 10)
-    assert store.leases.release(study, "two")
-    assert store.leases.acquire(study, "one", 10)
 
 
 INVALID = ["", "x", "\0", "\ud800", "' OR 1=1 --", "A" * 100_000, -1, 10**40, None, b"x", 1.5, ["x"]]
@@ -207,3 +175,135 @@ def test_totals_count_all_studies_in_few_statements(opened, clock):
     assert len(statements) <= 6
     store.studies.change_state(other, State.PAUSED)
     assert store.studies.totals().open_participants == 1
+
+
+def filled(store):
+    """Create a study with rows in every table that belongs to studies."""
+    study = store.studies.create("Letters", list("ABCDE"), media={"a.png": PNG}).id
+    store.studies.change_state(study, State.OPEN)
+    ann = store.participants.join(study, {}, "ann").id
+    first, second, _ = store.questions.issue(study, ann, [Query(0, 1, 2)] * 3)
+    store.answers.submit(study, ann, first.token, 1)
+    store.answers.submit(study, ann, first.token, 2)
+    store.answers.skip(study, ann, second.token, "cannot decide")
+    store.snapshots.save(study, 1, 0, NPZ)
+    store.leases.acquire(study, "one", 10)
+    return study
+
+
+def test_deleting_a_study_deletes_all_its_rows_and_no_others(store):
+    filled(store)
+    before = all_rows(store)
+    study = filled(store)
+    assert all(len(rows) > len(before[name]) for name, rows in all_rows(store).items() if before[name])
+    store.studies.delete(study)
+    assert all_rows(store) == before
+    for call in (store.studies.get, store.studies.counts, store.studies.delete, store.media.names):
+        with pytest.raises(Unknown, match=study):
+            call(study)
+
+
+def test_while_a_study_is_deleted_rows_of_others_cannot_be(store):
+    filled(store)
+    with store._database.reading() as connection:
+        number = connection.execute(text("SELECT max(id) FROM studies")).scalar_one()
+    statements = []
+    for table, column in LOG.items():
+        statements += [(number + 1, f"DELETE FROM {table}"), (number, f"UPDATE {table} SET {column} = {column}")]
+        if not store._database.is_sqlite:
+            statements.append((number, f"TRUNCATE {table} CASCADE"))
+    for deleted, statement in statements:
+        with store._database.engine.connect() as connection:
+            connection.execute(text(f"INSERT INTO deletions VALUES ({deleted}, {deleted - 1})"))
+            with pytest.raises(DBAPIError, match="never changed or deleted"):
+                connection.execute(text(statement))
+
+
+def test_no_row_of_the_table_of_deletions_can_be_committed(store):
+    for values in ("(1, 0)", "(2, 1), (1, 0)", "(1, -5), (-5, -6)", "(1, 1)"):
+        with pytest.raises(IntegrityError), store._database.writing() as connection:
+            connection.execute(text(f"INSERT INTO deletions VALUES {values}"))
+
+
+def test_answers_to_a_study_that_is_being_deleted_are_refused(opened):
+    asked, outcomes, started = opened.ask(40), [], threading.Event()
+
+    def answer():
+        for each in asked:
+            try:
+                outcomes.append(opened.answer(each))
+            except Unknown as error:
+                outcomes.append(error)
+            started.set()
+
+    thread = threading.Thread(target=answer)
+    thread.start()
+    started.wait()
+    opened.store.studies.delete(opened.study)
+    thread.join()
+    assert len(outcomes) == 40
+    assert opened.store.studies.all() == []
+
+
+def test_a_revision_changes_only_what_it_returns(opened):
+    store, study, _ = opened
+    before = store.studies.get(study)
+
+    def edit(title=None, settings=None):
+        return store.studies.revise(study, lambda *_: (title, settings))
+
+    assert edit() == before
+    assert edit(title="Signs") == before._replace(title="Signs")
+    assert edit(settings={"a": 1}) == before._replace(title="Signs", settings={"a": 1})
+    with pytest.raises(StoreError, match="title is ''"):
+        edit(title="", settings={})
+    assert store.studies.get(study).settings == {"a": 1}
+
+
+def test_media_are_stored_as_added(store):
+    webp = Medium("image/webp", b"\0\xff")
+    study = store.studies.create("Letters", list("ABC"), media={"b.png": PNG, "a ü.webp": webp}).id
+    assert store.media.names(study) == ["a ü.webp", "b.png"]
+    assert (store.media.get(study, "b.png"), store.media.get(study, "a ü.webp")) == (PNG, webp)
+    other = store.studies.create("Other", list("ABC")).id
+    assert store.media.names(other) == []
+    for name in ("b.png", "", "\0", "\ud800", "A" * 100_000, 7, None, b"b.png"):
+        with pytest.raises(Unknown, match="no medium"):
+            store.media.get(other, name)
+
+
+def test_a_study_with_invalid_media_is_not_created(store):
+    for name, medium in (("", PNG), ("\0", PNG), ("a", Medium("", b"")), ("a", Medium("image/png", "text"))):
+        with pytest.raises(StoreError, match="medium"):
+            store.studies.create("Letters", list("ABC"), media={"good.png": PNG, name: medium})
+    assert store.studies.all() == []
+
+
+def test_concurrent_revisions_are_all_applied(opened):
+    store, study, _ = opened
+
+    def add(name):
+        def revision(now, objects):
+            assert [each.name for each in objects] == list("ABCDE")
+            return None, {**now.settings, name: True}
+
+        return store.studies.revise(study, revision)
+
+    names = [f"n{number}" for number in range(40)]
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(add, names))
+    assert store.studies.get(study).settings == dict.fromkeys(names, True)
+
+
+def test_a_failed_revision_changes_nothing(opened):
+    store, study, _ = opened
+    before = store.studies.get(study)
+
+    def fails(now, objects):
+        raise LookupError("no")
+
+    with pytest.raises(LookupError):
+        store.studies.revise(study, fails)
+    with pytest.raises(StoreError):
+        store.studies.revise(study, lambda now, objects: ("", {"a": 1}))
+    assert store.studies.get(study) == before
