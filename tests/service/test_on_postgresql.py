@@ -29,7 +29,7 @@ def test_people_answer_and_the_kernel_is_a_fold_of_the_log(client, researcher, s
     assert kernel.status_code == 200, kernel.text
     fold = Fold(6)
     fold.learn(list(store.answers.log(study)))
-    np.testing.assert_array_equal(np.load(io.BytesIO(kernel.content))["kernel"], fold.learner.kernel_)
+    np.testing.assert_array_equal(np.load(io.BytesIO(kernel.content))["kernel"], fold.learner.kernel_matrix())
     live = researcher.get(f"/api/studies/{study}/live").json()
     assert live["answers"] == store.answers.last(study) == 102
     [first, _] = researcher.get(f"/api/studies/{study}/participants").json()
