@@ -1,4 +1,4 @@
-"""What tests of the service share: a password, things to ask about, settings, somebody who answers, what a log says."""
+"""What tests of the service share: a password, objects, settings, a participant, and readers of errors and logs."""
 
 import json
 import re
@@ -8,24 +8,29 @@ THINGS = ["Paris", "Lyon", "Madrid", "Rome", "Oslo", "Wien"]
 
 
 def settings(**changes):
-    """Settings of a study, with some that differ from the defaults."""
+    """The default settings of a study, with changes."""
     from erkle.service.studies.spec import StudySettings
 
     return StudySettings(**changes).model_dump(mode="json")
 
 
 def reason(answer):
-    """Why the service did not do something."""
+    """The reason of an error response."""
     return answer.json()["error"]["reason"]
 
 
+def missing(sentence, words):
+    """The words and values that a sentence should have but does not."""
+    return [word for word in words if word not in str(sentence)]
+
+
 def lines(path):
-    """The JSON lines of a server's log."""
+    """The JSON lines of a server's log file."""
     return [json.loads(line) for line in path.read_text().splitlines() if re.match(r"\{", line)]
 
 
 class Somebody:
-    """Who takes part, answer by answer."""
+    """A participant who answers step by step."""
 
     def __init__(self, client, study, consent=True, **parameters):
         self.client, self.study = client, study

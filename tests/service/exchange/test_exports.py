@@ -1,4 +1,4 @@
-"""Laws of exports: every answer is in them once, no secret is, no cell is a formula, and no row ends them."""
+"""Exports contain every answer once, no secrets and no formulas."""
 
 import csv
 import io
@@ -43,7 +43,7 @@ def test_every_answer_is_a_row_with_salmons_columns_and_ours(store, researcher, 
         assert row["puid"] == row["parameter.PROLIFIC_PID"]
 
 
-def test_jsonl_says_the_same_as_csv(researcher, made):
+def test_json_lines_have_the_same_values_as_csv(researcher, made):
     lines = [json.loads(line) for line in export(researcher, made.id, "answers.jsonl").text.splitlines()]
     rows = table(researcher, made.id)
     assert len(lines) == len(rows)
@@ -53,7 +53,7 @@ def test_jsonl_says_the_same_as_csv(researcher, made):
         assert line["head_filename"] == plain(row["head_filename"])
 
 
-def test_no_cell_is_a_formula_and_none_is_lost_by_that(researcher, made):
+def test_no_cell_is_a_formula_and_every_cell_can_be_restored(researcher, made):
     rows = table(researcher, made.id)
     texts = [cell for row in rows for name, cell in row.items() if name.endswith("_filename") or "." in name]
     assert any(cell.startswith("'=") for cell in texts)
@@ -62,36 +62,36 @@ def test_no_cell_is_a_formula_and_none_is_lost_by_that(researcher, made):
 
 
 @pytest.mark.parametrize("text", ["", "a", "=a", "'=a", "''=a", "+1", "-1", "@a", "\ta", "\ra", "'", "'a", " =a"])
-def test_what_was_made_safe_can_be_made_plain(text):
+def test_plain_undoes_safe(text):
     assert plain(safe(text)) == text
 
 
-def test_no_token_and_no_secret_id_of_a_participant_is_in_a_table(store, researcher, made):
+def test_a_table_has_no_tokens_and_no_secret_ids(store, researcher, made):
     answers = list(store.answers.log(made.id, include_excluded=True))
     for name in ("answers.csv", "answers.jsonl"):
         text = export(researcher, made.id, name).text
         assert not any(answer.token in text or answer.participant in text for answer in answers)
 
 
-def test_the_names_of_a_table_are_escaped_where_they_are_html(researcher, made):
+def test_names_are_escaped_in_the_html_columns(researcher, made):
     html = {row["head_html"] for row in table(researcher, made.id)}
     assert any("&lt;" in cell for cell in html)
     assert not any("<" in cell for cell in html)
 
 
-def test_a_table_of_no_answers_has_a_header_only(researcher, study):
+def test_a_table_without_answers_has_only_a_header(researcher, study):
     assert table(researcher, study) == []
     assert export(researcher, study, "answers.jsonl").text == ""
 
 
-def test_while_nothing_is_learned_there_is_a_sentence(researcher, study):
+def test_a_study_without_answers_has_no_kernel_and_no_map_to_export(researcher, study):
     for name in ("kernel.npz", "embedding.csv"):
         answer = export(researcher, study, name)
         assert answer.status_code == 409
         assert answer.json()["error"]["reason"] == "not-allowed"
 
 
-def test_the_kernel_and_the_map_can_be_read_by_programs(researcher, made, tmp_path):
+def test_the_exported_kernel_and_map_can_be_read(researcher, made, tmp_path):
     path = tmp_path / "kernel.npz"
     path.write_bytes(export(researcher, made.id, "kernel.npz").content)
     learner = ERKLE.load(path)
@@ -102,13 +102,13 @@ def test_the_kernel_and_the_map_can_be_read_by_programs(researcher, made, tmp_pa
     assert np.isfinite(np.array([row[2:] for row in rows[1:]], float)).all()
 
 
-def test_others_get_no_export(client, stranger, made):
+def test_only_the_owner_can_export(client, stranger, made):
     for name in FORMATS:
         assert export(client, made.id, name).status_code == 401
         assert export(stranger, made.id, name).status_code == 404
 
 
-def test_an_export_is_a_file_to_keep_and_nothing_to_show(researcher, made):
+def test_an_export_is_downloaded_and_not_shown(researcher, made):
     for name in FORMATS:
         answer = export(researcher, made.id, name)
         assert answer.status_code == 200
@@ -116,10 +116,10 @@ def test_an_export_is_a_file_to_keep_and_nothing_to_show(researcher, made):
         assert answer.headers["X-Content-Type-Options"] == "nosniff"
 
 
-def test_answers_that_come_while_an_export_runs_do_not_disturb_it(tmp_path):
+def test_answers_that_arrive_during_an_export_are_left_out(tmp_path, new_database):
     from erkle.service.exchange.exporting import answers_jsonl
 
-    with Store(tmp_path / "a.db") as store:
+    with Store(new_database(tmp_path / "a.db")) as store:
         made = filled(store)
         pieces = answers_jsonl(store, made)
         first = next(pieces)
@@ -130,7 +130,7 @@ def test_answers_that_come_while_an_export_runs_do_not_disturb_it(tmp_path):
         store.studies.change_state(made.id, State.CLOSED)
 
 
-def test_odd_parameters_of_links_do_not_make_a_table_that_nobody_can_open(store, researcher, study):
+def test_a_table_has_at_most_50_columns_for_parameters(store, researcher, study):
     ann, *others = (
         store.participants.join(study, {"PID": f"p{person}", **{f"{person}-{name}": name for name in range(60)}}).id
         for person in range(5)
@@ -146,7 +146,7 @@ def test_odd_parameters_of_links_do_not_make_a_table_that_nobody_can_open(store,
         assert {"PID": row["parameter.PID"], **told, **json.loads(row["parameters"] or "{}")} == each.parameters
     lines = [json.loads(line) for line in export(researcher, study, "answers.jsonl").text.splitlines()]
     assert all(len([name for name in line if name.startswith("parameter.")]) <= 50 for line in lines)
-    # They come back with an import.
+    # An import reads them back.
     data = export(researcher, study, "answers.csv").content
     copy = researcher.post("/api/import/triplets", files={"file": ("a.csv", data)}, data={"title": "Copy"}).json()["id"]
     assert [len(each.parameters) for each in store.participants.all(copy)] == [61] * 5

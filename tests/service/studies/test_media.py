@@ -1,4 +1,4 @@
-"""Pictures are drawn anew, sounds and films recognised by their bytes, and everything else is refused by name."""
+"""Images are encoded again, audio and video are recognised by their bytes, and other files are refused."""
 
 import io
 import re
@@ -10,7 +10,8 @@ import pytest
 from PIL import Image, ImageCms
 
 from erkle.files import FileError
-from erkle.service.studies.media import is_sound, prepared
+from erkle.service.studies.media import is_valid, prepared
+from people import missing
 
 
 def encoded(image, kind="PNG", **options):
@@ -29,7 +30,7 @@ def noise(width, height):
 
 
 @pytest.mark.parametrize("kind", ["PNG", "JPEG", "GIF", "WEBP", "BMP"])
-def test_a_picture_becomes_webp_with_a_thumbnail(kind):
+def test_an_image_becomes_webp_with_a_thumbnail(kind):
     found = prepared("cat", encoded(Image.new("RGB", (400, 300), "red"), kind))
     assert set(found.payload) == {"image", "thumb"}
     assert {medium.type for medium in found.media.values()} == {"image/webp"}
@@ -38,12 +39,12 @@ def test_a_picture_becomes_webp_with_a_thumbnail(kind):
     assert np.abs(np.array(picture.convert("RGB").getpixel((9, 9))) - (255, 0, 0)).max() < 5
 
 
-def test_a_large_picture_is_made_smaller():
+def test_a_large_image_is_made_smaller():
     assert shown(encoded(Image.new("RGB", (3000, 1500)))).size == (1200, 600)
     assert shown(encoded(Image.new("RGB", (3000, 1500)), "JPEG")).size == (1200, 600)
 
 
-def test_a_picture_is_turned_as_its_camera_was_and_tells_no_more():
+def test_an_image_is_rotated_as_its_metadata_says_and_loses_its_metadata():
     image, exif = Image.new("RGB", (300, 200)), Image.Exif()
     exif[0x0112], exif[0x010F] = 6, "a camera with a secret"
     data = encoded(image, "JPEG", exif=exif, comment=b"a secret")
@@ -53,19 +54,19 @@ def test_a_picture_is_turned_as_its_camera_was_and_tells_no_more():
     assert not any(b"secret" in medium.data or b"EXIF" in medium.data for medium in again.media.values())
 
 
-def test_a_program_behind_a_picture_is_gone():
+def test_a_script_after_an_image_is_removed():
     found = prepared("cat.png", encoded(Image.new("RGB", (9, 9))) + b"<script>alert(1)</script>")
     assert not any(b"script" in medium.data for medium in found.media.values())
 
 
-def test_of_a_film_of_pictures_the_first_is_shown():
+def test_of_an_animation_the_first_frame_is_shown():
     first, second = Image.new("RGB", (20, 20), "red"), Image.new("RGB", (20, 20), "blue")
     data = encoded(first, "GIF", save_all=True, append_images=[second])
     assert shown(data).n_frames == 1
     assert shown(data).convert("RGB").getpixel((5, 5)) == (255, 0, 0)
 
 
-def test_what_is_transparent_stays_so():
+def test_transparency_is_kept():
     assert shown(encoded(Image.new("RGBA", (20, 20), (1, 2, 3, 0)))).convert("RGBA").getpixel((5, 5))[3] == 0
 
 
@@ -81,14 +82,14 @@ def test_sixteen_bits_of_grey_become_eight():
 
 
 @pytest.mark.parametrize("profile", [b"broken", "sRGB", "LAB"])
-def test_a_profile_of_colours_is_used_or_passed_over(profile):
+def test_a_colour_profile_is_applied_or_ignored(profile):
     if isinstance(profile, str):
         profile = ImageCms.ImageCmsProfile(ImageCms.createProfile(profile)).tobytes()
     assert shown(encoded(Image.new("RGB", (9, 9), "red"), "JPEG", icc_profile=profile)).info.get("icc_profile") is None
 
 
 @pytest.mark.parametrize("mode", ["1", "L", "LA", "P", "RGBA", "CMYK", "I;16"])
-def test_pictures_of_all_modes_are_shown(mode):
+def test_images_of_all_modes_are_shown(mode):
     assert shown(encoded(Image.new(mode, (9, 9)), "JPEG" if mode == "CMYK" else "PNG")).size == (9, 9)
 
 
@@ -97,10 +98,10 @@ def _chunk(kind, data):
 
 
 @pytest.mark.parametrize("side", [7100, 10_000, 60_000, 2**31 - 1])
-def test_a_picture_of_too_many_pixels_is_refused_before_it_is_decoded(side):
+def test_an_image_with_too_many_pixels_is_refused_before_it_is_decoded(side):
     header = struct.pack(">IIBBBBB", side, side, 8, 2, 0, 0, 0)
     bomb = b"\x89PNG\r\n\x1a\n" + _chunk(b"IHDR", header) + _chunk(b"IDAT", zlib.compress(bytes(1000)))
-    with pytest.raises(FileError, match=r"bomb\.png: (has more than 50,000,000 pixels|cannot be read)"):
+    with pytest.raises(FileError, match=r"^bomb\.png: "):
         prepared("bomb.png", bomb)
 
 
@@ -117,7 +118,7 @@ def test_a_picture_of_too_many_pixels_is_refused_before_it_is_decoded(side):
         ("a.webm", b"\x1a\x45\xdf\xa3\x9fB\x82\x84webm", "video", "webm"),
     ],
 )
-def test_sounds_and_films_are_known_by_their_first_bytes_and_kept(name, data, part, extension):
+def test_audio_and_video_are_recognised_by_their_first_bytes_and_kept(name, data, part, extension):
     found = prepared(name, data)
     [(key, medium_name)] = found.payload.items()
     assert key == part
@@ -129,30 +130,31 @@ def test_sounds_and_films_are_known_by_their_first_bytes_and_kept(name, data, pa
 @pytest.mark.parametrize(
     ("name", "data", "words"),
     [
-        ("logo.svg", b"<?xml version='1.0'?>", "is an SVG drawing"),
-        ("logo.png", b"<svg onload='alert(1)'>", "is an SVG drawing"),
-        ("phone.heic", b"\x00\x00\x00\x18ftypheic", "is a HEIC or AVIF picture"),
-        ("film.mov", b"\x00\x00\x00\x14ftypqt  ", "is a QuickTime film"),
-        ("film.mkv", b"\x1a\x45\xdf\xa3\x9fB\x82\x88matroska", "cannot be read"),
-        ("page.jpg", b"<!doctype html><script>alert(1)</script>", "cannot be read"),
-        ("empty.png", b"", "cannot be read"),
-        ("cut.png", encoded(noise(50, 50))[:1000], "cannot be read"),
-        ("drawing.eps", b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 9 9\n", "cannot be read"),
+        ("logo.svg", b"<?xml version='1.0'?>", ["SVG"]),
+        ("logo.png", b"<svg onload='alert(1)'>", ["SVG"]),
+        ("phone.heic", b"\x00\x00\x00\x18ftypheic", ["HEIC"]),
+        ("film.mov", b"\x00\x00\x00\x14ftypqt  ", ["QuickTime", "MP4"]),
+        ("film.mkv", b"\x1a\x45\xdf\xa3\x9fB\x82\x88matroska", []),
+        ("page.jpg", b"<!doctype html><script>alert(1)</script>", []),
+        ("empty.png", b"", []),
+        ("cut.png", encoded(noise(50, 50))[:1000], []),
+        ("drawing.eps", b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 9 9\n", []),
     ],
 )
-def test_what_cannot_be_shown_is_refused_by_name(name, data, words):
+def test_a_file_that_cannot_be_shown_is_refused_by_name(name, data, words):
     with pytest.raises(FileError) as caught:
         prepared(name, data)
-    assert str(caught.value).startswith(f"{name}: {words}")
+    assert str(caught.value).startswith(f"{name}: ")
+    assert missing(caught.value, words) == []
 
 
-def test_the_same_bytes_have_the_same_name_and_others_another():
+def test_the_same_bytes_have_the_same_name_and_other_bytes_another():
     data = [encoded(Image.new("RGB", (9, 9), colour)) for colour in ("red", "red", "blue")]
     names = [prepared("x", each).payload["image"] for each in data]
     assert names[0] == names[1] != names[2]
 
 
-def test_a_picture_with_any_byte_changed_is_shown_or_refused_in_a_sentence():
+def test_an_image_with_any_byte_changed_is_shown_or_refused_in_a_sentence():
     rng, sentences = np.random.default_rng(0), set()
     for kind in ("PNG", "JPEG", "GIF", "WEBP", "BMP"):
         data = encoded(noise(20, 20), kind)
@@ -164,6 +166,6 @@ def test_a_picture_with_any_byte_changed_is_shown_or_refused_in_a_sentence():
             except FileError as refused:
                 sentences.add(str(refused))
             else:
-                assert all(is_sound(name, medium.data) for name, medium in found.media.items())
+                assert all(is_valid(name, medium.data) for name, medium in found.media.items())
     assert sentences
     assert all(re.fullmatch(r"x: [^\n]+; [^\n]+\.", sentence) for sentence in sentences)

@@ -1,4 +1,4 @@
-"""Files of studies through the real application: what is uploaded becomes objects and media, and nothing else."""
+"""Uploaded files of studies, through the real application: they become objects and media, or are refused."""
 
 import io
 import json
@@ -8,6 +8,7 @@ import pytest
 from PIL import Image
 
 from erkle.store import Medium
+from people import missing
 
 EVIL = "<script>alert(1)</script>"
 
@@ -60,28 +61,27 @@ def test_a_study_of_a_list_of_names_is_uploaded(researcher):
 @pytest.mark.parametrize(
     ("files", "spec", "words"),
     [
-        ([("a.png", b"no picture"), ("b.svg", b"<svg/>")], "", "b.svg: is an SVG drawing"),
-        ([("a.png", b"no picture"), ("b.svg", b"<svg/>")], "", "a.png: cannot be read as a picture"),
-        ([("../a.png", b"")], "", "leads out of its folder"),
-        ([("list.csv", b"name,image\na,a.png\nb,\nc,\n")], "", "list.csv, line 2: a.png: is not among the files"),
-        ([("list.txt", b"a\nb\nc\n")], "title: x\nholdouts: 3\n", "spec, line 2: holdouts is no setting; did you mean"),
-        ([("list.txt", b"a\nb\n")], "", "there are 2 objects"),
-        ([], "title: x\nobjects: [a, b, *c]\n", "spec, line 2"),
-        ([], "title: x\nobjects: /etc/passwd\n", "there are 0 objects"),
-        ([], "title: x\nobjects: /etc/objects.csv\n", "is not among the files that were sent"),
-        ([], "title: x\nobjects: [{name: a, image: /etc/hostname}, b, c]\n", "is not among the files that were sent"),
-        ([], "!!python/object/apply:os.system [ls]", "spec, line 1: has the tag"),
+        ([("a.png", b"no picture"), ("b.svg", b"<svg/>")], "", ["a.png: ", "b.svg: ", "SVG"]),
+        ([("../a.png", b"")], "", ["'../a.png'"]),
+        ([("list.csv", b"name,image\na,a.png\nb,\nc,\n")], "", ["list.csv, line 2: a.png: "]),
+        ([("list.txt", b"a\nb\nc\n")], "title: x\nholdouts: 3\n", ["spec, line 2: holdouts ", "holdout?"]),
+        ([("list.txt", b"a\nb\n")], "", ["2 objects"]),
+        ([], "title: x\nobjects: [a, b, *c]\n", ["spec, line 2: "]),
+        ([], "title: x\nobjects: /etc/passwd\n", ["0 objects"]),
+        ([], "title: x\nobjects: /etc/objects.csv\n", ["/etc/objects.csv: "]),
+        ([], "title: x\nobjects: [{name: a, image: /etc/hostname}, b, c]\n", ["/etc/hostname: "]),
+        ([], "!!python/object/apply:os.system [ls]", ["spec, line 1: ", "tag"]),
     ],
 )
-def test_an_upload_that_cannot_be_used_is_refused_in_a_sentence(researcher, files, spec, words):
+def test_an_invalid_upload_is_refused_and_nothing_is_created(researcher, files, spec, words):
     sent = [("files", file) for file in files] or None
     answer = researcher.post("/api/studies/upload", files=sent, data={"spec": spec})
     assert answer.status_code == 422, answer.text
-    assert words in answer.json()["error"]["sentence"]
+    assert missing(answer.json()["error"]["sentence"], words) == []
     assert researcher.get("/api/studies").json() == []
 
 
-def test_files_of_strange_names_and_kinds_are_refused(researcher):
+def test_files_with_strange_names_are_refused(researcher):
     for name in ("", " ", ".", "a\0b", "\ud7ff\U0010ffff", "x" * 3000, "a/b/../../../c"):
         answer = researcher.post("/api/studies/upload", files={"files": (name, b"\xff\xd8\xff")})
         assert answer.status_code in (400, 422), name
@@ -94,7 +94,7 @@ def sound(store):
     return f"/media/{store.studies.create('Sounds', list('ABC'), media=media).id}/ab.mp3", data
 
 
-def test_media_cannot_become_pages_and_are_kept_by_browsers(client, sound):
+def test_media_cannot_become_pages_and_are_cached_by_browsers(client, sound):
     answer = client.get(sound[0])
     assert answer.headers["content-type"] == "audio/mpeg"
     assert answer.headers["content-security-policy"] == "default-src 'none'; sandbox"
@@ -114,7 +114,7 @@ def test_media_cannot_become_pages_and_are_kept_by_browsers(client, sound):
         ("bytes=0-9999", slice(None)),
     ],
 )
-def test_a_part_of_a_sound_can_be_asked_for(client, sound, asked, part):
+def test_a_part_of_a_file_can_be_requested(client, sound, asked, part):
     path, data = sound
     answer = client.get(path, headers={"Range": asked})
     assert (answer.status_code, answer.content) == (206, data[part])
@@ -123,7 +123,7 @@ def test_a_part_of_a_sound_can_be_asked_for(client, sound, asked, part):
 
 
 @pytest.mark.parametrize("asked", ["bytes=2000-", "bytes=-0"])
-def test_a_part_that_is_not_there_is_refused(client, sound, asked):
+def test_a_range_outside_the_file_is_refused(client, sound, asked):
     answer = client.get(sound[0], headers={"Range": asked})
     assert (answer.status_code, answer.headers["content-range"]) == (416, "bytes */1024")
 
@@ -131,12 +131,12 @@ def test_a_part_that_is_not_there_is_refused(client, sound, asked):
 @pytest.mark.parametrize(
     "asked", ["bytes=5-2", "lines=1-2", "bytes=0-1,5-6", "bytes=-", "bytes=x-", "bytes=" + "9" * 5000]
 )
-def test_a_part_that_cannot_be_understood_is_the_whole(client, sound, asked):
+def test_an_invalid_range_is_ignored(client, sound, asked):
     answer = client.get(sound[0], headers={"Range": asked})
     assert (answer.status_code, len(answer.content)) == (200, 1024)
 
 
-def test_media_of_other_names_are_not_there(client, sound):
+def test_unknown_media_are_not_found(client, sound):
     for name in ("ac.mp3", "..%2f..%2fetc%2fpasswd", "%00", "x" * 300):
         assert client.get(sound[0].replace("ab.mp3", name)).status_code == 404
     assert client.get("/media/nowhere/ab.mp3").status_code == 404

@@ -1,1 +1,1 @@
-"""Studies and answers as files: out of this server, and into it."""
+"""Export and import of studies and answers."""

@@ -1,10 +1,10 @@
-"""A study as one file that another server imports: a ZIP of JSON and media, and nothing that runs or opens a door.
+"""A study as one file that another server can import: a ZIP of JSON and media.
 
-What is learned is a fold of the log, so the bundle has the log and no kernel: the server that imports it folds the same
-answers in the same order to the same kernel. There are no accounts in it, no tokens and no secret ids of participants,
-who are numbered instead. The same study always gives the same bytes.
+The bundle contains the log of answers but no kernel, because learning the same answers in the same order gives the same
+kernel. It contains no accounts, no tokens and no secret ids; participants are numbered. The same study always gives the
+same bytes.
 
-A program may give a study any payloads and media. The bundle leaves out those that no page shows, because an import
+A program can store any payloads and media in a study. The bundle leaves out those that no page shows, because an import
 refuses them.
 """
 
@@ -14,7 +14,7 @@ from collections.abc import Collection, Iterable, Iterator
 from itertools import islice
 from typing import Any, BinaryIO
 
-from erkle.service.studies.media import is_sound
+from erkle.service.studies.media import is_valid
 from erkle.store import Answer, Medium, Object, Participant, Skip, Store, Study
 from erkle.store.media import PARTS
 
@@ -22,14 +22,15 @@ FORMAT, VERSION = "erkle study", 1
 STUDY, OBJECTS, PARTICIPANTS = "study.json", "objects.json", "participants.json"
 ANSWERS, SKIPS, MEDIA = "answers.jsonl", "skips.jsonl", "media/"
 PAYLOAD = ("text", *PARTS)
+# Lines written at a time.
 _BATCH = 500
 
 Json = dict[str, Any]
 
 
 def write_bundle(store: Store, study: Study, file: BinaryIO) -> None:
-    """Write the bundle of a study as it is now; answers and media pass through one at a time."""
-    # First how far to go, then who is who: whoever has answered by then has joined by then.
+    """Write the bundle of a study in its current state; answers and media are read one at a time."""
+    # The last answer first, then the participants: whoever gave one of these answers has joined by then.
     last = store.answers.last(study.id)
     people = store.participants.all(study.id)
     numbers = {each.id: number for number, each in enumerate(people)}
@@ -46,15 +47,15 @@ def write_bundle(store: Store, study: Study, file: BinaryIO) -> None:
 
 
 def _media(store: Store, study: Study) -> Iterator[tuple[str, Medium]]:
-    """Media one at a time, because together they may not fit into memory, without those that an import refuses."""
+    """Yield media one at a time, as all may not fit into memory, without media that an import refuses."""
     for name in store.media.names(study.id):
         medium = store.media.get(study.id, name)
-        if is_sound(name, medium.data):
+        if is_valid(name, medium.data):
             yield name, medium
 
 
 def _object(thing: Object, media: Collection[str]) -> Json:
-    """An object with what can be shown of it, and without what an import refuses."""
+    """Return an object with the parts of its payload that an import accepts."""
     texts = {part: value for part, value in thing.payload.items() if part in PAYLOAD and isinstance(value, str)}
     payload = {part: value for part, value in texts.items() if part == "text" or value in media}
     return {"name": thing.name, "payload": payload}
@@ -88,7 +89,7 @@ def _write_medium(archive: zipfile.ZipFile, name: str, medium: Medium) -> str:
 
 
 def _write(archive: zipfile.ZipFile, name: str, lines: Iterable[str]) -> int:
-    """Write lines, in pieces that are worth a call; how many there were."""
+    """Write lines in batches, and return their number."""
     left, written = iter(lines), 0
     with archive.open(_entry(name, zipfile.ZIP_DEFLATED), "w", force_zip64=True) as member:
         while piece := list(islice(left, _BATCH)):
@@ -98,7 +99,7 @@ def _write(archive: zipfile.ZipFile, name: str, lines: Iterable[str]) -> int:
 
 
 def _entry(name: str, method: int) -> zipfile.ZipInfo:
-    # Without a date: otherwise the bytes would depend on the clock.
+    # Without a date, so that the bytes do not depend on the clock.
     entry = zipfile.ZipInfo(name)
     entry.compress_type = method
     return entry

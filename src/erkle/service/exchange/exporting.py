@@ -1,8 +1,8 @@
-"""Answers as files, a row at a time, so that memory does not grow with the study.
+"""Answers as files, written row by row, so that memory use does not grow with the study.
 
-Columns are called as Salmon calls them where it has them (head, left, right, winner, loser, puid, sampler,
-response_time, time_received, ...), and ours follow. Tokens and the participants' own secret ids are not among them:
-participants are numbered in the order in which they joined.
+The first columns are those of Salmon (head, left, right, winner, loser, puid, sampler, response_time, time_received,
+...), and erkle's own columns follow. Tokens and secret ids are left out; participants are numbered in the order in
+which they joined.
 """
 
 import csv
@@ -28,15 +28,16 @@ _SALMON = (
 )  # fmt: skip
 _OURS = ("sequence", "participant", "kind", "strategy", "issued_at", "answered_at", "response_ms", "excluded", "client")
 PARAMETER, PARAMETERS = "parameter.", "parameters"
-# Anybody who joins can send parameters of any names; these must not make a table that nobody can open.
+# Most columns for parameters: participants can send parameters of any name, and too many columns break spreadsheets.
 _MOST_PARAMETERS = 50
-# What makes a spreadsheet take a cell for a formula, and the mark itself that keeps it from that.
+# First characters that make a spreadsheet read a cell as a formula, and the quote that prevents this.
 _FORMULA = re.compile(r"['=+\-@\t\r]")
+# Rows written at a time.
 _BATCH = 500
 
 
 class Member(NamedTuple):
-    """A participant without their secret id: a number in the order of joining, and what their link told."""
+    """A participant without the secret id: a number in the order of joining, and the parameters of the link."""
 
     number: int
     puid: str
@@ -44,7 +45,7 @@ class Member(NamedTuple):
 
 
 def answers_csv(store: Store, study: Study) -> Iterator[str]:
-    """The CSV file of a study's answers in pieces, those of excluded participants marked."""
+    """Yield the answers of a study as CSV in pieces; answers of excluded participants are marked."""
     last, members = store.answers.last(study.id), roster(store, study)
     columns = [*_SALMON, *_OURS, PARAMETERS, *(PARAMETER + name for name in _common(members))]
     yield from _lines([[safe(name) for name in columns]])
@@ -53,22 +54,22 @@ def answers_csv(store: Store, study: Study) -> Iterator[str]:
 
 
 def answers_jsonl(store: Store, study: Study) -> Iterator[str]:
-    """The same with a JSON object a line."""
-    # First how far to go, then who is who: whoever has answered by then has joined by then.
+    """Yield the answers of a study as JSON Lines."""
+    # The last answer first, then the participants: whoever gave one of these answers has joined by then.
     last, members = store.answers.last(study.id), roster(store, study)
     for row in _rows(store, study, members, last):
         yield _json(row) + "\n"
 
 
 def embedding_csv(names: Sequence[str], X: NDArray[np.float64]) -> str:
-    """A line for each object: its id, its name and its place on the map."""
+    """Return a CSV with the id, the name and the position of each object."""
     header = ["id", "name", *(f"x{i + 1}" for i in range(X.shape[1]))]
     rows = ([number, safe(name), *point] for number, (name, point) in enumerate(zip(names, X.tolist(), strict=True)))
     return csv_text(header, rows)
 
 
 def roster(store: Store, study: Study) -> dict[str, Member]:
-    """The participants by their ids."""
+    """Return the participants by id."""
     keys, members = study.settings.get("identify_by") or [], {}
     for number, each in enumerate(store.participants.all(study.id), 1):
         puid = next((str(each.parameters[key]) for key in keys if each.parameters.get(key)), str(number))
@@ -77,7 +78,7 @@ def roster(store: Store, study: Study) -> dict[str, Member]:
 
 
 def safe(text: str) -> str:
-    """A cell that no spreadsheet takes for a formula; `plain` gives back what it was.
+    """Return a cell that no spreadsheet reads as a formula; `plain` undoes it.
 
     >>> safe("=1+1"), safe("Paris"), safe("'tis")
     ("'=1+1", 'Paris', "''tis")
@@ -86,7 +87,7 @@ def safe(text: str) -> str:
 
 
 def plain(cell: str) -> str:
-    """What a cell was before it was made safe; what others wrote stays as it is.
+    """Return a cell as it was before `safe`; cells of other tools are unchanged.
 
     >>> plain("'=1+1"), plain("Paris"), plain("''tis"), plain("'tis")
     ('=1+1', 'Paris', "'tis", "'tis")
@@ -102,7 +103,7 @@ def _rows(store: Store, study: Study, members: Mapping[str, Member], last: int) 
 
 
 def _common(members: Mapping[str, Member]) -> list[str]:
-    """The parameters that have columns of their own: those that most participants have."""
+    """Return the most frequent parameters, which have columns of their own."""
     counts = Counter(name for member in members.values() for name in member.parameters)
     return sorted(counts, key=lambda name: (-counts[name], name))[:_MOST_PARAMETERS]
 
@@ -151,7 +152,7 @@ def _cell(value: Any) -> str | int | float:
     if isinstance(value, int | float):
         return value
     text = value if isinstance(value, str) else "" if value == {} else _json(value)
-    # Some readers of CSV files end at a NUL.
+    # Some CSV readers stop at a NUL character.
     return safe(text.replace("\0", "\ufffd"))
 
 

@@ -1,7 +1,7 @@
-"""Answers from files of other tools: Salmon's responses, our own exports, or any table of (anchor, near, far).
+"""Imports answers from files: Salmon's responses, erkle's exports, or any table with anchor, near and far.
 
-Every row is checked before the first one is imported, and what is wrong is told with its line. Objects are matched by
-the names of their pictures, by their names, or by their ids, whichever knows most of them; in doubt in this order.
+Every row is checked before the first is imported, and errors name their line. Objects are matched by image name, by
+name, or by id, whichever matches the most objects; if two match equally many, the earlier one in this list is used.
 """
 
 import json
@@ -22,20 +22,21 @@ _WHO = ("participant", "puid", "participant.id", "worker", "worker_id", "workeri
 _HOW = ("strategy", "sampler", "alg_ident")
 _PARTS = ("head", "winner", "loser")
 _JSON = (".jsonl", ".ndjson", ".json")
+# Bytes of a file.
 _MOST_BYTES = 64 << 20
 
 Resolve = Callable[[str], int | None]
 
 
-class Given(NamedTuple):
-    """The answers of a file: the table, and its cells of anchor, near and far."""
+class AnswerFile(NamedTuple):
+    """The answers of a file: its table, the cells of anchor, near and far, and headers by their lower-case form."""
 
     table: Table
     cells: list[list[str]]
     headers: dict[str, str]
 
     def names(self) -> list[str]:
-        """What the objects of a new study are called: by picture, else by name; numbers in their order."""
+        """Return the names of the objects for a new study: image names if there are any; numbers are sorted."""
         pictures = self._pictures()
         cells = pictures if pictures and self._one_to_one(pictures) else self.cells
         order = list(dict.fromkeys(cell for row in zip(*cells, strict=True) for cell in row))
@@ -47,14 +48,14 @@ class Given(NamedTuple):
         return order
 
     def rows(self, names: Sequence[str]) -> Iterator[Imported]:
-        """An answer for each row, about objects of these names."""
+        """Yield the answer of each row, for a study whose objects have these names."""
         cells, resolve = self._matched(names)
         parameters = {name: self.headers[name][len(PARAMETER) :] for name in self.headers if name.startswith(PARAMETER)}
         for row, asked in enumerate(zip(*cells, strict=True)):
             head, near, far = ids = [self._known(row, cell, resolve(cell)) for cell in asked]
             if len(set(ids)) < 3:
-                raise self.table.complaint(row, "names an object twice; a question has three different ones.")
-            # As it stands in the columns of ids, where cells are names of pictures.
+                raise self.table.complaint(row, "names an object twice; a question has three different objects.")
+            # `left` is an id even if the objects are matched by image name.
             shown = {part[row]: number for part, number in zip(self.cells[1:], (near, far), strict=True)}
             left = shown.get(self._cell(row, "left"))
             given = self._how(row) | {"parameters": self._parameters(row, parameters)}
@@ -63,7 +64,7 @@ class Given(NamedTuple):
     def _how(self, row: int) -> dict[str, Any]:
         kind = self._cell(row, "kind") or Kind.CHOSEN
         if kind not in list(Kind):
-            raise self.table.complaint(row, f"is of the kind {kind[:40]!r}; write one of {', '.join(Kind)}.")
+            raise self.table.complaint(row, f"has the kind {kind[:40]!r}; use one of {', '.join(Kind)}.")
         received = _micros(self._cell(row, "answered_at"))
         return {
             "kind": Kind(kind),
@@ -85,7 +86,7 @@ class Given(NamedTuple):
     def _known(self, row: int, cell: str, number: int | None) -> int:
         if number is None:
             raise self.table.complaint(
-                row, f"names {cell[:60]!r}, which the study does not have; correct it, or make a new study of the file."
+                row, f"names {cell[:60]!r}, which is not in the study; correct it, or import the file as a new study."
             )
         return number
 
@@ -97,11 +98,11 @@ class Given(NamedTuple):
         ways: list[tuple[list[list[str]], Resolve]] = [(self.cells, known.get), (self.cells, by_id.get)]
         if pictures:
             ways = [(pictures, known.get), (pictures, lambda cell: stems.get(PurePath(cell).stem)), *ways]
-        # The way that knows most; where it does not know all, the first row that it does not is told.
+        # `max` returns the first of equal ways. Objects that it does not match become errors in `_known`.
         return max(ways, key=lambda way: sum(way[1](cell) is not None for cell in set().union(*way[0])))
 
     def _pictures(self) -> list[list[str]]:
-        """Names of pictures, of which Salmon has columns beside those of ids."""
+        """Return the image names, which Salmon writes in columns beside the ids."""
         found = [self.table.columns.get(f"{part}_filename", []) for part in _PARTS]
         return [[plain(cell) for cell in part] for part in found] if all(part and all(part) for part in found) else []
 
@@ -121,8 +122,8 @@ class Given(NamedTuple):
         return plain(cells[row]) if cells else ""
 
 
-def read_answers(data: bytes, name: str) -> Given:
-    r"""The answers of a CSV, TSV or JSONL file.
+def read_answers(data: bytes, name: str) -> AnswerFile:
+    r"""Read the answers of a CSV, TSV or JSON Lines file.
 
     >>> given = read_answers(b"head,winner,loser,puid\n0,2,1,Ann\n", "responses.csv")
     >>> [tuple(row[:4]) for row in given.rows(["cat", "dog", "bus"])]
@@ -138,20 +139,20 @@ def read_answers(data: bytes, name: str) -> Given:
     if not has_triples(table.columns):
         raise ReadError(
             f"{name}: has the columns {' '.join(', '.join(table.columns)[:100].split())}; "
-            "name three of them head, winner, loser, or anchor, near, far."
+            "call three of them anchor, near, far, or head, winner, loser."
         )
     cells, _ = triples_of(table)
-    return Given(table, [[plain(cell) for cell in part] for part in cells], headers)
+    return AnswerFile(table, [[plain(cell) for cell in part] for part in cells], headers)
 
 
-def add_answers(store: Store, study: Study, given: Given) -> int:
-    """Append the answers to the log of a study: all of them, or none; how many there were."""
+def add_answers(store: Store, study: Study, given: AnswerFile) -> int:
+    """Add all answers to a study, or none if there is an error, and return their number."""
     names = [each.name for each in store.studies.objects(study.id)]
     return store.imports.answers(study.id, list(given.rows(names)))
 
 
-def study_of(store: Store, given: Given, title: str, owner: str | None = None) -> Study:
-    """A new study of the objects in a file, as a draft, with the answers."""
+def study_of(store: Store, given: AnswerFile, title: str, owner: str | None = None) -> Study:
+    """Create a draft of a study with the objects and answers of a file."""
     names = given.names()
     if len(names) < 3:
         raise ReadError(f"{given.table.name}: names {len(names)} objects; a study needs at least 3.")
@@ -170,7 +171,7 @@ def _table(data: bytes, name: str) -> tuple[Table, dict[str, str]]:
     if not has_triples([word.lower() for word in words]) and len(words) == 3:
         return read_table(data, name, ("anchor", "near", "far"), separator=separator), {}
     table = read_table(data, name, separator=separator)
-    # Columns are in lower case there, but parameters of a link are not.
+    # The table has lower-case columns, but the names of parameters keep their case.
     return table, {word.lower(): word for word in words if word.lower() in table.columns}
 
 
@@ -182,7 +183,7 @@ def _json_table(text: str, name: str) -> tuple[Table, dict[str, str]]:
         if not line.strip():
             continue
         if (found := _object(line)) is None:
-            raise ReadError(f"{name}, line {number}: is no JSON object; put one on each line.")
+            raise ReadError(f"{name}, line {number}: is not a JSON object; put one on each line.")
         headers.update((key.lower(), key) for key in found)
         rows.append({key.lower(): _text(value) for key, value in found.items()})
         lines.append(number)
@@ -195,7 +196,7 @@ def _text(value: Any) -> str:
     if value is None:
         return ""
     if isinstance(value, str):
-        # What looks like a guarded formula in JSON is what it is.
+        # JSON has no protected formulas; the quote is doubled because `plain` removes one.
         return f"'{value}" if value.startswith("'") else value.strip()
     return str(value).lower() if isinstance(value, bool) else json.dumps(value, ensure_ascii=False)
 
@@ -208,13 +209,13 @@ def _object(cell: str) -> dict[str, Any] | None:
 
 
 def _milliseconds(ms: str, seconds: str) -> int | None:
-    """A response time; Salmon says -1 where it knows none."""
+    """Return a response time in milliseconds, or None; Salmon writes -1 for unknown."""
     found = _number(ms) if ms else _number(seconds) * 1000
     return round(found) if 0 <= found <= limits.RESPONSE_MS else None
 
 
 def _micros(cell: str) -> int | None:
-    """Microseconds since 1970, from seconds or from a date."""
+    """Return microseconds since 1970 from seconds or from an ISO date, or None."""
     found = _number(cell)
     if math.isnan(found):
         with suppress(ValueError):

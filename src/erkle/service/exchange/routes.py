@@ -1,4 +1,4 @@
-"""Studies and answers as files: out of this server, and into it."""
+"""Routes that export and import studies and answers."""
 
 import tempfile
 from collections.abc import Iterator
@@ -22,30 +22,31 @@ from erkle.store import StoreError, Study, limits
 
 router = APIRouter(prefix="/api", tags=["exchange"], responses=problems(401, 404))
 
+# Bytes sent at a time.
 _CHUNK = 1 << 18
 
 
 class ImportedOut(BaseModel):
-    """How many answers were added."""
+    """The number of answers that were added."""
 
     imported: int
 
 
 @router.get("/studies/{study}/export/answers.csv", response_class=StreamingResponse)
 def export_csv(study: StudyDep, store: StoreDep) -> Response:
-    """All answers as a table, with Salmon's names of columns where it has them."""
+    """Export all answers as CSV, with Salmon's column names where Salmon has the column."""
     return _attached(_encoded(answers_csv(store, study)), study, "answers.csv", "text/csv; charset=utf-8")
 
 
 @router.get("/studies/{study}/export/answers.jsonl", response_class=StreamingResponse)
 def export_jsonl(study: StudyDep, store: StoreDep) -> Response:
-    """All answers, a JSON object a line."""
+    """Export all answers as JSON Lines."""
     return _attached(_encoded(answers_jsonl(store, study)), study, "answers.jsonl", "application/jsonl")
 
 
 @router.get("/studies/{study}/export/embedding.csv", responses=problems(409))
 def export_embedding(study: StudyDep, store: StoreDep) -> Response:
-    """The place of each object on the map."""
+    """Export the position of each object on the map."""
     names = [each.name for each in store.studies.objects(study.id)]
     text = embedding_csv(names, embedding(store, study))
     return _attached(text.encode(), study, "embedding.csv", "text/csv; charset=utf-8")
@@ -53,13 +54,13 @@ def export_embedding(study: StudyDep, store: StoreDep) -> Response:
 
 @router.get("/studies/{study}/export/kernel.npz", responses=problems(409))
 def export_kernel(study: StudyDep, store: StoreDep) -> Response:
-    """What has been learned, as `erkle learn --start` and `ERKLE.load` take it."""
+    """Export the learned kernel, for `erkle learn --start` and `ERKLE.load`."""
     return _attached(kernel_npz(store, study), study, "kernel.npz", "application/octet-stream")
 
 
 @router.get("/studies/{study}/export/bundle.zip", response_class=StreamingResponse)
 def export_bundle(study: StudyDep, store: StoreDep) -> Response:
-    """The whole study, for another server to import; without accounts and tokens."""
+    """Export the whole study for another server, without accounts and tokens."""
     file = tempfile.TemporaryFile()  # noqa: SIM115
     try:
         write_bundle(store, study, file)
@@ -72,8 +73,8 @@ def export_bundle(study: StudyDep, store: StoreDep) -> Response:
 
 @router.post("/import", status_code=201, responses=problems(400, 413, 422))
 def import_study(file: UploadFile, store: StoreDep, account: AccountDep) -> StudyOut:
-    """A study that another server has exported, as a new one; it is paused if it was open."""
-    with _understood():
+    """Import a study from the bundle of another server; it is paused if it was open."""
+    with _file_errors():
         return StudyOut.of(import_bundle(store, file.file, _name(file), owner=account.id))
 
 
@@ -84,34 +85,34 @@ def import_triplets(
     store: StoreDep,
     account: AccountDep,
 ) -> StudyOut:
-    """A new study of the objects and answers of a table."""
-    with _understood():
+    """Create a study from the objects and answers of a file."""
+    with _file_errors():
         given = read_answers(file.file.read(), _name(file))
         return StudyOut.of(study_of(store, given, title, owner=account.id))
 
 
 @router.post("/studies/{study}/import", responses=problems(400, 409, 413, 422))
 def import_answers(file: UploadFile, study: StudyDep, store: StoreDep, runtimes: RuntimesDep) -> ImportedOut:
-    """Add the answers of a table to a study: Salmon's responses, our own exports, or anchor, near, far."""
-    with _understood():
+    """Add the answers of a file to a study: Salmon's responses, an export, or the columns anchor, near, far."""
+    with _file_errors():
         imported = add_answers(store, study, read_answers(file.file.read(), _name(file)))
     runtimes.of(study.id).learning.notify()
     return ImportedOut(imported=imported)
 
 
 @contextmanager
-def _understood() -> Iterator[None]:
+def _file_errors() -> Iterator[None]:
     try:
         yield
     except (StoreError, Problem):
         raise
     except ValueError as error:
-        # FileError, ReadError, and what the readers of tables refuse: there is something wrong with the file.
+        # FileError, ReadError and other errors of the readers: the file is invalid.
         raise Problem(422, "invalid", str(error)[:2000]) from None
 
 
 def _name(file: UploadFile) -> str:
-    """What errors call the file."""
+    """Return the name of the file for error messages."""
     name = PurePath((file.filename or "").replace("\\", "/")).name[:100]
     return name if name and name.isprintable() else "file"
 
@@ -128,7 +129,7 @@ def _read(file: BinaryIO) -> Iterator[bytes]:
 
 
 def _attached(content: bytes | Iterator[bytes], study: Study, name: str, kind: str) -> Response:
-    # Ids have no letters in them that would need quoting.
+    # Ids contain no characters that need quoting.
     headers = {"Content-Disposition": f'attachment; filename="erkle-{study.id}-{name}"'}
     if isinstance(content, bytes):
         return Response(content, headers=headers, media_type=kind)

@@ -1,9 +1,9 @@
-"""A bundle of another server becomes a study here: all of it or nothing, and nothing in it is believed.
+"""Imports the bundle of another server as a new study, completely or not at all. Nothing in it is trusted.
 
-Settings pass the same checks as those that a researcher writes, media must be of the kinds that are served and have the
-hash of their bytes for a name, each answer must have the next number, and the store refuses answers about objects that
-the study does not have. What participants have sent is cut where it is too deep, and not refused. What is packed is
-read under caps, as every ZIP is.
+Settings pass the same checks as a researcher's settings. Media must be of a supported kind, and their names must be the
+hashes of their bytes. Answers must be numbered without gaps, and the store refuses answers about objects that the study
+does not have. Data that participants sent is cut, not refused, if it is nested too deeply. The ZIP is read with limits
+on its size.
 """
 
 import json
@@ -38,18 +38,19 @@ from erkle.store.sanitising import cleaned
 T = TypeVar("T")
 
 _CAPS = Caps(entries=50_000, file=512 << 20, total=1 << 30)
+# Bytes of a line.
 _LONGEST_LINE = 100_000
 
 Moment = Field(ge=0, le=limits.LATEST)
 Id = Field(ge=0, le=10_000_000)
-# JSON has texts where we have members of an enumeration.
+# Not strict, because JSON has strings for the members of an enumeration.
 Member = Field(strict=False)
-# What somebody else's browser has sent.
+# Data that a participant's browser sent.
 Sent = Annotated[dict[str, Any], BeforeValidator(cleaned)]
 
 
 class _Part(BaseModel):
-    # What a newer version has besides is left alone; such a bundle has a newer number.
+    # Additional keys are ignored; a bundle of a newer version is refused because of its version number.
     model_config = ConfigDict(extra="ignore", strict=True)
 
 
@@ -111,12 +112,12 @@ _PARTICIPANTS = TypeAdapter(list[_Participant])
 
 
 def import_bundle(store: Store, file: BinaryIO, name: str, owner: str | None = None) -> Study:
-    """A new study, which is paused if it was open, with the log that it had.
+    """Import a bundle as a new study with the same log; it is paused if it was open.
 
     Raises
     ------
     FileError
-        When the file is damaged or no bundle of ours; nothing has changed then.
+        If the file is damaged or is not a bundle. Nothing is imported then.
     """
     files = Files.sent([(name, file)], _CAPS)
     about = _about(files, name)
@@ -140,7 +141,7 @@ def import_bundle(store: Store, file: BinaryIO, name: str, owner: str | None = N
     if counts != about.counts:
         raise _damaged(name)
     try:
-        # Here answers about other objects, or of other people, are refused.
+        # The store refuses answers about unknown objects or by unknown participants.
         return store.imports.study(whole, owner)
     except (Unavailable, Unknown):
         raise
@@ -151,9 +152,11 @@ def import_bundle(store: Store, file: BinaryIO, name: str, owner: str | None = N
 def _about(files: Files, name: str) -> _Study:
     about = _member(files, bundle.STUDY, _Study.model_validate) if bundle.STUDY in files.names else None
     if about is None or about.format != bundle.FORMAT:
-        raise FileError(f"{name}: is no bundle of a study; give one that erkle has exported.")
+        raise FileError(f"{name}: is not a bundle of a study; use a bundle that erkle has exported.")
     if about.version > bundle.VERSION:
-        raise FileError(f"{name}: has version {about.version}, but {bundle.VERSION} is the newest known; update erkle.")
+        raise FileError(
+            f"{name}: has version {about.version}, but this erkle reads versions up to {bundle.VERSION}; update erkle."
+        )
     return about
 
 
@@ -168,7 +171,7 @@ def _object(thing: _Object, media: dict[str, Medium]) -> Object:
     for part, value in thing.payload.items():
         if part not in bundle.PAYLOAD or (part != "text" and value not in media):
             raise FileError(
-                f"{bundle.OBJECTS}: {thing.name[:60]!r} has {part[:20]} {value[:60]!r}, which is not there."
+                f"{bundle.OBJECTS}: {thing.name[:60]!r} has {part[:20]} {value[:60]!r}, which the bundle does not have."
             )
     return Object(thing.name, dict(thing.payload))
 
@@ -182,19 +185,19 @@ def _participants(files: Files) -> list[Participant]:
 
 
 def _media(files: Files) -> dict[str, Medium]:
-    """The media by name, if all of them are sound."""
+    """Return the media by name, or raise `FileError` if one is invalid."""
     found = {}
     for path in files.names:
         if path.startswith(bundle.MEDIA):
             data, name = files.read(path), path.removeprefix(bundle.MEDIA)
-            if not media.is_sound(name, data):
+            if not media.is_valid(name, data):
                 raise _damaged(path)
             found[name] = Medium(media.TYPES[name.rpartition(".")[2]], data)
     return found
 
 
 def _answers(files: Files) -> Iterator[Imported]:
-    """The log, if each answer has the next number."""
+    """Yield the log, or raise `FileError` if its numbers have a gap."""
     for number, answer in _lines(files, bundle.ANSWERS, _Answer.model_validate):
         values = dict(answer) | {"participant": str(answer.participant)}
         if values.pop("sequence") != number:
@@ -203,7 +206,7 @@ def _answers(files: Files) -> Iterator[Imported]:
 
 
 def _lines(files: Files, name: str, check: Callable[[Any], T]) -> Iterator[tuple[int, T]]:
-    """The number of each line, and what stands on it, of a file that need not fit into memory."""
+    """Yield the number and the value of each line, without reading the whole file into memory."""
     if name not in files.names:
         raise _damaged(name)
     held, numbers = b"", count(1)
@@ -226,11 +229,11 @@ def _member(files: Files, name: str, check: Callable[[Any], T]) -> T:
 
 def _parsed(where: str, data: bytes, check: Callable[[Any], T]) -> T:
     try:
-        # Not by pydantic, which refuses what is deeper than 200 levels before anybody can cut it.
+        # Not pydantic's parser, which refuses more than 200 levels before `cleaned` can cut them.
         return check(json.loads(data.decode()))
     except (ValueError, RecursionError):
         raise _damaged(where) from None
 
 
 def _damaged(name: str) -> FileError:
-    return FileError(f"{name}: is damaged or was changed; export the bundle again.")
+    return FileError(f"{name}: is damaged or has been changed; export the bundle again.")

@@ -1,7 +1,7 @@
-"""What is wrong with what somebody has written, one sentence for each fault, with the place of it.
+"""Errors in the settings of a study: one sentence for each, with its place.
 
-A sentence says what was got and what is wanted; where a word is nearly a known one, it suggests that. Places are paths
-of keys and numbers, which a reader of a file turns into lines.
+A sentence says what was found and what is expected, and suggests a similar word for a misspelt one. A place is a path
+of keys and indices; the reader of a file turns it into a line number.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -16,14 +16,14 @@ Schema = dict[str, Any]
 
 
 class Fault(Enum):
-    """What kind of fault it is, for programs."""
+    """The kind of an error, for programs."""
 
     UNKNOWN_KEY = auto()
     WRONG_VALUE = auto()
 
 
 class Complaint(NamedTuple):
-    """A fault: where it is, the sentence about it, and its kind."""
+    """An error: its place, its sentence and its kind."""
 
     place: Place
     sentence: str
@@ -31,7 +31,7 @@ class Complaint(NamedTuple):
 
 
 class Complaints(ValueError):
-    """Everything that is wrong with some settings; the text has a line for each fault."""
+    """All errors in some settings; the message has a line for each."""
 
     def __init__(self, found: Iterable[Complaint]) -> None:
         self.found = tuple(found)
@@ -39,13 +39,13 @@ class Complaints(ValueError):
 
 
 def complaints(error: ValidationError, model: type[BaseModel]) -> list[Complaint]:
-    """What pydantic found in values for a model, in our words."""
+    """Turn the errors that pydantic found into complaints."""
     schema = model.model_json_schema()
-    return [_complaint(flaw["type"], flaw["loc"], flaw["input"], schema) for flaw in error.errors()]
+    return [_complaint(found["type"], found["loc"], found["input"], schema) for found in error.errors()]
 
 
 def spelled(place: Place) -> str:
-    """A place as people write it.
+    """Return a place as text.
 
     >>> spelled(("checks", "catch", 0, "anchor"))
     'checks.catch[0].anchor'
@@ -55,7 +55,7 @@ def spelled(place: Place) -> str:
 
 
 def printable(text: str) -> str:
-    r"""A word of somebody else's within a sentence, cut and without signs that have no shape.
+    r"""Return a user's word for use in a sentence: at most 100 characters, all printable.
 
     >>> printable("hold\ud800out")
     'hold\\ud800out'
@@ -64,7 +64,7 @@ def printable(text: str) -> str:
 
 
 def shown(value: object) -> str:
-    """A value in a few words.
+    """Describe a value in a few words.
 
     >>> shown("Paris"), shown(True), shown(None), shown([1, 2]), shown({})
     ("'Paris'", 'true', 'empty', 'a list', 'a mapping')
@@ -73,13 +73,13 @@ def shown(value: object) -> str:
         return "empty" if value is None else str(value).lower()
     if isinstance(value, dict | list):
         return "a mapping" if isinstance(value, dict) else "a list"
-    # A whole number of more than 4,300 digits has no text in Python.
+    # Python refuses to print integers of more than 4,300 digits.
     text = "a very large number" if isinstance(value, int) and value.bit_length() > 256 else repr(value)
     return text if len(text) <= 60 else f"{text[:60]}..."
 
 
 def nearest(word: str, known: Iterable[str]) -> str | None:
-    """The known word that somebody may have meant.
+    """Return the known word that is most similar, or None if none is.
 
     >>> nearest("hold_out", ["holdout", "texts"])
     'holdout'
@@ -90,7 +90,7 @@ def nearest(word: str, known: Iterable[str]) -> str | None:
 
 
 def remedy(word: str, known: Sequence[str]) -> str:
-    """What to write instead of a word that is not known.
+    """Say what to write instead of an unknown word.
 
     >>> remedy("imag", ("name", "image")), remedy("colour", ("name", "image"))
     ('did you mean image?', 'use one of name, image.')
@@ -110,20 +110,20 @@ def _wrong(kind: str, place: Place, value: object, schema: Schema) -> str:
     if kind == "missing":
         return f"{spelled(place)} is missing; pass {wanted}."
     if kind == "string_type" and not isinstance(value, dict | list | None):
-        return f"{spelled(place)} is {shown(value)}, which is no text; put it between quotes."
+        return f"{spelled(place)} is {shown(value)}, which is not text; put it in quotes."
     if kind in ("string_too_long", "too_long") and isinstance(value, str | list):
         counted = "characters" if isinstance(value, str) else "entries"
         return f"{spelled(place)} has {len(value):,} {counted}; pass {wanted}."
-    return f"{spelled(place) or 'What was sent'} is {shown(value)}; pass {wanted}."
+    return f"{spelled(place) or 'The value'} is {shown(value)}; pass {wanted}."
 
 
 def _unknown(place: Place, schema: Schema) -> str:
     word, siblings = str(place[-1]), list(_at(place[:-1], schema).get("properties", {}))
     if close := nearest(word, siblings):
-        return f"{spelled(place)} is no setting; did you mean {close}?"
+        return f"{spelled(place)} is not a setting; did you mean {close}?"
     if elsewhere := next((path for path in _paths(schema, schema) if path[-1] == word), None):
-        return f"{spelled(place)} is no setting; did you mean {spelled(elsewhere)}?"
-    return f"{spelled(place)} is no setting; the settings here are {', '.join(siblings)}."
+        return f"{spelled(place)} is not a setting; did you mean {spelled(elsewhere)}?"
+    return f"{spelled(place)} is not a setting; the settings here are {', '.join(siblings)}."
 
 
 def _wanted(schema: Schema) -> str:
@@ -133,7 +133,7 @@ def _wanted(schema: Schema) -> str:
 
 
 def _at(place: Place, root: Schema) -> Schema:
-    """The schema of a place; one that says nothing where there is no such place."""
+    """Return the schema of a place, or an empty schema if there is no such place."""
     schema = root
     for step in place:
         inside = schema.get("items", {}) if isinstance(step, int) else schema.get("properties", {}).get(step, {})

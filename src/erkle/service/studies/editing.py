@@ -1,6 +1,6 @@
-"""What may be changed of a study, and whether it may be opened.
+"""Changes to a study: its settings and its state.
 
-Of a draft everything may change; later, only what spoils no answers.
+All settings of a draft may change. Once a study has been open, only settings that leave its answers valid may change.
 """
 
 from typing import Any
@@ -9,17 +9,18 @@ from erkle.service.studies import spec
 from erkle.service.studies.spec import StudySettings
 from erkle.store import NotAllowed, Object, State, Store, Study, Transaction
 
+# Settings that may change once a study has been open.
 LATER = frozenset({"texts", "endings", "limits", "skipping", "target_error"})
 
 
 def changed(study: Study, objects: list[Object], changes: dict[str, Any]) -> StudySettings:
-    """The settings with some of them changed: mappings go into each other, all else takes the place of what was."""
+    """Return the settings with changes: mappings are merged, and all other values are replaced."""
     before = spec.checked(study.settings)
     after = spec.checked(_merged(before.model_dump(mode="json"), changes), objects)
     fixed = [name for name in StudySettings.model_fields if getattr(before, name) != getattr(after, name)]
     if study.state != State.DRAFT and (fixed := [name for name in fixed if name not in LATER]):
         raise NotAllowed(
-            f"The study is {study.state}, so {' and '.join(fixed)} cannot change any more; "
+            f"The study is {study.state}, so {' and '.join(fixed)} can no longer change; "
             f"change {', '.join(sorted(LATER))}, or create another study."
         )
     return after
@@ -31,8 +32,8 @@ def change_state(store: Store, study: str, state: State) -> Study:
     Raises
     ------
     Complaints
-        If the study is to be opened and is not ready: its settings are invalid, or catch questions name objects that
-        it does not have.
+        If the study cannot be opened, because its settings are invalid or its catch questions name objects that it
+        does not have.
     """
 
     def change(transaction: Transaction) -> Study:
@@ -44,7 +45,7 @@ def change_state(store: Store, study: str, state: State) -> Study:
 
 
 def _merged(before: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
-    """One mapping in the other.
+    """Merge changes into a mapping, at all levels.
 
     >>> _merged({"texts": {"consent": "", "thanks": "Bye."}}, {"texts": {"consent": "Yes?"}})
     {'texts': {'consent': 'Yes?', 'thanks': 'Bye.'}}

@@ -1,6 +1,6 @@
-"""Researchers' Markdown as HTML that a page may show: a few tags, no scripts, no styles, no pictures from elsewhere.
+"""Researchers' Markdown as safe HTML: a few tags, and no scripts, styles or images.
 
-Markdown that has HTML in it shows it as text. What comes out is cleaned once more, for one safe step may have a hole.
+HTML in the Markdown is shown as text. The result is sanitised once more, in case the Markdown parser has a bug.
 """
 
 from functools import lru_cache
@@ -10,14 +10,14 @@ from markdown_it import MarkdownIt
 
 _TEXT = {"p", "br", "hr", "strong", "em", "s", "code", "pre", "blockquote", "a"}
 _BLOCKS = {"ul", "ol", "li", "h1", "h2", "h3", "h4", "h5", "h6", "table", "thead", "tbody", "tr", "th", "td"}
-# A deep nest of quotations or lists would take long, and nobody reads it.
+# Deeply nested quotations and lists would take long to render.
 _markdown = MarkdownIt("commonmark", {"html": False, "maxNesting": 20}).enable(["table", "strikethrough"])
 _markdown.disable(["image", "html_block", "html_inline"])
 
 
 @lru_cache(maxsize=200)
 def html(markdown: str) -> str:
-    r"""HTML of a text in Markdown; links open in a window of their own and tell nobody where they were followed.
+    r"""Return the HTML of a text in Markdown. Links open in a new window and send no referrer.
 
     >>> html("Is it *alike*? <script>alert(1)</script>")
     '<p>Is it <em>alike</em>? &lt;script&gt;alert(1)&lt;/script&gt;</p>\n'

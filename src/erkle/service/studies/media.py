@@ -1,7 +1,7 @@
-"""Pictures, sounds and films: what a file is, its first bytes say, and its name does not.
+"""Images, audio and video. The first bytes of a file decide what it is, not its name.
 
-Pictures are decoded and drawn anew, so that nothing hidden in them is ever served: no place where they were taken, no
-script. Sounds and films are kept as they are. A medium's name is a hash of its bytes: the same bytes have one name.
+Images are decoded and encoded again, so that the server never sends hidden data such as scripts or the place where a
+photo was taken. Audio and video are stored unchanged. The name of a medium is a hash of its bytes.
 """
 
 import io
@@ -25,22 +25,27 @@ TYPES: Mapping[str, str] = {
     "webm": "video/webm",
 }
 _FORMATS = ("JPEG", "PNG", "GIF", "WEBP", "BMP")
-_SIDE, _THUMB = 1200, 160
+# Longest side of an image, in pixels.
+_SIDE = 1200
+# Longest side of a thumbnail, in pixels.
+_THUMB = 160
+# Most pixels of an uploaded image.
 _PIXELS = 50_000_000
+# Images with at most this many colours are drawings, which are compressed without loss.
 _COLOURS = 4096
-# A picture of the largest size takes some 200 MB while it is decoded: one at a time.
+# One image at a time, because decoding the largest takes 200 MB.
 _decoding = Lock()
 
 
 class Prepared(NamedTuple):
-    """What an object shows of a file: the names of its media by their part, such as image or audio."""
+    """The media of a file, and their names by kind, such as image or audio."""
 
     payload: dict[str, str]
     media: dict[str, Medium]
 
 
 def prepared(name: str, data: bytes) -> Prepared:
-    """The media of a file, or a `FileError` that says why it cannot be shown."""
+    """Return the media of a file, or raise `FileError` if it cannot be shown."""
     extension = kind_of(name, data)
     if extension is None:
         return _picture(name, data)
@@ -49,13 +54,13 @@ def prepared(name: str, data: bytes) -> Prepared:
 
 
 def kind_of(name: str, data: bytes) -> str | None:
-    """The extension of a sound or film; None for what may be a picture.
+    """Return the extension of an audio or video file, or None for what may be an image.
 
     >>> kind_of("bell", b"ID3...")
     'mp3'
     >>> kind_of("logo.svg", b"<svg onload='alert(1)'/>")
     Traceback (most recent call last):
-    erkle.files.FileError: logo.svg: is an SVG drawing, which may hold programs; save it as PNG.
+    erkle.files.FileError: logo.svg: is an SVG drawing, which may contain scripts; save it as PNG.
     """
     start = data[:512]
     if start[4:8] == b"ftyp":
@@ -66,16 +71,16 @@ def kind_of(name: str, data: bytes) -> str | None:
         return "ogg"
     if start[:4] == b"\x1aE\xdf\xa3" and b"webm" in start:
         return "webm"
-    # An MPEG frame of layer III; or a tag before the first of them.
+    # An ID3 tag, or the first frame of MPEG layer III.
     if start[:3] == b"ID3" or (len(start) > 1 and start[0] == 0xFF and start[1] & 0xE6 == 0xE2):
         return "mp3"
     if b"<svg" in start.lower() or name.lower().endswith((".svg", ".svgz")):
-        raise FileError(f"{name}: is an SVG drawing, which may hold programs; save it as PNG.")
+        raise FileError(f"{name}: is an SVG drawing, which may contain scripts; save it as PNG.")
     return None
 
 
-def is_sound(name: str, data: bytes) -> bool:
-    """Whether a medium has the hash of its bytes for a name, and they are of the kind that the name says."""
+def is_valid(name: str, data: bytes) -> bool:
+    """Return whether a medium's name is the hash of its bytes, with the extension of their kind."""
     stem, _, extension = name.rpartition(".")
     is_picture = extension == "webp" and data[:4] == b"RIFF" and data[8:12] == b"WEBP"
     is_named = extension in TYPES and stem == sha256(data).hexdigest()[:40]
@@ -86,9 +91,9 @@ def _of_brand(name: str, brand: bytes) -> str:
     if brand in (b"M4A ", b"M4B ") or name.lower().endswith(".m4a"):
         return "m4a"
     if brand in (b"heic", b"heix", b"heim", b"heis", b"hevc", b"mif1", b"msf1", b"avif", b"avis"):
-        raise FileError(f"{name}: is a HEIC or AVIF picture, which not every browser shows; save it as JPEG or PNG.")
+        raise FileError(f"{name}: is a HEIC or AVIF image, which some browsers cannot show; save it as JPEG or PNG.")
     if brand == b"qt  ":
-        raise FileError(f"{name}: is a QuickTime film, which not every browser shows; save it as MP4.")
+        raise FileError(f"{name}: is a QuickTime video, which some browsers cannot play; save it as MP4.")
     return "mp4"
 
 
@@ -101,9 +106,9 @@ def _picture(name: str, data: bytes) -> Prepared:
             thumb = _encoded(image)
         except FileError:
             raise
-        # Damage shows as OSError, SyntaxError, ValueError, struct.error, IndexError, zlib.error and more.
+        # A damaged file raises OSError, SyntaxError, ValueError, struct.error, IndexError, zlib.error and more.
         except Exception:
-            raise FileError(f"{name}: cannot be read as a picture, sound or film; {_ACCEPTED}.") from None
+            raise FileError(f"{name}: cannot be read as an image, audio or video; {_ACCEPTED}.") from None
     (image_name, image_medium), (thumb_name, thumb_medium) = _named("webp", shown), _named("webp", thumb)
     return Prepared({"image": image_name, "thumb": thumb_name}, {image_name: image_medium, thumb_name: thumb_medium})
 
@@ -118,7 +123,7 @@ def _decoded(name: str, data: bytes) -> Image.Image:
         raise FileError(f"{name}: has more than {_PIXELS:,} pixels; make it smaller.") from None
     if image.width * image.height > _PIXELS:
         raise FileError(f"{name}: has more than {_PIXELS:,} pixels ({image.width} x {image.height}); make it smaller.")
-    # A large JPEG is decoded at an eighth, a quarter or half of its size, as long as that is enough.
+    # Decode a large JPEG at an eighth, a quarter or half of its size, if that is large enough.
     image.draft("RGB", (_SIDE, _SIDE))
     image.load()
     image = _in_plain_colours(ImageOps.exif_transpose(image))
@@ -127,7 +132,7 @@ def _decoded(name: str, data: bytes) -> Image.Image:
 
 
 def _in_plain_colours(image: Image.Image) -> Image.Image:
-    """The picture in sRGB, of 8 bits, with transparency where it has some."""
+    """Convert an image to sRGB with 8 bits per channel, and keep its transparency."""
     mode = "RGBA" if image.has_transparency_data else "RGB"
     if image.mode.startswith("I;16") or image.mode == "I":
         image = image.point(lambda value: value / 257).convert("L")
@@ -136,12 +141,12 @@ def _in_plain_colours(image: Image.Image) -> Image.Image:
             source = ImageCms.getOpenProfile(io.BytesIO(profile))
             return ImageCms.profileToProfile(image, source, ImageCms.createProfile("sRGB"), outputMode="RGB") or image
         except ImageCms.PyCMSError:
-            pass  # A broken profile: the colours may be a little wrong.
+            pass  # A broken profile: the colours may be slightly wrong.
     return image.convert(mode)
 
 
 def _encoded(image: Image.Image) -> bytes:
-    """WebP without metadata: a drawing of few colours as it is, a photograph nearly so."""
+    """Return the image as WebP without metadata, without loss if it has few colours."""
     drawing = image.getcolors(_COLOURS) is not None
     file = io.BytesIO()
     image.save(

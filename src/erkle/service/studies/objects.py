@@ -1,4 +1,4 @@
-"""Objects of a study: read from a list, from a table or from files, and shown on pages.
+"""The objects of a study: read from a list, a table or files, and shown on pages.
 
 A table is a CSV file, or a text file with one name per line.
 """
@@ -24,12 +24,12 @@ from erkle.triplets.tables import Strict, decoded, first_row
 MEDIA = ("image", "audio", "video")
 COLUMNS = ("name", "text", *MEDIA)
 _TABLES = (".csv", ".tsv", ".txt")
-# Bytes of all media of a study.
+# Most bytes of all media of a study.
 _MEDIA_BYTES = 512 << 20
 
 
 class Entry(NamedTuple):
-    """An object as it was written: its name, its text and files by their kind, and the place to name in errors."""
+    """An object of a list: its place for error messages, its name, and its text and files by kind."""
 
     where: str
     name: str
@@ -37,7 +37,7 @@ class Entry(NamedTuple):
 
 
 class ShownObject(BaseModel):
-    """An object as a page shows it; what is not text is the address of a file."""
+    """An object as a page shows it; image, thumb, audio and video are addresses of files."""
 
     id: int
     name: str
@@ -49,7 +49,7 @@ class ShownObject(BaseModel):
 
     @classmethod
     def of(cls, study: str, number: int, given: Object) -> "ShownObject":
-        """The object with this number.
+        """Return the object with this number.
 
         >>> ShownObject.of("s", 3, Object("Oslo", {"image": "0a.webp"})).image
         '/media/s/0a.webp'
@@ -59,14 +59,14 @@ class ShownObject(BaseModel):
 
 
 class ObjectReader:
-    """Collects objects and their media, and a sentence about each that is refused.
+    """Collects objects, their media, and a sentence about each object that is refused.
 
     Parameters
     ----------
     files : Files
-        The files that came with the study.
+        The uploaded files.
     folder : path, optional
-        Where paths start that the study names. Without it, a study names only ``files``.
+        The folder that paths in the study are relative to. Without it, they refer to ``files``.
     """
 
     def __init__(self, files: Files, folder: Path | None = None) -> None:
@@ -79,7 +79,7 @@ class ObjectReader:
         self._kept = 0
 
     def add_named(self, name: str | None) -> None:
-        """Add the objects of a table, folder or ZIP on disk; or of the files that were sent."""
+        """Add the objects of a table, folder or ZIP on disk, or of the uploaded files."""
         if self._folder is None:
             self._add_sent(name)
             return
@@ -92,25 +92,25 @@ class ObjectReader:
             with path.open("rb") as file:
                 self.add_files(Files.sent([(path.name, file)]))
         elif path.suffix.lower() in _TABLES:
-            # Paths in a table start where the table is.
+            # Paths in a table are relative to the table.
             self._folder = path.parent
             self.add_entries(_listed(path.name, read_bytes(path, LARGEST)))
         else:
-            raise FileError(f"objects is {name[:100]!r}, which is no CSV file, folder or ZIP; check the path.")
+            raise FileError(f"objects is {name[:100]!r}, which is not a CSV file, folder or ZIP; check the path.")
 
     def _add_sent(self, name: str | None) -> None:
         tables = [each for each in self._files.names if each.lower().endswith(_TABLES)]
         if name is not None and name.lower().endswith(_TABLES):
             tables = [self._found(name)]
         if len(tables) > 1:
-            raise FileError(f"{tables[0]} and {tables[1]} were both sent; send one list of objects.")
+            raise FileError(f"{tables[0]} and {tables[1]} were both uploaded; upload one list of objects.")
         if tables:
             self.add_entries(_listed(tables[0], self._files.read(tables[0])))
         else:
             self.add_files(self._files)
 
     def add_entries(self, entries: Iterable[Entry]) -> None:
-        """Add objects that were listed, with the files that they name."""
+        """Add the objects of a list, with the files that they name."""
         for entry in entries:
             try:
                 payload = {"text": text} if (text := _text(entry)) else {}
@@ -122,7 +122,7 @@ class ObjectReader:
                 self.faults.append(f"{entry.where}: {fault}")
 
     def add_files(self, files: Files) -> None:
-        """Take each file as an object that is called like it; cat.jpg and cat.mp3 are one object."""
+        """Add an object for each file name without extension: cat.jpg and cat.mp3 are one object, cat."""
         by_stem: dict[str, dict[str, str]] = {}
         for file in files.names:
             try:
@@ -130,7 +130,7 @@ class ObjectReader:
                 stem = str(PurePosixPath(file).with_suffix(""))
                 payload = by_stem.setdefault(stem, {})
                 if payload.keys() & prepared.payload.keys():
-                    raise FileError(f"{file}: another file for {stem} shows the same; rename one of them.")
+                    raise FileError(f"{file}: {stem} already has a file of this kind; rename one of them.")
                 self._keep(file, prepared)
                 payload |= prepared.payload
             except FileError as fault:
@@ -145,9 +145,9 @@ class ObjectReader:
         if not name.strip() or len(name) > limits.OBJECT_NAME or "\0" in name:
             raise FileError(f"the name is {shown(name)}; pass a text of 1 to {limits.OBJECT_NAME:,} characters.")
         if name in self._where:
-            raise FileError(f"{shown(name)} is there already ({self._where[name]}); give each object its own name.")
+            raise FileError(f"{shown(name)} is already used ({self._where[name]}); give each object its own name.")
         if len(self.objects) >= limits.OBJECTS:
-            raise FileError(f"is one object too many; name at most {limits.OBJECTS:,}.")
+            raise FileError(f"is one object too many; use at most {limits.OBJECTS:,} objects.")
         self._where[name] = where
         self.objects.append(Object(name, dict(payload)))
 
@@ -158,23 +158,25 @@ class ObjectReader:
             self._prepared[path] = prepared
         payload = self._prepared[path].payload
         if kind not in payload:
-            raise FileError(f"{printable(path)}: is no {kind} but {next(iter(payload))}; name it under that.")
+            raise FileError(
+                f"{printable(path)}: is {next(iter(payload))}, not {kind}; list it under {next(iter(payload))}."
+            )
         return payload
 
     def _read(self, path: str) -> bytes:
         return self._files.read(self._found(path)) if self._folder is None else read_bytes(self._folder / path, LARGEST)
 
     def _found(self, name: str) -> str:
-        """The file that was sent under this name; the end of its path is enough where no other ends so."""
+        """Return the path of an uploaded file, given its path or a unique end of it."""
         if (found := self._files.find(name)) is None:
-            raise FileError(f"{printable(name)}: is not among the files that were sent; send it, too.")
+            raise FileError(f"{printable(name)}: is not among the uploaded files; upload it as well.")
         return found
 
     def _keep(self, path: str, prepared: Prepared) -> None:
         self._kept += sum(len(medium.data) for name, medium in prepared.media.items() if name not in self.media)
         if self._kept > _MEDIA_BYTES:
             raise FileError(
-                f"{printable(path)}: with it the media take more than {_MEDIA_BYTES >> 20} MB; make them smaller."
+                f"{printable(path)}: makes the media larger than {_MEDIA_BYTES >> 20} MB in total; make them smaller."
             )
         self.media |= prepared.media
 
@@ -187,7 +189,7 @@ def _text(entry: Entry) -> str:
 
 
 def _listed(file: str, data: bytes) -> list[Entry]:
-    r"""The objects of a CSV with a column name, and perhaps text, image, audio and video; or a name on each line.
+    r"""Read objects from a CSV with the column name (and text, image, audio, video), or from a name on each line.
 
     >>> _listed("cities.csv", b"name,image\nParis,paris.jpg\n")
     [Entry(where='cities.csv, line 2', name='Paris', parts={'image': 'paris.jpg'})]
@@ -200,7 +202,7 @@ def _listed(file: str, data: bytes) -> list[Entry]:
         _check_columns(file, columns)
         return list(_rows(file, decoded(data, file), columns, separator or ","))
     if separator:
-        raise FileError(f"{file}, line 1: has several columns but none called name; add a header such as name,image.")
+        raise FileError(f"{file}, line 1: has several columns, but none called name; add a header such as name,image.")
     lines = enumerate(decoded(data, file).splitlines(), 1)
     return [Entry(f"{file}, line {number}", line.strip(), {}) for number, line in lines if line.strip()]
 
@@ -208,21 +210,23 @@ def _listed(file: str, data: bytes) -> list[Entry]:
 def _rows(file: str, text: str, columns: list[str], separator: str) -> Iterator[Entry]:
     rows = csv.reader(io.StringIO(text, newline=""), Strict, delimiter=separator)
     try:
-        # The first row that is not blank is the header.
+        # The first non-blank row is the header.
         for row in islice(filter(any, rows), 1, None):
             where = f"{file}, line {rows.line_num}"
             if len(row) > len(columns):
-                raise FileError(f"{where}: has {len(row)} columns instead of {len(columns)}; quote what has commas.")
+                raise FileError(
+                    f"{where}: has {len(row)} columns instead of {len(columns)}; quote cells that have commas."
+                )
             cells = {column: cell.strip() for column, cell in zip(columns, row, strict=False) if cell.strip()}
             if cells:
                 yield Entry(where, cells.pop("name", ""), cells)
     except csv.Error as error:
-        raise FileError(f"{file}, line {rows.line_num}: is no CSV ({error}); check its quotes.") from None
+        raise FileError(f"{file}, line {rows.line_num}: is not valid CSV ({error}); check the quotes.") from None
 
 
 def _check_columns(file: str, columns: list[str]) -> None:
     for column in columns:
         if column not in COLUMNS:
-            raise FileError(f"{file}, line 1: {column[:60]!r} is no column; {remedy(column, COLUMNS)}")
+            raise FileError(f"{file}, line 1: {column[:60]!r} is not a known column; {remedy(column, COLUMNS)}")
         if columns.count(column) > 1:
-            raise FileError(f"{file}, line 1: the column {column} is there twice; keep one of them.")
+            raise FileError(f"{file}, line 1: the column {column} occurs twice; remove one of them.")

@@ -1,7 +1,6 @@
-"""A study as a researcher writes it: a YAML file, and the lists, folders and ZIPs of things that it names.
+"""Reads a study that a researcher has written: a YAML file, and the lists, folders and ZIPs of objects that it names.
 
-Everything that is wrong is told at once, each fault with its file and line. Nothing of a study exists before all of it
-has been understood.
+All errors are reported together, each with its file and line. A study is created only if there are no errors.
 """
 
 import json
@@ -22,7 +21,7 @@ from erkle.triplets.tables import decoded
 
 
 class Draft(NamedTuple):
-    """A study that can be created."""
+    """A study that has been read without errors and can be created."""
 
     title: str
     objects: list[Object]
@@ -31,19 +30,19 @@ class Draft(NamedTuple):
 
 
 def read_study(path: Pathlike) -> Draft:
-    """The study that a YAML file describes.
+    """Read the study that a YAML file describes.
 
     Parameters
     ----------
     path : path
-        The file. It has the keys ``title``, ``objects`` and those of all settings. Objects are a list of names (or of
-        mappings with name, text, image, audio, video), or the path of a CSV file, of a folder or of a ZIP; paths start
-        where the file lies.
+        The file. Its keys are ``title``, ``objects`` and the settings. Objects are a list of names (or of mappings
+        with name, text, image, audio, video), or the path of a CSV file, a folder or a ZIP. Paths are relative to the
+        file.
 
     Raises
     ------
     FileError
-        With a line for each thing that is wrong, such as ``study.yaml, line 12: holdout is 1.5; ...``.
+        With a line for each error, such as ``study.yaml, line 12: holdout is 1.5; ...``.
     """
     place = Path(path)
     text = decoded(read_bytes(place, LARGEST), place.name)
@@ -51,16 +50,16 @@ def read_study(path: Pathlike) -> Draft:
 
 
 def read_upload(text: str, files: Iterable[tuple[str, BinaryIO]], caps: Caps = CAPS) -> Draft:
-    """The study of a description and of files that came with it; where it names no objects, they are the files.
+    """Read a study from a description and uploaded files. Without ``objects``, each file is an object.
 
     Parameters
     ----------
     text : str
-        As in the file of `read_study`, or as JSON, where the settings may also be under ``settings``; or empty.
+        YAML as for `read_study`, or JSON, or empty. The settings may also be under the key ``settings``.
     files : pairs of a name and an open file
-        Pictures, sounds and films, or ZIPs of them; a CSV or TXT of names.
+        Images, audio and video, or ZIPs of them; a CSV or TXT file of names.
     caps : Caps
-        How much is read of them.
+        Limits on what is read.
     """
     sent = list(files)
     title = PurePosixPath(sent[0][0].replace("\\", "/")).stem if len(sent) == 1 else ""
@@ -69,7 +68,7 @@ def read_upload(text: str, files: Iterable[tuple[str, BinaryIO]], caps: Caps = C
 
 
 def read_values(values: dict[str, Any]) -> Draft:
-    """The study of what a program sent as JSON: title, a list of objects, and settings; it names no files."""
+    """Read a study from JSON values: title, a list of objects without files, and settings."""
     return _draft("", _flattened(Lined(values, {})), "Untitled study", ObjectReader(Files()))
 
 
@@ -83,14 +82,14 @@ def _draft(name: str, lined: Lined, title: str, reader: ObjectReader) -> Draft:
     _read_objects(reader, things, name, lined, faults)
     if settings is not None and not faults and not reader.faults:
         faults += _about_objects(settings, reader.objects)
-    told = [_told(name, lined, fault) for fault in sorted(faults, key=lambda fault: lined.line(fault.place))]
-    if settings is None or told or reader.faults:
-        raise FileError("\n".join([*told, *reader.faults]))
+    located = [_located(name, lined, fault) for fault in sorted(faults, key=lambda fault: lined.line(fault.place))]
+    if settings is None or located or reader.faults:
+        raise FileError("\n".join([*located, *reader.faults]))
     return Draft(str(titled).strip(), reader.objects, reader.media, settings)
 
 
 def _parsed(text: str, name: str) -> Lined:
-    # JSON may have tabs, which YAML may not; it is written by programs, which need no lines.
+    # Not with the YAML parser, which refuses tabs. Programs that write JSON need no line numbers.
     lined = None
     if text.lstrip().startswith("{"):
         with suppress(ValueError, RecursionError):
@@ -104,7 +103,7 @@ def _parsed(text: str, name: str) -> Lined:
 
 
 def _flattened(lined: Lined) -> Lined:
-    """The settings that are under ``settings``, as those of the JSON API are, next to the others."""
+    """Move the settings under ``settings``, as in the JSON API, to the top level."""
     if not isinstance(inner := lined.value.get("settings"), dict):
         return lined
     outer = {key: value for key, value in lined.value.items() if key != "settings"}
@@ -121,10 +120,10 @@ def _settings(values: dict[str, Any], faults: list[Complaint]) -> StudySettings 
 
 
 def _misspelt(fault: Complaint) -> Complaint | None:
-    """A fault that is a misspelt ``title`` or ``objects``, which are no settings."""
+    """Return a better complaint if an unknown key is a misspelt ``title`` or ``objects``."""
     word = str(fault.place[0]) if len(fault.place) == 1 else ""
     close = nearest(word, ("title", "objects")) if fault.fault is Fault.UNKNOWN_KEY else None
-    return Complaint(fault.place, f"{spelled(fault.place)} is no setting; did you mean {close}?") if close else None
+    return Complaint(fault.place, f"{spelled(fault.place)} is not a setting; did you mean {close}?") if close else None
 
 
 def _about_objects(settings: StudySettings, objects: list[Object]) -> list[Complaint]:
@@ -146,7 +145,7 @@ def _read_objects(reader: ObjectReader, things: Any, name: str, lined: Lined, fa
     except FileError as fault:
         faults.append(Complaint(("objects",), str(fault)))
     if not faults and not reader.faults and len(reader.objects) < 3:
-        sentence = f"there are {len(reader.objects)} objects; name at least 3, for a question needs three."
+        sentence = f"there are {len(reader.objects)} objects; a question needs at least 3."
         faults.append(Complaint(("objects",), sentence))
 
 
@@ -162,13 +161,13 @@ def _entries(things: list[Any], name: str, lined: Lined, faults: list[Complaint]
         elif isinstance(thing, str):
             yield Entry(where, thing, {})
         else:
-            faults.append(Complaint(place, f"{spelled(place)} is {shown(thing)}; pass a name between quotes."))
+            faults.append(Complaint(place, f"{spelled(place)} is {shown(thing)}; pass a name in quotes."))
 
 
 def _wrong_key(thing: dict[str, Any], place: Place) -> Complaint | None:
     for key, value in thing.items():
         if key not in COLUMNS:
-            sentence = f"{spelled((*place, key))} is no key of an object; {remedy(key, COLUMNS)}"
+            sentence = f"{spelled((*place, key))} is not a key of an object; {remedy(key, COLUMNS)}"
             return Complaint((*place, key), sentence)
         if not isinstance(value, str):
             return Complaint((*place, key), f"{spelled((*place, key))} is {shown(value)}; pass a text.")
@@ -177,5 +176,5 @@ def _wrong_key(thing: dict[str, Any], place: Place) -> Complaint | None:
     return None
 
 
-def _told(name: str, lined: Lined, fault: Complaint) -> str:
+def _located(name: str, lined: Lined, fault: Complaint) -> str:
     return f"{name}, line {lined.line(fault.place)}: {fault.sentence}" if lined.lines else fault.sentence

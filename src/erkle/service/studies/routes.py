@@ -1,4 +1,4 @@
-"""Studies of whoever is signed in: created, shown, changed, opened, closed and deleted; and the media they show."""
+"""Routes for the studies of an account, and for the media of a study."""
 
 from typing import Annotated, Any, BinaryIO, Self
 
@@ -19,11 +19,12 @@ from erkle.service.web.ranges import Unsatisfiable, span
 from erkle.store import Object, State, Store, Study, limits
 
 router = APIRouter(prefix="/api/studies", tags=["studies"])
-# Names of media are hashes: nobody guesses one, and what a name stands for never changes.
+# Media need no login: their names are hashes, which nobody can guess.
 media_router = APIRouter(tags=["participation"])
 
+# Questions of a preview.
 _PREVIEWED = 20
-# Whatever it is, a browser neither guesses its type nor runs anything in it.
+# The browser must not guess the type of a file, nor run scripts in it. A file never changes, as its name is its hash.
 _MEDIA_HEADERS = {
     "Cache-Control": "public, max-age=31536000, immutable",
     "Content-Security-Policy": "default-src 'none'; sandbox",
@@ -34,13 +35,13 @@ _BYTES: dict[str, Any] = {"content": {"application/octet-stream": {"schema": {"t
 _MEDIA_TYPES = frozenset(TYPES.values()) | {"image/png", "image/jpeg"}
 _MEDIA_RESPONSES: dict[int | str, dict[str, Any]] = {
     200: _BYTES,
-    206: {"description": "A part.", **_BYTES},
-    304: {"description": "Not changed."},
+    206: {"description": "A part of the file.", **_BYTES},
+    304: {"description": "The file has not changed."},
 }
 
 
 class _Documented:
-    """Values that are documented as settings, and checked by us, whose sentences are better."""
+    """Marks values that OpenAPI documents as settings; `spec.checked` checks them, with clearer sentences."""
 
     def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
         return handler(StudySettings.__pydantic_core_schema__)
@@ -52,14 +53,14 @@ Title = Annotated[str, Field(min_length=1, max_length=limits.TITLE)]
 
 
 class ObjectIn(Body):
-    """An object with a text that is shown with its name."""
+    """An object, with a text that is shown below its name."""
 
     name: Name
     text: Annotated[str, Field(max_length=limits.MARKDOWN)] | None = None
 
 
 class StudyIn(Body):
-    """A study to be: at least three objects with different names, and settings where they are not the defaults."""
+    """A new study: at least three objects with different names, and the settings that differ from the defaults."""
 
     title: Title
     objects: Annotated[list[Name | ObjectIn], Field(min_length=3)]
@@ -67,14 +68,14 @@ class StudyIn(Body):
 
 
 class Changes(Body):
-    """What is to be different; mappings in the settings may have only the keys that change."""
+    """Changes to a study. Only the settings that change are needed."""
 
     title: Title | None = None
     settings: Settings | None = None
 
 
 class StateIn(Body):
-    """The state that a study is to have."""
+    """The new state of a study."""
 
     state: Annotated[State, Field(strict=False)]
 
@@ -89,34 +90,34 @@ class _Summary(BaseModel):
 
     @classmethod
     def of(cls, study: Study, **counts: int) -> Self:
-        """A study as it is told, with what is counted of it."""
-        told = {"created_at": study.created_at // 1000, "link": f"/s/{study.id}"}
-        return cls(**study._asdict() | told | counts)
+        """Return the summary of a study, with its counts."""
+        derived = {"created_at": study.created_at // 1000, "link": f"/s/{study.id}"}
+        return cls(**study._asdict() | derived | counts)
 
 
 class StudyListed(_Summary):
-    """A study among others; times are in milliseconds since 1970."""
+    """A study in a list; times are in milliseconds since 1970."""
 
     answers: int
     participants: int
 
 
 class StudyOut(_Summary):
-    """A study; the link is for those who take part."""
+    """A study; the link is for participants."""
 
     settings: dict[str, Any]
     roster: int
 
 
 class Preview(BaseModel):
-    """Questions that are put to nobody."""
+    """Example questions, which nobody is asked."""
 
     questions: list[Question]
 
 
 @router.get("")
 def studies(store: StoreDep, account: AccountDep) -> list[StudyListed]:
-    """Own studies, the oldest first; an administrator sees all."""
+    """List your studies, oldest first; an administrator sees all studies."""
     return [
         StudyListed.of(study, **store.studies.counts(study.id)._asdict())
         for study in store.studies.all()
@@ -126,7 +127,7 @@ def studies(store: StoreDep, account: AccountDep) -> list[StudyListed]:
 
 @router.post("", status_code=201)
 def create(body: StudyIn, store: StoreDep, account: AccountDep) -> StudyOut:
-    """A new study about things that have names, as a draft."""
+    """Create a draft of a study from the names of its objects."""
     return _created(store, account.id, read_values(body.model_dump(exclude_none=True)))
 
 
@@ -135,24 +136,22 @@ def upload(
     store: StoreDep,
     account: AccountDep,
     spec: Annotated[str, Form(description="Title and settings, in YAML or JSON.")] = "",
-    files: Annotated[
-        list[UploadFile], File(description="Pictures, sounds, films; a ZIP of them; a CSV of names.")
-    ] = [],  # noqa: B006
+    files: Annotated[list[UploadFile], File(description="Images, audio, video; a ZIP of them; a CSV of names.")] = [],  # noqa: B006
 ) -> StudyOut:
-    """A new study about files, as a draft: each file an object, or each row of a CSV that names them."""
+    """Create a draft of a study from files. Each file is an object, or each row of a CSV that names the files."""
     sent: list[tuple[str, BinaryIO]] = [(file.filename or "unnamed", file.file) for file in files]
     return _created(store, account.id, read_upload(spec, sent))
 
 
 @router.get("/{study}")
 def show(study: StudyDep) -> StudyOut:
-    """A study with its settings."""
+    """Show a study with its settings."""
     return StudyOut.of(study)
 
 
 @router.patch("/{study}")
 def change(body: Changes, study: StudyDep, store: StoreDep) -> StudyOut:
-    """Change the title and settings; once a study has been opened, only texts, endings, limits and the like."""
+    """Change the title and settings. Once a study has been open, only some settings can change, such as texts."""
 
     def revision(now: Study, objects: list[Object]) -> tuple[str | None, dict[str, Any] | None]:
         changes = body.settings
@@ -163,28 +162,28 @@ def change(body: Changes, study: StudyDep, store: StoreDep) -> StudyOut:
 
 @router.delete("/{study}", status_code=204)
 def delete(study: StudyDep, store: StoreDep, runtimes: RuntimesDep) -> None:
-    """Delete a study and everything of it, answers, too; there is no way back."""
+    """Delete a study with all its answers. This cannot be undone."""
     runtimes.forget(study.id)
     store.studies.delete(study.id)
-    # Somebody may have asked for it in between.
+    # A request in between may have started a new runtime.
     runtimes.forget(study.id)
 
 
 @router.post("/{study}/state")
 def change_state(body: StateIn, study: StudyDep, store: StoreDep) -> StudyOut:
-    """Open, pause or close a study; a closed one stays closed."""
+    """Open, pause or close a study; a closed study cannot be opened again."""
     return StudyOut.of(editing.change_state(store, study.id, body.state))
 
 
 @router.get("/{study}/objects")
 def objects(study: StudyDep, store: StoreDep) -> list[ShownObject]:
-    """What the study asks about, in the order of their ids."""
+    """List the objects of a study, in the order of their ids."""
     return [ShownObject.of(study.id, number, each) for number, each in enumerate(store.studies.objects(study.id))]
 
 
 @router.get("/{study}/preview")
 def preview(study: StudyDep, participation: ParticipationDep) -> Preview:
-    """Questions as participants get them; nothing is recorded."""
+    """Show example questions; nothing is recorded."""
     n_questions = min(_PREVIEWED, checked(study.settings).limits.per_participant)
     return Preview(questions=participation.preview(study, n_questions))
 
@@ -197,7 +196,7 @@ def medium(
     range: Annotated[str | None, Header()] = None,
     if_none_match: Annotated[str | None, Header()] = None,
 ) -> Response:
-    """A picture, sound or film of a study, or a part of it."""
+    """Return an image, audio or video file of a study, or a part of it."""
     kind, data = store.media.get(study, name)
     headers = {**_MEDIA_HEADERS, "ETag": f'"{name}"'}
     if if_none_match is not None and f'"{name}"' in if_none_match:

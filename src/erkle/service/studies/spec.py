@@ -1,7 +1,7 @@
-"""The settings of a study: every one has a default and bounds, and none is unknown.
+"""The settings of a study. Every setting has a default and bounds, and unknown settings are refused.
 
-What a field wants is written once, as its description: the OpenAPI pages show it, and the sentence about a wrong value
-ends with it. What is stored is ``settings.model_dump(mode="json")``; `checked` reads it back.
+The description of a field says which values it accepts. It appears in the OpenAPI document and at the end of the
+sentence about a wrong value. The store holds ``settings.model_dump(mode="json")``; `checked` reads it back.
 """
 
 from collections.abc import Sequence
@@ -17,10 +17,10 @@ from erkle.store import Object, limits
 def _web_address(url: str) -> str:
     if not url:
         return url
-    parts = urlsplit(url)  # A ValueError where there is half a bracket in it.
+    parts = urlsplit(url)  # Raises ValueError for unbalanced brackets.
     if parts.scheme not in ("http", "https") or not parts.hostname or not url.isprintable() or " " in url:
         raise ValueError
-    # A parameter of the link may stand in what follows, but must not decide whose page it is.
+    # A parameter in the host name could send participants to any site.
     if "{" in parts.netloc:
         raise ValueError
     return url
@@ -44,12 +44,12 @@ Url = Annotated[
 
 
 class _Part(BaseModel):
-    # Strict: "yes" is no number, and true is not 1.
+    # Strict: "yes" is not a number, and true is not 1.
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
 
 class Texts(_Part):
-    """What participants read, in Markdown; without a text of consent, nobody is asked for it."""
+    """The texts that participants read, in Markdown. Without a consent text, no consent is asked for."""
 
     question: Markdown = "Which of the two is more like this one?"
     consent: Markdown = ""
@@ -58,7 +58,7 @@ class Texts(_Part):
 
 
 class Limits(_Part):
-    """How much is asked, at most; None is no limit."""
+    """How many questions are asked. None means no limit."""
 
     per_participant: int = Field(default=50, ge=1, le=10_000, description="a whole number from 1 to 10,000")
     participants: int | None = Field(default=None, ge=1, le=10_000_000, description=_AT_LEAST_ONE)
@@ -81,7 +81,7 @@ class Catch(_Part):
 
 
 class Checks(_Part):
-    """What is asked to see whether somebody attends."""
+    """Questions that show whether a participant pays attention."""
 
     practice: int = Field(default=1, ge=0, le=10, description="a whole number from 0 to 10")
     catch: list[Catch] = Field(
@@ -94,7 +94,7 @@ class Checks(_Part):
 
 
 class Skipping(_Part):
-    """Whether a question may be skipped, the reasons to choose from, and the share above which somebody has failed."""
+    """Whether participants may skip questions, the reasons to choose from, and the share above which they fail."""
 
     allowed: bool = Field(default=True, description="true or false")
     most: Share = 0.5
@@ -106,9 +106,9 @@ class Skipping(_Part):
 
 
 class Ending(_Part):
-    """What somebody gets at the end: a code, and an address to go to.
+    """What a participant gets at the end: a code, and an address to go to.
 
-    ``{name}`` in the address becomes the parameter of that name of the link that they followed.
+    ``{name}`` in the address is replaced by the parameter of that name in the participant's link.
     """
 
     code: str = Field(default="", max_length=limits.CODE, description=f"a text of at most {limits.CODE} characters")
@@ -116,7 +116,7 @@ class Ending(_Part):
 
 
 class Endings(_Part):
-    """One for each way in which somebody's part ends."""
+    """The endings for participants who complete the study, fail the checks, or are screened out."""
 
     completed: Ending = Ending()
     failed: Ending = Ending()
@@ -124,7 +124,7 @@ class Endings(_Part):
 
 
 class StudySettings(_Part):
-    """All settings of a study but its title and its objects."""
+    """All settings of a study, except its title and its objects."""
 
     texts: Texts = Texts()
     strategy: Literal["adaptive", "random", "balanced", "uncertainty", "change", "information"] = Field(
@@ -145,16 +145,16 @@ class StudySettings(_Part):
 
 
 def checked(values: Any, objects: Sequence[Object] | None = None) -> StudySettings:
-    """Settings from what JSON or YAML gave, or `Complaints` about everything that is wrong with them.
+    """Return settings from JSON or YAML, or raise `Complaints` with all errors in them.
 
-    Given the objects of the study, they are checked as `check_objects` does.
+    With the objects of the study, the catch questions are checked as well, as by `check_objects`.
 
     >>> checked({"holdout": 1.5})
     Traceback (most recent call last):
     erkle.service.studies.complaints.Complaints: holdout is 1.5; pass a share from 0 to 1.
     >>> checked({"limits": {"per_participants": 20}})
     Traceback (most recent call last):
-    erkle.service.studies.complaints.Complaints: limits.per_participants is no setting; did you mean per_participant?
+    erkle.service.studies.complaints.Complaints: limits.per_participants is not a setting; did you mean per_participant?
     """
     try:
         settings = StudySettings.model_validate(values)
@@ -166,7 +166,7 @@ def checked(values: Any, objects: Sequence[Object] | None = None) -> StudySettin
 
 
 def check_objects(settings: StudySettings, names: Sequence[str]) -> None:
-    """Nothing, if each catch question is about three different objects that there are."""
+    """Raise `Complaints` unless each catch question names three different objects of the study."""
     known, found = set(names), list[Complaint]()
     for number, catch in enumerate(settings.checks.catch):
         place: Place = ("checks", "catch", number)
@@ -178,7 +178,7 @@ def check_objects(settings: StudySettings, names: Sequence[str]) -> None:
         ]
         found += unknown
         if not unknown and len(set(asked.values())) < 3:
-            found.append(Complaint(place, f"{spelled(place)} names an object twice; name three different ones."))
+            found.append(Complaint(place, f"{spelled(place)} names an object twice; name three different objects."))
     if found:
         raise Complaints(found)
 
@@ -186,4 +186,4 @@ def check_objects(settings: StudySettings, names: Sequence[str]) -> None:
 def _no_such_object(where: str, name: str, names: Sequence[str]) -> str:
     close = nearest(name, names)
     remedy = f"did you mean {shown(close)}?" if close else "pass the name of an object of the study."
-    return f"{where} is {shown(name)}, which no object is called; {remedy}"
+    return f"{where} is {shown(name)}, which is not the name of an object; {remedy}"

@@ -1,7 +1,7 @@
-"""Files that somebody sends, one by one or in a ZIP, or has on disk; they are read one at a time under caps.
+"""Files from an upload, a ZIP or a folder, read one at a time with limits on their size.
 
-Nothing that a ZIP says of itself is believed: bytes are counted as they come out. No name leads out of the place it
-was sent to, nothing is written to the disk, and a ZIP in a ZIP is refused.
+The sizes that a ZIP declares are not trusted: bytes are counted while they are unpacked. Names that lead out of the
+folder and ZIPs inside a ZIP are refused, and nothing is written to disk.
 """
 
 import re
@@ -19,12 +19,13 @@ _CHUNK = 1 << 16
 _ZIP = b"PK\x03\x04"
 _EMPTY_ZIP = b"PK\x05\x06"
 _ENTRY = b"PK\x01\x02"
+# Bytes of an unpacked file below which its compression ratio is not checked.
 _FREE_RATIO = 1 << 20
 _IGNORED = frozenset({"__macosx", "thumbs.db", "desktop.ini"})
 
 
 class Caps(NamedTuple):
-    """How much is read, at most."""
+    """Limits on what is read: the number of files, bytes per file and in total, and the compression ratio."""
 
     entries: int = 10_000
     file: int = 64 << 20
@@ -33,25 +34,25 @@ class Caps(NamedTuple):
 
 
 CAPS = Caps()
-# Files on disk belong to whoever runs the command.
+# Files on disk may be larger, because they belong to the user who runs the command.
 LARGEST = 512 << 20
 _FOLDER_CAPS = Caps(file=LARGEST, total=64 << 30)
 
 
 class _Part(NamedTuple):
-    """A file to be: what opens it, and how many bytes of a ZIP it takes, where it is in one."""
+    """A file that can be opened, with its compressed size if it is in a ZIP."""
 
     open: Callable[[], AbstractContextManager[IO[bytes]]]
     packed: int | None = None
 
 
 class Files:
-    """Files by name, in the order of their names, where 2 comes before 10.
+    """Files by name, sorted so that 2 comes before 10.
 
     Parameters
     ----------
     caps : Caps
-        What is read of all of them together; reading a file twice counts twice.
+        Limits for all files together; reading a file twice counts twice.
     """
 
     def __init__(self, caps: Caps = CAPS) -> None:
@@ -62,7 +63,7 @@ class Files:
 
     @classmethod
     def sent(cls, files: Iterable[tuple[str, BinaryIO]], caps: Caps = CAPS) -> "Files":
-        """Files that came with a request, each a name and an open file; of a ZIP, those inside."""
+        """Collect uploaded files, each a name and an open file; a ZIP is replaced by the files in it."""
         found = cls(caps)
         for name, file in files:
             file.seek(0)
@@ -75,7 +76,7 @@ class Files:
 
     @classmethod
     def folder(cls, folder: Path, caps: Caps = _FOLDER_CAPS) -> "Files":
-        """The files of a folder, and of the folders in it."""
+        """Collect the files of a folder and its subfolders."""
         found = cls(caps)
         for path in folder.rglob("*"):
             name = path.relative_to(folder).as_posix()
@@ -89,7 +90,7 @@ class Files:
         return sorted(self._parts, key=_natural)
 
     def find(self, name: str) -> str | None:
-        """The name that this one means: the whole path, or only its end where no other path ends so."""
+        """Find a file by its path, or by the end of its path if that is unique; None if there is no such file."""
         wanted = name.replace("\\", "/").removeprefix("./")
         if wanted in self._parts:
             return wanted
@@ -97,20 +98,20 @@ class Files:
         return found[0] if len(found) == 1 else None
 
     def read(self, name: str) -> bytes:
-        """The bytes of a file."""
+        """Return the bytes of a file."""
         return b"".join(self.chunks(name))
 
     def chunks(self, name: str) -> Iterator[bytes]:
-        """The bytes of a file in pieces, for one that need not fit into memory."""
+        """Yield the bytes of a file in chunks, for files that may not fit into memory."""
         part = self._parts[name]
         try:
             with part.open() as file:
                 yield from self._counted(name, file, part.packed)
         except FileError:
             raise
-        # Damage shows as BadZipFile, zlib.error, EOFError, OSError, ValueError, RuntimeError, struct.error and more.
+        # A damaged file raises BadZipFile, zlib.error, EOFError, OSError, ValueError, struct.error and more.
         except Exception:
-            raise FileError(f"{name}: is cut short or damaged; send it again.") from None
+            raise FileError(f"{name}: is truncated or damaged; send it again.") from None
 
     def _counted(self, name: str, file: IO[bytes], packed: int | None) -> Iterator[bytes]:
         size = 0
@@ -120,19 +121,21 @@ class Files:
             if size > self.caps.file:
                 raise FileError(f"{name}: is larger than {_megabytes(self.caps.file)}; make it smaller.")
             if self._read > self.caps.total:
-                raise FileError(f"{name}: with it the files are larger than {_megabytes(self.caps.total)}; send fewer.")
+                raise FileError(
+                    f"{name}: makes the files larger than {_megabytes(self.caps.total)} in total; send fewer."
+                )
             if packed is not None and size > max(_FREE_RATIO, self.caps.ratio * packed):
-                raise FileError(f"{name}: grows more than {self.caps.ratio}-fold when it is unpacked; pack it anew.")
+                raise FileError(f"{name}: grows more than {self.caps.ratio}-fold when unpacked; compress it less.")
             if size == len(chunk) and packed is not None and chunk.startswith(_ZIP):
-                raise FileError(f"{name}: is a ZIP in a ZIP; put its files into the outer one.")
+                raise FileError(f"{name}: is a ZIP inside a ZIP; put its files into the outer ZIP.")
             yield chunk
 
     def _add(self, name: str, part: _Part) -> None:
-        # Some disks cannot tell Cat.jpg from cat.jpg, and some people cannot.
+        # Some file systems do not distinguish Cat.jpg from cat.jpg.
         if name.casefold() in self._folded:
-            raise FileError(f"{name}: there are two files of this name; rename one of them.")
+            raise FileError(f"{name}: two files have this name; rename one of them.")
         if len(self._parts) >= self.caps.entries:
-            raise FileError(f"{name}: is one file too many; send at most {self.caps.entries:,}.")
+            raise FileError(f"{name}: is one file too many; send at most {self.caps.entries:,} files.")
         self._folded.add(name.casefold())
         self._parts[name] = part
 
@@ -142,7 +145,7 @@ class Files:
         try:
             archive = zipfile.ZipFile(file)
         except Exception:
-            raise FileError(f"{name}: is a ZIP file that is cut short or damaged; make it anew.") from None
+            raise FileError(f"{name}: is a truncated or damaged ZIP file; create it again.") from None
         for entry in archive.infolist():
             _check_entry(entry, name)
             inside = clean_name(entry.filename, name)
@@ -151,7 +154,7 @@ class Files:
 
 
 def clean_name(name: str, where: str = "") -> str:
-    r"""A name that leads nowhere else, with / between its parts.
+    r"""Return a relative path with / between its parts, or raise `FileError` if it leads out of the folder.
 
     >>> clean_name("pictures\\cat.jpg")
     'pictures/cat.jpg'
@@ -159,12 +162,12 @@ def clean_name(name: str, where: str = "") -> str:
     Traceback (most recent call last):
     erkle.files.FileError: '../../etc/passwd' leads out of its folder; rename it.
     """
-    shown, told = repr(name[:100]), f" (in {where})" if where else ""
+    shown = repr(name[:100]) + (f" (in {where})" if where else "")
     path = name.replace("\\", "/")
     if path.startswith("/") or re.match(r"[A-Za-z]:", path) or ".." in path.split("/"):
-        raise FileError(f"{shown}{told} leads out of its folder; rename it.")
+        raise FileError(f"{shown} leads out of its folder; rename it.")
     if not path or len(path) > 1000 or not path.isprintable():
-        raise FileError(f"{shown}{told} is no name for a file; rename it.")
+        raise FileError(f"{shown} is not a valid file name; rename it.")
     return "/".join(part for part in path.split("/") if part not in ("", ".")) or path
 
 
@@ -173,10 +176,10 @@ def _check_entry(entry: zipfile.ZipInfo, where: str) -> None:
     if kind not in (0, stat.S_IFREG, stat.S_IFDIR):
         raise FileError(f"{shown} (in {where}) is a link or a device; put the file itself into the ZIP.")
     if entry.flag_bits & 1:
-        raise FileError(f"{shown} (in {where}) is encrypted; make a ZIP without a password.")
-    # Others may want gigabytes to be unpacked.
+        raise FileError(f"{shown} (in {where}) is encrypted; create a ZIP without a password.")
+    # Unpacking other formats may need gigabytes of memory.
     if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-        raise FileError(f"{shown} (in {where}) is packed in a rare way; make an ordinary ZIP.")
+        raise FileError(f"{shown} (in {where}) uses an unusual compression; create an ordinary ZIP.")
 
 
 def _ignored(name: str) -> bool:
@@ -184,13 +187,13 @@ def _ignored(name: str) -> bool:
 
 
 def _left_open(file: BinaryIO) -> AbstractContextManager[BinaryIO]:
-    # It may have been read before.
+    # The file may have been read before.
     file.seek(0)
     return nullcontext(file)
 
 
 def _occurrences(file: BinaryIO, what: bytes) -> int:
-    """How often some bytes are in a file; of the list of a ZIP's entries each has four of its own."""
+    """Count some bytes in a file; each entry of a ZIP has a signature of four bytes."""
     found, rest = 0, b""
     file.seek(0)
     while chunk := file.read(1 << 20):
@@ -201,7 +204,7 @@ def _occurrences(file: BinaryIO, what: bytes) -> int:
 
 def _natural(name: str) -> list[tuple[int, int, str]]:
     parts = re.split(r"(\d+)", name.casefold())
-    # Digits of other scripts, too; more than a few hundred of them are no number.
+    # Very long runs of digits are compared as text, because Python limits the length of integers.
     return [(0, int(part), "") if part.isdecimal() and len(part) < 300 else (1, 0, part) for part in parts]
 
 

@@ -1,7 +1,7 @@
-"""YAML as plain values that remember on which line they were written.
+"""YAML as plain values, with the line number of each value.
 
-Only mappings, lists, texts, numbers, true, false and null come out: no tag makes an object, no alias makes a small file
-large, no file is large or deep to begin with.
+The result has only mappings, lists, strings, numbers, true, false and null. Tags and aliases are refused, and so are
+files that are too long or too deeply nested.
 """
 
 from typing import Any, NamedTuple
@@ -12,22 +12,25 @@ from yaml.constructor import ConstructorError, SafeConstructor
 from erkle.files import FileError
 from erkle.service.studies.complaints import Place
 
-_LONGEST, _DEEPEST = 1_000_000, 20
+# Characters of a file.
+_MAX_LENGTH = 1_000_000
+# Levels of nesting.
+_MAX_DEPTH = 20
 _PLAIN = "tag:yaml.org,2002:"
 _NUMBERS = frozenset({"int", "float"})
 _TEXTS = frozenset({"str", "timestamp", "value"})
-# libyaml, where there is one, is ten times as fast.
+# libyaml, if it is installed, is ten times as fast.
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 class Lined(NamedTuple):
-    """A value, and the line of each place in it."""
+    """A value, and the line number of each place in it."""
 
     value: Any
     lines: dict[Place, int]
 
     def line(self, place: Place) -> int:
-        r"""The line of a place, or of what is around it.
+        r"""Return the line of a place, or of the nearest place that contains it.
 
         >>> parse("limits:\n  answers: 0\n", "study.yaml").line(("limits", "answers", "deeper"))
         2
@@ -38,22 +41,24 @@ class Lined(NamedTuple):
 
 
 def parse(text: str, name: str, verbatim: tuple[str, ...] = ()) -> Lined:
-    r"""The value of a text in YAML; under the keys ``verbatim`` all stays text: a thing may be called 1984, or no.
+    r"""Parse a text in YAML. Values under the keys ``verbatim`` stay text, because an object may be called 1984 or no.
 
     >>> parse("objects: [no, 1984, 007]\nshow_names: no", "study.yaml", ("objects",)).value
     {'objects': ['no', '1984', '007'], 'show_names': False}
     """
-    if len(text) > _LONGEST:
-        raise FileError(f"{name}: has more than {_LONGEST:,} characters; put the objects into a CSV file.")
+    if len(text) > _MAX_LENGTH:
+        raise FileError(f"{name}: has more than {_MAX_LENGTH:,} characters; put the objects into a CSV file.")
     try:
         _check_events(text, name)
         node = yaml.compose(text, Loader=_Loader)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         line = mark.line + 1 if mark else 1
-        raise FileError(f"{name}, line {line}: {error.problem or 'is no YAML'}; check the signs and blanks.") from None
+        raise FileError(
+            f"{name}, line {line}: {error.problem or 'is not YAML'}; check the punctuation and the indentation."
+        ) from None
     except yaml.YAMLError:
-        raise FileError(f"{name}: has characters that are no text; save it as UTF-8.") from None
+        raise FileError(f"{name}: has invalid characters; save it as UTF-8.") from None
     reader = _Reader(name, verbatim)
     return Lined(None if node is None else reader.value(node, ()), reader.lines)
 
@@ -63,10 +68,10 @@ def _check_events(text: str, name: str) -> None:
     for event in yaml.parse(text, Loader=_Loader):
         line = event.start_mark.line + 1
         if isinstance(event, yaml.AliasEvent):
-            raise FileError(f"{name}, line {line}: refers to another place (*); write the thing itself.")
+            raise FileError(f"{name}, line {line}: uses an alias (*); write the value itself.")
         depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
-        if depth > _DEEPEST:
-            raise FileError(f"{name}, line {line}: is nested more than {_DEEPEST} deep; make it flatter.")
+        if depth > _MAX_DEPTH:
+            raise FileError(f"{name}, line {line}: is nested more than {_MAX_DEPTH} levels deep; make it flatter.")
 
 
 class _Reader:
@@ -89,9 +94,9 @@ class _Reader:
         for key, inner in node.value:
             line = key.start_mark.line + 1
             if not isinstance(key, yaml.ScalarNode):
-                raise FileError(f"{self._name}, line {line}: a key is a list or a mapping; use a word.")
+                raise FileError(f"{self._name}, line {line}: a key is a list or a mapping; use a word as the key.")
             if key.value in found:
-                raise FileError(f"{self._name}, line {line}: {key.value[:60]} is there twice; keep one of them.")
+                raise FileError(f"{self._name}, line {line}: {key.value[:60]} occurs twice; remove one of them.")
             self.lines[(*place, key.value)] = line
             found[key.value] = self.value(inner, (*place, key.value))
         return found
@@ -103,7 +108,7 @@ class _Reader:
             return node.value
         try:
             return self._scalars.construct_object(node)
-        except (ValueError, ConstructorError):  # Such as !!int "seven".
+        except (ValueError, ConstructorError):  # For example !!int "seven".
             return node.value
 
     def _check_tag(self, node: yaml.Node, *kinds: str) -> None:
