@@ -25,6 +25,10 @@ from sybil.example import SybilFailure
 from sybil.parsers.abstract.doctest import DocTestStringParser
 from sybil.parsers.markdown import CodeBlockParser, PythonCodeBlockParser
 
+# One BLAS thread in each process, set before NumPy is imported: with two, parallel test workers compete for the cores,
+# and small matrices take thirty times as long.
+os.environ.update(OPENBLAS_NUM_THREADS="1", OMP_NUM_THREADS="1", MKL_NUM_THREADS="1")
+
 ROOT = Path(__file__).parent
 # What mkdocstrings loads is no test, and needs mkdocstrings.
 collect_ignore = ["docs/doctests.py"]
