@@ -189,10 +189,7 @@ WRONG_SIGNED = {
 
 @pytest.mark.parametrize("function", WRONG_SIGNED.values(), ids=WRONG_SIGNED)
 def test_a_slope_of_the_wrong_sign_is_refused_where_it_occurs(function):
-    sentence = (
-        r"^Own\.slopes\([\d.]+, [\d.]+\) gives \(.*\), but a loss must not fall with d_near nor rise with d_far; .*\.$"
-    )
-    with pytest.raises(ValueError, match=sentence):
+    with pytest.raises(ValueError, match=r"Own\.slopes\([\d.]+, [\d.]+\) is \(.*\)"):
         check_loss(loss_with(function))
 
 
@@ -209,6 +206,5 @@ FAILING = {
 
 @pytest.mark.parametrize("function", FAILING.values(), ids=FAILING)
 def test_a_loss_that_fails_at_some_distances_is_refused_where_it_fails(function):
-    sentence = r"^Own\.slopes\([\d.]+, [\d.]+\) fails \(\w+: .*\), but a loss needs its two slopes at all distances"
-    with pytest.raises(ValueError, match=sentence):
+    with pytest.raises(ValueError, match=r"Own\.slopes\([\d.]+, [\d.]+\) fails \(\w+: "):
         check_loss(loss_with(function))

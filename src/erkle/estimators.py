@@ -1,7 +1,4 @@
-"""What every learner can be asked once it has learned, whatever it has learned.
-
-A learner gives decision values; what it predicts and how well follows from them.
-"""
+"""The base class of all learners: predictions and scores follow from the decision values of a learner."""
 
 from abc import ABC, abstractmethod
 from typing import Self
@@ -16,13 +13,13 @@ Floats = NDArray[np.float64]
 
 
 def answers(X: ArrayLike, y: ArrayLike | None, n_objects: int) -> NDArray[np.int64]:
-    """Rows (anchor, near, far) from what `fit` and `score` are given.
+    """Rows (anchor, near, far) from the arguments of `fit` and `score`.
 
     >>> answers([(0, 1, 2)], [False], n_objects=3)
     array([[0, 2, 1]])
     """
     if hasattr(X, "toarray"):
-        raise TypeError("Triplets are in a sparse matrix, but ids are dense; pass X.toarray().")
+        raise TypeError("Triplets are a sparse matrix; pass a dense array, X.toarray().")
     T = triplets.check(X, n_objects)
     return T if y is None else triplets.orient(T, y)
 
@@ -46,7 +43,7 @@ class TripletLearner(ABC):
         return self.decision_function(X) > 0.0
 
     def score(self, X: ArrayLike, y: ArrayLike | None = None) -> float:
-        """Share of answers that are predicted, strictly: 1 - triplet error."""
+        """The share of answers that are predicted correctly, 1 - triplet error; a tie counts as wrong."""
         T = answers(X, y, self.n_objects_)
         if not len(T):
             raise ValueError("There are no triplets to score; pass at least one.")
@@ -54,10 +51,10 @@ class TripletLearner(ABC):
 
     @abstractmethod
     def __sklearn_is_fitted__(self) -> bool:
-        """Whether there is anything to predict from."""
+        """Whether the learner can predict."""
 
     def _fitted(self) -> Self:
-        """The learner itself, or an error if it has learned nothing."""
+        """The learner itself, or a `NotFittedError` if it has learned nothing."""
         if not self.__sklearn_is_fitted__():
             raise NotFittedError(f"This {type(self).__name__} has learned nothing yet; call {self._remedy} first.")
         return self

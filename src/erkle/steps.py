@@ -1,8 +1,8 @@
 """Steps: how far to move the kernel for one answer.
 
-A step gives the magnitude gamma >= 0 of the move K - gamma D. It sees the number ``j`` of the answer, its
-excess x = d_near - d_far, the loss's slope there, and ``fall``: by how much x falls for a unit of gamma
-(10 in direction ``canonical``, 6 in direction ``gradient``).
+A step computes the magnitude gamma >= 0 of the move K - gamma D. Its arguments are the number ``j`` of the answer,
+from 1, the excess x = d_near - d_far, the slope of the loss at x, and ``fall``: how much x falls per unit of gamma (10
+in the direction ``canonical``, 6 in the direction ``gradient``).
 
 >>> from erkle import PassiveAggressive
 >>> PassiveAggressive(margin=1.0).magnitude(j=1, excess=0.0, slope=1.0, fall=10.0)
@@ -30,7 +30,7 @@ __all__ = [
 
 @runtime_checkable
 class Step(Protocol):
-    """What the learners ask of a step."""
+    """The method that learners need from a step."""
 
     def magnitude(self, j: int, excess: float, slope: float, fall: float) -> float:
         """How far to go, never negative; 0 leaves the kernel as it is."""
@@ -57,9 +57,9 @@ class Inverse(NamedTuple):
 
 
 class InverseSqrt(NamedTuple):
-    """gamma = rate * slope / sqrt(1 + (j - 1) / after): constant at first, and shorter after so many answers.
+    """gamma = rate * slope / sqrt(1 + (j - 1) / after): nearly constant for ``after`` answers, then shorter.
 
-    ``after=1`` is the paper's rate * slope / sqrt(j).
+    ``after=1`` gives rate * slope / sqrt(j), as in the paper.
     """
 
     rate: float = 1.0
@@ -71,13 +71,13 @@ class InverseSqrt(NamedTuple):
 
 
 class PassiveAggressive(NamedTuple):
-    """gamma = max(0, x + margin) / fall: the least move that satisfies the answer by the margin (PA)."""
+    """gamma = max(0, x + margin) / fall: the smallest move that satisfies the answer by the margin (PA)."""
 
     margin: float = 1.0
 
     @classmethod
     def with_probability(cls, probability: float) -> "PassiveAggressive":
-        """The step after which, before any projection, the answer holds with this probability under STE.
+        """The step that gives the answer this probability under STE, before any projection.
 
         >>> PassiveAggressive.with_probability(0.5 + 1e-9).margin < 1e-8
         True
@@ -85,23 +85,23 @@ class PassiveAggressive(NamedTuple):
         return cls(margin_of_probability(probability))
 
     def magnitude(self, j: int, excess: float, slope: float, fall: float) -> float:
-        """How far to go, never negative; 0 where the answer already holds by the margin."""
+        """How far to go, never negative; 0 if the answer already holds by the margin."""
         return max(0.0, excess + self.margin) / fall
 
 
 class PassiveAggressiveI(NamedTuple):
-    """gamma = min(C, max(0, x + margin) / fall): PA whose steps are cut at C, for answers that may be wrong."""
+    """gamma = min(C, max(0, x + margin) / fall): PA with steps of at most C, for answers that may be wrong."""
 
     margin: float = 1.0
     C: float = 0.05
 
     def magnitude(self, j: int, excess: float, slope: float, fall: float) -> float:
-        """How far to go, never negative nor above C."""
+        """How far to go, from 0 to C."""
         return min(self.C, max(0.0, excess + self.margin) / fall)
 
 
 class PassiveAggressiveII(NamedTuple):
-    """gamma = max(0, x + margin) / (fall + 1/(2C)): PA whose steps are all shortened, the more the smaller C."""
+    """gamma = max(0, x + margin) / (fall + 1/(2C)): PA with shorter steps; a smaller C shortens them more."""
 
     margin: float = 1.0
     C: float = 0.05
@@ -122,14 +122,14 @@ STEPS: dict[str, type[Step]] = {
 
 
 def margin_of_probability(probability: float) -> float:
-    """The margin log P - log(1 - P) at which a passive-aggressive step makes an answer hold with probability P.
+    """The margin log P - log(1 - P), with which a passive-aggressive step gives an answer the probability P.
 
     >>> step = PassiveAggressive(margin=margin_of_probability(0.9))
     >>> round(step.margin, 3)
     2.197
     """
     if not 0.5 < probability < 1.0:
-        raise ValueError(f"The wanted probability is {probability!r}; pass one between 0.5 and 1, both excluded.")
+        raise ValueError(f"The probability is {probability!r}; pass a number between 0.5 and 1, both excluded.")
     return math.log(probability) - math.log1p(-probability)
 
 

@@ -299,9 +299,7 @@ def test_a_loss_that_cannot_be_compiled_or_is_infinite_is_named():
         TypeError, match=r"^Uncompilable\.value or Uncompilable\.slopes could not be compiled; use arith"
     ):
         RCKL(5, Uncompilable()).fit([(0, 1, 2)])
-    with pytest.raises(
-        FloatingPointError, match=r"^The sum of Endless is inf at the start; use another initial kernel"
-    ):
+    with pytest.raises(FloatingPointError, match="Endless is inf"):
         RCKL(5, Endless()).fit([(0, 1, 2)])
 
 

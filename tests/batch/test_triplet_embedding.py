@@ -2,6 +2,7 @@
 
 import math
 import pickle
+import re
 
 import numpy as np
 import pytest
@@ -115,9 +116,7 @@ def test_a_start_may_be_given():
         given.embedding_, TripletEmbedding(12, initial_embedding=X.tolist()).fit(T).embedding_
     )
     for wrong in (X[:5], X[:, :1]):
-        with pytest.raises(
-            ValueError, match=r"^The coordinates to start from have shape .*; pass some of shape \(12, 2\)"
-        ):
+        with pytest.raises(ValueError, match=rf"{re.escape(str(wrong.shape))}.*\(12, 2\)"):
             TripletEmbedding(12, initial_embedding=wrong).fit(T)
 
 

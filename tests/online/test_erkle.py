@@ -397,9 +397,9 @@ def test_a_tolerance_without_effect_is_refused():
         (np.diag([1, 1, 1, 1, -0.5]), "has the eigenvalue -0.5"),
         (np.ones((5, 5)) - 2 * np.eye(5), "has the eigenvalue -2"),
         (-np.eye(5), "has the eigenvalue -1"),
-        ([["a"] * 5] * 5, "is no array of numbers"),
-        ([[1.0], [1.0, 2.0]], "is no array of numbers"),
-        (1j * np.eye(5), "is no array of numbers"),
+        ([["a"] * 5] * 5, "is not an array of numbers"),
+        ([[1.0], [1.0, 2.0]], "is not an array of numbers"),
+        (1j * np.eye(5), "is not an array of numbers"),
     ],
 )
 def test_an_initial_kernel_that_is_none_is_refused(kernel, words):
@@ -504,9 +504,9 @@ def test_a_move_that_is_no_number_is_refused_and_nothing_is_lost(parameters, at_
     for projection in PROJECTIONS:
         kernel = Dense(projection=projection, initial=initial)
         learner = ERKLE(6, kernel=kernel, **parameters)
-        with pytest.raises(FloatingPointError, match=rf"^\w+ of {name} asks for a move .* at answer \d+; use") as info:
+        with pytest.raises(FloatingPointError, match=rf"{name}.* answer \d+") as info:
             learner.partial_fit(T)
-        number = int(re.search(r"at answer (\d+)", str(info.value))[1])
+        number = int(re.search(r"answer (\d+)", str(info.value))[1])
         assert at_answer in (None, number)
         assert learner.n_triplets_seen_ == number - 1
         assert np.isfinite(learner.kernel_matrix()).all()

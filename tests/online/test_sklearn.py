@@ -153,9 +153,7 @@ def test_the_triplets_given_are_not_changed():
 def test_sparse_matrices_are_refused_with_the_remedy():
     learner = ERKLE(8, kernel=Dense()).fit(T)
     for act in (learner.fit, learner.partial_fit, learner.predict, learner.score):
-        with pytest.raises(
-            TypeError, match=r"^Triplets are in a sparse matrix, but ids are dense; pass X\.toarray\(\)\.$"
-        ):
+        with pytest.raises(TypeError, match=r"sparse.*toarray"):
             act(sparse.csr_array(T))
 
 

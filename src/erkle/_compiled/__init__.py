@@ -1,5 +1,5 @@
-"""Every compiled function, and nothing else.
+"""All compiled functions, and nothing else.
 
-Arrays are changed in place, nothing here raises, and nothing calls back into Python: what needs LAPACK or an
-error message is reported by a status to the Python side, which acts and calls again.
+They change arrays in place, never raise and never call Python. A function that needs LAPACK or an error message
+returns a status; the Python side acts on it and calls again.
 """

@@ -1,13 +1,13 @@
-"""How functions are compiled: once per machine and source text, kept on disk.
+"""How functions are compiled: once per machine and version of the sources, and cached on disk.
 
-Numba stamps only the file of the cached function, so that a cached loop would keep the losses it was compiled
-with after `losses.py` has changed. The folder of the cache is therefore named after a hash of every source that
-can end up in compiled code.
+Numba checks only whether the file of a cached function has changed: after an edit of `losses.py`, a cached loop would
+keep the old losses. The name of the cache folder therefore contains a hash of all sources that can end up in compiled
+code.
 
-What is inlined where depends on what happened to be in the cache. Arithmetic is therefore done as it is written: were
-sums reordered, or products fused with them, a resumed run could differ from an uninterrupted one in its last digits.
-The sums over all objects in `symmetric.py` are the exception: reordered they take half the time, and no order of
-compiling was seen to change them.
+What Numba inlines depends on what is already in the cache. Arithmetic must therefore not be reordered or fused:
+otherwise a resumed run could differ from an uninterrupted run in its last digits. The sums over all objects in
+`symmetric.py` are an exception: reordering halves their time, and the order of compilation has not been seen to
+change their results.
 """
 
 import atexit
@@ -28,31 +28,30 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 _OPTIONS: dict[str, Any] = {"error_model": "numpy", "nogil": True}
 
-
-# Bytes that all of our compiled functions fit into, with room to spare.
+# Free disk space needed for the cache, in bytes; it is more than all of our compiled functions take.
 _ROOM = 50_000_000
 
 
 def compiled(function: Function) -> Function:
-    """The function compiled at its first call for each set of types, and kept on disk."""
+    """The function, compiled at its first call with each set of types and cached on disk."""
     with _cache_folder():
         return cast(Function, numba.njit(cache=True, **_OPTIONS)(function))
 
 
 def compiled_with_long_sums(function: Function) -> Function:
-    """The same, but sums may be reordered, so that they are taken in several lanes: for loops over all objects."""
+    """Like `compiled`, but sums may be reordered and so vectorised: for loops over all objects."""
     with _cache_folder():
         return cast(Function, numba.njit(cache=True, fastmath={"reassoc"}, **_OPTIONS)(function))
 
 
 def compiled_in_memory(function: Function) -> Function:
-    """The function compiled for this process only: for a user's parts, whose sources we cannot stamp."""
+    """The function, compiled for this process only: for users' losses and steps, which the hash does not cover."""
     return cast(Function, numba.njit(**_OPTIONS)(function))
 
 
 @contextmanager
 def when_compiling(announce: Callable[[], None]) -> Iterator[None]:
-    """Call ``announce`` once if anything really has to be compiled inside the block."""
+    """Call ``announce`` once if anything is compiled inside the block."""
 
     class Once(event.Listener):
         said = False
@@ -63,7 +62,7 @@ def when_compiling(announce: Callable[[], None]) -> Iterator[None]:
                 announce()
 
         def on_end(self, event: Any) -> None:
-            """Nothing to say at the end."""
+            """Do nothing."""
 
     with event.install_listener("numba:compile", Once()):
         yield
@@ -93,7 +92,7 @@ def _folder() -> Path:
     except OSError:
         has_room = False
     if not has_room:
-        # No home to write to (a container, a service account): compile again in every process, but run.
+        # Without a cache folder (in a container, for a service account), every process compiles for itself.
         folder = Path(tempfile.mkdtemp(prefix="erkle-compiled-"))
         atexit.register(shutil.rmtree, folder, ignore_errors=True)
     return folder

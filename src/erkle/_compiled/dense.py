@@ -1,9 +1,9 @@
-"""The dense kernel: K and the maintained inverse P = (K + sigma I)^-1, moved by one answer.
+"""How one answer moves the dense kernel K and the maintained inverse P = (K + sigma I)^-1.
 
-A move is K - gamma D = K + a1 w1 w1' - a2 w2 w2' with w1, w2 zero outside the three objects. The first term is
-harmless; the second makes at most one eigenvalue negative, which the projection takes away again. P follows
-by exact low-rank formulas **for the vector really used**, so it stays the inverse to rounding however loose the
-eigenpair is.
+A move is K - gamma D = K + a1 w1 w1' - a2 w2 w2', where w1 and w2 are zero outside the three objects. The first term
+raises eigenvalues. The second makes at most one eigenvalue negative, and the projection removes it. P is updated by
+exact low-rank formulas for the vector that was actually removed, so it remains the inverse of K + sigma I up to
+rounding, even if that vector is only a rough eigenvector.
 """
 
 import math
@@ -18,12 +18,13 @@ from erkle._compiled.symmetric import add_columns, add_outer, add_three_outer, a
 
 Array = Any
 
-# Updates between two looks at how well P still inverts K, and the error that calls for a rebuild.
-_CHECK_EVERY, _LARGEST_DRIFT = 16, 1e-10
-
-# A move larger than so many sigma would cost P its digits: LAPACK makes it, and P is built with a larger sigma.
+# Updates of P between two checks of how well it still inverts K + sigma I.
+_CHECK_EVERY = 16
+# Error of P, in two entries of its product with K + sigma I, above which it is built again.
+_LARGEST_DRIFT = 1e-10
+# Reach of a move, in units of sigma, above which P would lose digits; LAPACK then projects, and sigma grows.
 _LARGEST_REACH = 1e3
-# One smaller than this changes no digit of P nor of the spectrum: exp(-1000) is a slope STE can have.
+# Reach of a move, in units of sigma, below which it changes no digit of P; slopes of STE can be as small as exp(-1000).
 _SMALLEST_REACH = 1e-20
 
 memory_dtype = np.dtype(
@@ -35,19 +36,16 @@ memory_dtype = np.dtype(
         ("n_active", np.int64),
         ("n_eigenpairs", np.int64),
         ("n_projections", np.int64),
-        ("updates", np.int64),  # of P since it was last built
-        ("projections", np.int64),  # since then
-        (
-            "quiet",
-            np.int64,
-        ),  # moves in a row that needed no projection, since LAPACK was last asked for the bound
-        ("depth", np.float64),  # sum of the eigenvalues taken away since then, as positive numbers
+        ("updates", np.int64),  # updates of P since it was last built
+        ("projections", np.int64),  # projections since P was last built
+        ("quiet", np.int64),  # moves since the last projection, or since LAPACK last computed the bound
+        ("depth", np.float64),  # sum of the absolute eigenvalues removed since P was last built
     ]
 )
 
 
 class DenseState(NamedTuple):
-    """K and P (lower triangles), scalars, and room to work. P is empty where every eigenpair comes from outside."""
+    """K and P (lower triangles), scalars and workspace. P is empty if LAPACK computes every eigenpair."""
 
     K: Array
     P: Array
@@ -59,7 +57,7 @@ class DenseState(NamedTuple):
 
 @compiled
 def distances(state: DenseState, a: int, b: int, c: int) -> tuple[float, float, float]:
-    """d²(a, b), d²(a, c) and their difference, which does not pass through K_aa: a tie stays a tie."""
+    """d²(a, b), d²(a, c) and their difference, computed without K_aa so that a tie is exactly 0."""
     K = state.K
     near = K[b, b] - 2.0 * K[max(a, b), min(a, b)]
     far = K[c, c] - 2.0 * K[max(a, c), min(a, c)]
@@ -68,7 +66,7 @@ def distances(state: DenseState, a: int, b: int, c: int) -> tuple[float, float, 
 
 @compiled
 def move(state: DenseState, triplet: tuple[int, int, int], change: Move) -> int:
-    """Move K, project it if it may have left the cone, and keep P its inverse; returns what is still to be done."""
+    """Move K, project it if it may have left the cone, and update P; return a status for the Python side."""
     memory = state.memory[0]
     memory.n_active += 1
     _add_to_three(state.K, triplet, change)
@@ -84,11 +82,11 @@ def move(state: DenseState, triplet: tuple[int, int, int], change: Move) -> int:
         memory.bound = max(0.0, memory.bound)
         return DONE
 
-    # One minus a2 w2'P w2 is the ratio of the determinants of K' + sigma I and K + sigma I.
+    # The ratio is det(K' + sigma I) / det(K + a1 w1 w1' + sigma I), where K' is the kernel after the move.
     weight, ratio = _columns_of_inverse(state, triplet, change)
     if memory.bound >= 0.0:
-        _follow_without_projection(state, weight, change.a2 / ratio)
-        return _what_is_due(state, triplet[0], triplet[1])
+        _update_without_projection(state, weight, change.a2 / ratio)
+        return _status_of_inverse(state, triplet[0], triplet[1])
 
     memory.n_eigenpairs += 1
     if change.reach > _LARGEST_REACH * memory.sigma:
@@ -98,17 +96,17 @@ def move(state: DenseState, triplet: tuple[int, int, int], change: Move) -> int:
     if size == 0:
         return NEEDS_EIGENPAIR
     if 1.0 / mu >= memory.sigma:
-        # Lanczos sees what the move has touched. The rest of the spectrum has not fallen, so the old bound holds there.
+        # Lanczos finds only eigenvalues that the move has changed; the old bound holds for the others.
         memory.bound = max(0.0, min(1.0 / (mu + residual) - memory.sigma, before))
-        _follow_without_projection(state, weight, change.a2 / ratio)
-        # Gentle steps well inside the cone: rather than confirm it for ever, ask LAPACK, which can raise the bound.
-        # It costs about as much as so many of our eigenpairs.
+        _update_without_projection(state, weight, change.a2 / ratio)
+        # After many moves without a projection, LAPACK can raise the bound and save further searches. It costs about
+        # as much as 32 + n / 4 eigenpairs.
         if memory.quiet > 32 + state.K.shape[0] // 4:
             return NEEDS_BOUND
     else:
         memory.bound = 0.0
         _project(state, weight, change.a2, ratio, size, 1.0 / mu - memory.sigma)
-    return _what_is_due(state, triplet[0], triplet[1])
+    return _status_of_inverse(state, triplet[0], triplet[1])
 
 
 @compiled
@@ -122,7 +120,7 @@ def _add_to_three(K: Array, triplet: tuple[int, int, int], change: Move) -> None
 
 @compiled
 def _columns_of_inverse(state: DenseState, triplet: tuple[int, int, int], change: Move) -> tuple[float, float]:
-    """p = P w1 and u = (P + weight pp') w2 into vectors 0 and 1; the weight, and 1 - a2 w2'u."""
+    """Write p = P w1 and u = (P + weight pp') w2 to vectors 0 and 1; return the weight and 1 - a2 w2'u."""
     a1, w1, a2, w2, _, _ = change
     p, u = state.vectors[0], state.vectors[1]
     a, b, c = triplet
@@ -147,15 +145,15 @@ def _smallest_pair(state: DenseState, weight: float, a2: float, ratio: float) ->
 
 @compiled
 def _away_from_zero(ratio: float) -> float:
-    """At an eigenvalue of exactly -sigma the shift would be infinite; 1e-12 off it the pair is the same to 1e-12."""
+    """The ratio, at least 1e-12 in size: at an eigenvalue of exactly -sigma it is 0 and the shift would be infinite."""
     if abs(ratio) < 1e-12:
         return -1e-12 if ratio < 0.0 else 1e-12
     return ratio
 
 
 @compiled
-def _follow_without_projection(state: DenseState, weight: float, c: float) -> None:
-    """P + weight pp' + c uu'."""
+def _update_without_projection(state: DenseState, weight: float, c: float) -> None:
+    """P <- P + weight pp' + c uu'."""
     state.weights[0], state.weights[1], state.weights[2] = weight, c, 0.0
     add_three_outer(state.P, state.weights, state.vectors)
     state.memory[0].updates += 1
@@ -164,9 +162,10 @@ def _follow_without_projection(state: DenseState, weight: float, c: float) -> No
 
 @compiled
 def _project(state: DenseState, weight: float, a2: float, ratio: float, size: int, lowest: float) -> None:
-    """K - lowest vv', and P by the Woodbury formula for the two vectors w2 and v together.
+    """K <- K - lowest vv', and update P by the Woodbury formula for w2 and v together.
 
-    Taken together the two stay well-conditioned where the first alone would not: K + sigma I is at least sigma I.
+    The joint update is well-conditioned, because the projected K + sigma I has no eigenvalue below sigma; an update
+    for w2 alone might not be.
     """
     memory = state.memory[0]
     u, z, v = state.vectors[1], state.vectors[2], state.vectors[3]
@@ -183,7 +182,7 @@ def _project(state: DenseState, weight: float, a2: float, ratio: float, size: in
         ui, zi = u[i], z[i]
         u[i] = cosine * ui + sine * zi
         z[i] = cosine * zi - sine * ui
-    # The smaller eigenvalue by the determinant: close to the cone m22 is so large that mean - radius would be rounding.
+    # Close to the cone m22 is so large that mean - radius would be only rounding; the determinant gives it exactly.
     larger = mean + math.copysign(radius, mean)
     smaller = (m11 * m22 - m12 * m12) / larger
     if mean < 0.0:
@@ -199,7 +198,7 @@ def _project(state: DenseState, weight: float, a2: float, ratio: float, size: in
 
 @compiled
 def _ritz_vector_and_image(krylov: Krylov, size: int, v: Array, image: Array) -> None:
-    """v = Q s, and P v = Q T s + s_last times the residual direction: exact, and free."""
+    """Write v = Q s and its image P v = Q T s + s_last times the residual direction, which needs no product with P."""
     Q, alpha, beta, _, s = krylov
     v[:] = 0.0
     image[:] = 0.0
@@ -218,10 +217,10 @@ def _ritz_vector_and_image(krylov: Krylov, size: int, v: Array, image: Array) ->
 
 
 @compiled
-def _what_is_due(state: DenseState, a: int, b: int) -> int:
-    """Whether P is due to be built anew: after 4 n updates, or once column a no longer inverts rows a and b of K."""
+def _status_of_inverse(state: DenseState, a: int, b: int) -> int:
+    """Whether to build P again: after 4 n + 100 updates, at a poor sigma, or if column a of P has drifted."""
     memory = state.memory[0]
-    if memory.updates >= 4 * state.K.shape[0] + 100 or _shift_is_far_off(memory, state.K.shape[0]):
+    if memory.updates >= 4 * state.K.shape[0] + 100 or _sigma_is_poor(memory, state.K.shape[0]):
         return NEEDS_INVERSE
     if memory.updates % _CHECK_EVERY == 0:
         K, P, sigma = state.K, state.P, memory.sigma
@@ -233,9 +232,9 @@ def _what_is_due(state: DenseState, a: int, b: int) -> int:
 
 
 @compiled
-def _shift_is_far_off(memory: Any, n: int) -> bool:
-    """Lanczos is fastest where sigma is the usual depth of a projection; from a factor of 4 a rebuild pays."""
+def _sigma_is_poor(memory: Any, n: int) -> bool:
+    """Whether sigma is more than a factor of 4 from the mean depth of a projection, where Lanczos is fastest."""
     if memory.projections < n // 2 + 20:
         return False
-    usual = max(memory.least_sigma, memory.depth / memory.projections)
-    return bool(memory.sigma > 4.0 * usual or 4.0 * memory.sigma < usual)
+    mean_depth = max(memory.least_sigma, memory.depth / memory.projections)
+    return bool(memory.sigma > 4.0 * mean_depth or 4.0 * memory.sigma < mean_depth)

@@ -1,7 +1,7 @@
-"""How good predictions were: test-then-train losses at many temperatures, the recent ones counting most.
+"""How good predictions were: test-then-train losses at many temperatures, where recent answers count most.
 
-The answer numbered j multiplies the weight of all before it by 1 - c / (j + c), so that the weight of an answer grows
-with its number to the power of c: with c = 3, half of all weight is on the last sixth of a stream, however long.
+Answer j multiplies the weight of all earlier answers by 1 - c / (j + c), so the weight of an answer grows like its
+number to the power of c. With c = 3, the last sixth of a stream carries half of the weight, at any length.
 """
 
 import math
@@ -11,18 +11,20 @@ from erkle._compiled.compiling import compiled
 
 Array = Any
 
-# Behind the losses of all temperatures stand the weighted number of errors and the sum of all weights.
-ERROR, WEIGHT = -2, -1
+# Index of the weighted number of errors in the sums; the losses at all temperatures come first.
+ERROR = -2
+# Index of the sum of all weights in the sums.
+WEIGHT = -1
 
 
 @compiled
 def add_answers(
     excess: Array, first: int, discount: float, temperatures: Array, prior: Array, sums: Array, bins: Array
 ) -> None:
-    """Add answers whose first is numbered ``first`` to discounted sums and to bins of confidence.
+    """Add answers, numbered from ``first``, to the discounted sums and to the bins of confidence.
 
-    A bin holds the number of answers, the sum of the confidences and the number of right ones, the confidence being
-    that at the temperature which had been best until then, with a prior against those far from 1.
+    A bin holds the number of answers, the sum of their confidences and the number of correct predictions. The
+    confidence belongs to the temperature with the smallest loss so far; ``prior`` penalises temperatures far from 1.
     """
     n = temperatures.size
     for i in range(excess.size):
@@ -35,7 +37,7 @@ def add_answers(
         bin = min(int((confidence - 0.5) * 2.0 * bins.shape[0]), bins.shape[0] - 1)
         bins[bin, 0] += 1.0
         bins[bin, 1] += confidence
-        # A tie is right half of the time.
+        # A tie counts as half correct.
         bins[bin, 2] += 1.0 if x < 0.0 else 0.5 if x == 0.0 else 0.0
         keep = 1.0 - discount / (first + i + discount)
         for k in range(n):
@@ -47,7 +49,7 @@ def add_answers(
 
 @compiled
 def excess_of_map(X: Array, T: Array, excess: Array) -> None:
-    """d²(a, b) - d²(a, c) of each row of T, for coordinates X with a last column of shifts."""
+    """Write d²(a, b) - d²(a, c) of each row of T to ``excess``; the last column of X holds the shifts."""
     last = X.shape[1] - 1
     for i in range(T.shape[0]):
         a, b, c = T[i, 0], T[i, 1], T[i, 2]

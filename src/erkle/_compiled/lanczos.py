@@ -1,11 +1,10 @@
-"""The one eigenpair a projection needs, by Lanczos on a maintained inverse.
+"""The eigenpair that a projection needs, computed by Lanczos on a maintained inverse.
 
-Let P = (K + sigma I)^-1 be known, u = P w, and let the kernel lose rank one: K' = K - a w w'. Then
-P' = (K' + sigma I)^-1 = P + c u u' with c = a / (1 - a w'u), and the eigenvector of the smallest eigenvalue of K'
-lies in the Krylov space of P started at u, which is the first basis vector q_1. In that basis P' is the tridiagonal
-matrix of P with c |u|^2 added to its first entry. So the operator stays the well-conditioned P however
-close K' + sigma I is to singular, and the wanted Ritz value is extreme: the largest one, or the only negative one
-where 1 - a w'u < 0, that is where K' has an eigenvalue below -sigma.
+Let P = (K + sigma I)^-1, u = P w and K' = K - a w w'. Then P' = (K' + sigma I)^-1 = P + c u u' with
+c = a / (1 - a w'u), and the eigenvector of the smallest eigenvalue of K' lies in the Krylov space of P that starts
+at u. In the basis of that space, P' is the tridiagonal matrix of P with c |u|^2 added to its first entry. Lanczos
+therefore works with the well-conditioned P, however close K' + sigma I is to singular. The Ritz value it looks for is
+the largest one or, if 1 - a w'u < 0 and K' has an eigenvalue below -sigma, the only negative one.
 """
 
 import math
@@ -18,7 +17,7 @@ Array = Any
 
 
 class Krylov(NamedTuple):
-    """Room for a Krylov basis: rows of Q, the tridiagonal matrix (alpha, beta), and a Ritz vector in that basis."""
+    """Workspace: the basis (rows of Q), the tridiagonal matrix (alpha, beta), pivots, and a Ritz vector."""
 
     Q: Array
     alpha: Array
@@ -31,10 +30,10 @@ class Krylov(NamedTuple):
 def extreme_pair(
     P: Array, pending: Array, weight: float, shift: float, negative: bool, tol: float, krylov: Krylov
 ) -> tuple[int, float, float]:
-    """Size of the basis, Ritz value and residual; size 0 if the basis is full before the residual is small.
+    """Return the size of the basis, the Ritz value and its residual; size 0 if Lanczos does not converge.
 
-    The operator is P + weight * pending pending', plus shift on the first diagonal entry of its tridiagonal form.
-    ``krylov.Q[0]`` holds the normalised start; afterwards ``Q[size]`` holds the residual direction, not normalised.
+    The operator is P + weight * pending pending', with ``shift`` added to the first entry of its tridiagonal form.
+    ``krylov.Q[0]`` must hold the normalised start. On return, ``Q[size]`` holds the residual direction, not normalised.
     """
     Q, alpha, beta, pivots, ritz = krylov
     sign = -1.0 if negative else 1.0
@@ -63,7 +62,7 @@ def extreme_pair(
 
 @compiled
 def _upper_bound(mu: float, a: float, b: float) -> float:
-    """No eigenvalue exceeds this once row (b, a) borders a matrix whose largest eigenvalue is mu."""
+    """A bound on the eigenvalues of a matrix with largest eigenvalue mu, bordered by the row (b, a)."""
     half = 0.5 * (mu - a)
     return (a + half + math.sqrt(half * half + b * b)) * (1.0 + 1e-14)
 
@@ -72,7 +71,7 @@ def _upper_bound(mu: float, a: float, b: float) -> float:
 def largest_eigenvalue(
     alpha: Array, beta: Array, size: int, sign: float, shift: float, above: float, pivots: Array
 ) -> float:
-    """Largest eigenvalue of sign * (tridiagonal + shift e_1 e_1'), by Newton from above, where it is monotone."""
+    """Largest eigenvalue of sign * (tridiagonal + shift e_1 e_1'); Newton's method is monotone from ``above``."""
     mu = above
     for _ in range(100):
         pivot, slope, total = 1.0, 0.0, 0.0
@@ -83,7 +82,7 @@ def largest_eigenvalue(
             pivots[i] = pivot
             total += slope / pivot
         lower = mu - 1.0 / total
-        # The negation also stops at NaN, which a zero pivot makes: then mu is the eigenvalue to the last bit.
+        # `not lower < mu` also holds for NaN, which a zero pivot causes; mu is then exactly the eigenvalue.
         if not lower < mu or mu - lower <= 1e-15 * abs(mu):
             break
         mu = lower
@@ -92,7 +91,7 @@ def largest_eigenvalue(
 
 @compiled
 def _eigenvector(beta: Array, size: int, sign: float, pivots: Array, vector: Array) -> None:
-    """From the last entry upwards, the direction in which it grows and errors do not."""
+    """Write the eigenvector; entries are computed from the last to the first, where errors do not grow."""
     vector[size - 1] = 1.0
     total = 1.0
     for i in range(size - 2, -1, -1):

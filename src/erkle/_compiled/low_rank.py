@@ -1,15 +1,17 @@
-"""The low-rank kernel: K = Q diag(values) Q' with r orthonormal columns, moved by one answer in O(r³) whatever n is.
+"""How one answer moves the low-rank kernel K = Q diag(values) Q', in O(r³) for any number of objects.
 
-Beside it stands a diagonal of shifts, what makes an object far from all others alike; it may move with the answers.
+Q has at most r orthonormal columns. The kernel also has a diagonal of shifts: what is added to the squared distance
+between an object and every other object. Answers may move the shifts.
 
-A move lives in the span of Q and of two sparse vectors F on the three objects. With F = QG + NL', N orthonormal and
-orthogonal to Q, it is a core of size r + 2 whose eigenpairs give the projection onto the cone, the truncation to r and
-the shrinking of the trace at once. The new basis is Q M + F Y: the rotation M goes to R alone, where Q = B R, and only
-three rows of B change. Where R becomes ill-conditioned it is multiplied out, exactly.
+A move lies in the span of Q and of two sparse vectors F on the three objects. Write F = QG + NL', where N is
+orthonormal and orthogonal to Q. In the basis (Q, N) the moved kernel is a core matrix of size r + 2. The eigenpairs of
+the core give the projection onto the cone, the truncation to rank r and the reduction of the trace at once. The new
+basis is Q M + F Y. Q is stored as B R: the rotation M changes only R, and F Y changes only three rows of B. When R
+becomes ill-conditioned, it is multiplied into B.
 
-A new direction is a difference F - QG made longer, and so is the error of Q in it: where little of F lies outside Q,
-the basis would be lost within a dozen moves. So B'B is kept, which three changed rows change exactly, and after every
-move R is put right by what it tells of Q'Q.
+A new direction is F - QG, scaled to unit length. If little of F lies outside Q, the scaling also magnifies the error
+of Q, and orthogonality would be lost within a dozen moves. The kernel therefore maintains B'B, which gives Q'Q, and
+corrects R after every move.
 """
 
 import math
@@ -23,31 +25,32 @@ from erkle._compiled.small_eigen import eigenpairs
 
 Array = Any
 
-# What is left of a unit vector outside the span of Q, squared, that is no rounding.
-_LEAST_REST = 1e-11
-# R, a product of parts of rotations, is multiplied out when a pivot of its elimination falls below this, or an entry
-# grows beyond that: digits are lost in both.
-_LEAST_PIVOT, _LARGEST_ENTRY = 1e-2, 10.0
-# A rotation with a smaller pivot gives up one of the old directions for a new one, and needs R multiplied out.
-_LEAST_TURN = 1e-3
-# Rows of B that can be multiplied out in the time of a move. Directions are given up no more often than that pays for.
+# Smallest squared length of the part of a unit vector outside the span of Q; below it there is only rounding.
+_LEAST_RESIDUAL = 1e-11
+# Smallest pivot of R; below it digits are lost, and R is multiplied into B.
+_LEAST_PIVOT = 1e-2
+# Largest entry of R; above it digits are lost, and R is multiplied into B.
+_LARGEST_ENTRY = 10.0
+# Smallest pivot of a rotation that keeps all old directions; below it the rotation replaces an old direction.
+_LEAST_ROTATION_PIVOT = 1e-3
+# Rows of B that can be multiplied by R in the time of one move; it limits how often a direction is replaced.
 _ROWS_PER_MOVE = 500
 
 memory_dtype = np.dtype(
     [
         ("trace", np.float64),  # weight of the trace
-        ("size", np.int64),  # columns of Q in use; those behind are zero
+        ("size", np.int64),  # columns of Q in use; the others are zero
         ("n_active", np.int64),
         ("n_projections", np.int64),
-        ("n_multiplied", np.int64),  # how often R was multiplied out
-        ("credit", np.int64),  # moves since then
-        ("shift_rate", np.float64),  # by how much shifts move where the diagonal does by 1
+        ("n_multiplied", np.int64),  # how often R was multiplied into B
+        ("credit", np.int64),  # moves since R was last multiplied into B
+        ("shift_rate", np.float64),  # how far shifts move when the diagonal moves by 1
     ]
 )
 
 
 class LowRankState(NamedTuple):
-    """B (n, r), R (r, r), B'B, eigenvalues by falling size, shifts (n,), scalars, and room for rows of Q."""
+    """B (n, r), R (r, r), B'B, decreasing eigenvalues (r,), shifts (n,), scalars, and workspace for three rows of Q."""
 
     B: Array
     R: Array
@@ -60,7 +63,7 @@ class LowRankState(NamedTuple):
 
 @compiled
 def coordinates(state: LowRankState, i: int, row: Array) -> None:
-    """Row i of Q."""
+    """Write row i of Q to ``row``."""
     B, R, size = state.B, state.R, state.memory[0].size
     row[:] = 0.0
     for k in range(size):
@@ -72,7 +75,7 @@ def coordinates(state: LowRankState, i: int, row: Array) -> None:
 
 @compiled
 def distances(state: LowRankState, a: int, b: int, c: int) -> tuple[float, float, float]:
-    """d²(a, b), d²(a, c) and their difference; the three rows of Q are left in ``state.rows``."""
+    """d²(a, b), d²(a, c) and their difference; this also writes the three rows of Q to ``state.rows``."""
     rows, values = state.rows, state.values
     coordinates(state, a, rows[0])
     coordinates(state, b, rows[1])
@@ -86,7 +89,7 @@ def distances(state: LowRankState, a: int, b: int, c: int) -> tuple[float, float
 
 @compiled
 def move(state: LowRankState, triplet: tuple[int, int, int], change: Move) -> int:
-    """Move K, project, truncate and shrink; ``distances`` of the same three objects has been asked before."""
+    """Move K, project, truncate and reduce the trace; call ``distances`` for the same three objects first."""
     memory = state.memory[0]
     memory.n_active += 1
     memory.credit += 1
@@ -94,9 +97,9 @@ def move(state: LowRankState, triplet: tuple[int, int, int], change: Move) -> in
     U, D = _sparse_basis(change)
     G = np.ascontiguousarray(state.rows[:, :size].T) @ U
     if np.sum(G[:, 0] ** 2) > np.sum(G[:, 1] ** 2):
-        # The one with more outside Q first: else what is left of the other, and may be nothing, drowns in rounding.
+        # The vector with the longer part outside Q comes first; otherwise the other part would be lost in rounding.
         U, D, G = U[:, ::-1].copy(), D[::-1, ::-1].copy(), G[:, ::-1].copy()
-    L = _rest(G)
+    L = _residual_factor(G)
     new = (L[0, 0] > 0.0) + (L[1, 1] > 0.0)
     core = _core(state.values, G, L, D)
     spectrum, vectors = eigenpairs(core.copy())
@@ -107,21 +110,21 @@ def move(state: LowRankState, triplet: tuple[int, int, int], change: Move) -> in
     Y = _solve_upper(L, V[size:])
     M = V[:size] - G @ Y
     rows = U @ Y
-    if kept == size and _turn_basis(state, triplet, M, rows):
+    if kept == size and _rotate_basis(state, triplet, M, rows):
         _set_values(state, spectrum, kept, change.rate)
-    elif kept > size or not _is_singular(M) or _is_worth_it(state, spectrum, core):
+    elif kept > size or not _loses_direction(M) or _new_direction_pays(state, spectrum, core):
         _set_values(state, spectrum, kept, change.rate)
         _replace_basis(state, triplet, M, rows)
     else:
         _move_within(state, core[:size, :size].copy(), change.rate)
-    _straighten(state)
-    _shift(state, triplet, change)
+    _orthonormalise(state)
+    _move_shifts(state, triplet, change)
     return DONE
 
 
 @compiled
-def _shift(state: LowRankState, triplet: tuple[int, int, int], change: Move) -> None:
-    """Move the shifts of the two candidates along with the diagonal, none below zero."""
+def _move_shifts(state: LowRankState, triplet: tuple[int, int, int], change: Move) -> None:
+    """Move the shifts of near and far with the diagonal; none becomes negative."""
     if state.memory[0].shift_rate > 0.0:
         for i in range(1, 3):
             rise = change.a1 * change.w1[i] ** 2 - change.a2 * change.w2[i] ** 2
@@ -130,14 +133,14 @@ def _shift(state: LowRankState, triplet: tuple[int, int, int], change: Move) -> 
 
 @compiled
 def _set_values(state: LowRankState, spectrum: Array, kept: int, rate: float) -> None:
-    """The largest eigenvalues, none negative, shrunk by the weight of the trace."""
+    """Keep the largest eigenvalues, reduced by the rate times the weight of the trace; none becomes negative."""
     for k in range(kept):
         state.values[k] = max(0.0, spectrum[k] - rate * state.memory[0].trace)
 
 
 @compiled
-def _is_worth_it(state: LowRankState, spectrum: Array, core: Array) -> bool:
-    """Whether a new direction is due and carries more than the one it takes the place of; a tie is for the old one."""
+def _new_direction_pays(state: LowRankState, spectrum: Array, core: Array) -> bool:
+    """Whether replacing an old direction improves the kernel, and enough moves have passed to pay for it."""
     memory = state.memory[0]
     inside = total = 0.0
     for k in range(memory.size):
@@ -148,16 +151,16 @@ def _is_worth_it(state: LowRankState, spectrum: Array, core: Array) -> bool:
 
 @compiled
 def _move_within(state: LowRankState, core: Array, rate: float) -> None:
-    """The move as far as it lies in the span of Q: a rotation and nothing else."""
+    """Make only the part of the move within the span of Q; it rotates the basis and changes no row of B."""
     spectrum, vectors = eigenpairs(core)
     size = core.shape[0]
     _set_values(state, spectrum, size, rate)
-    state.R[:size, :size] = _turn(state, size) @ np.ascontiguousarray(vectors.T)
+    state.R[:size, :size] = _rotation(state, size) @ np.ascontiguousarray(vectors.T)
 
 
 @compiled
 def _sparse_basis(change: Move) -> tuple[Array, Array]:
-    """Two orthonormal vectors on the three objects that span w1 and w2, and the move in their terms."""
+    """An orthonormal basis U of the span of w1 and w2, and the move D in that basis."""
     U, D = np.zeros((3, 2)), np.zeros((2, 2))
     norm = math.sqrt(change.w1[0] ** 2 + change.w1[1] ** 2 + change.w1[2] ** 2)
     along = 0.0
@@ -178,26 +181,26 @@ def _sparse_basis(change: Move) -> tuple[Array, Array]:
 
 
 @compiled
-def _rest(G: Array) -> Array:
-    """The lower triangular L with LL' = I - G'G; a diagonal entry is zero where there is nothing left outside Q."""
+def _residual_factor(G: Array) -> Array:
+    """The lower triangular L with LL' = I - G'G; a diagonal entry is zero if nothing is left outside Q."""
     L = np.zeros((2, 2))
     g11 = g12 = g22 = 0.0
     for k in range(G.shape[0]):
         g11 += G[k, 0] * G[k, 0]
         g12 += G[k, 0] * G[k, 1]
         g22 += G[k, 1] * G[k, 1]
-    if 1.0 - g11 > _LEAST_REST:
+    if 1.0 - g11 > _LEAST_RESIDUAL:
         L[0, 0] = math.sqrt(1.0 - g11)
         L[1, 0] = -g12 / L[0, 0]
-    rest = 1.0 - g22 - L[1, 0] ** 2
-    if rest > _LEAST_REST:
-        L[1, 1] = math.sqrt(rest)
+    residual = 1.0 - g22 - L[1, 0] ** 2
+    if residual > _LEAST_RESIDUAL:
+        L[1, 1] = math.sqrt(residual)
     return L
 
 
 @compiled
 def _core(values: Array, G: Array, L: Array, D: Array) -> Array:
-    """diag(values, 0) + W D W' with the rows of W those of G and of L'; directions that do not exist sort last."""
+    """diag(values, 0) + W D W', where W stacks G and L'; directions that do not exist get the lowest eigenvalues."""
     size = G.shape[0]
     W = np.zeros((size + 2, 2))
     W[:size] = G
@@ -206,7 +209,7 @@ def _core(values: Array, G: Array, L: Array, D: Array) -> Array:
     core = (W @ D) @ W.T
     for k in range(size):
         core[k, k] += values[k]
-    # Of the size of the rest, beside which it must not drown, and above what eigenvalues lose.
+    # Lower than any real eigenvalue, but not so large that the other entries are lost in rounding.
     lowest = -max(1e-290, values[0] + 2.0 * (abs(D[0, 0]) + abs(D[1, 1]) + abs(D[0, 1])))
     for i in range(2):
         if L[i, i] == 0.0:
@@ -227,12 +230,12 @@ def _solve_upper(L: Array, V: Array) -> Array:
 
 
 @compiled
-def _turn_basis(state: LowRankState, triplet: tuple[int, int, int], M: Array, rows: Array) -> bool:
-    """Q <- Q M + three rows, by R and three rows of B alone; False, and nothing, if R does not allow it."""
+def _rotate_basis(state: LowRankState, triplet: tuple[int, int, int], M: Array, rows: Array) -> bool:
+    """Q <- Q M plus three rows, by changing R and three rows of B. If R is too ill-conditioned: do nothing, False."""
     size = M.shape[0]
-    R = _turn(state, size) @ M
+    R = _rotation(state, size) @ M
     of_B = np.ascontiguousarray(rows.T)
-    if np.abs(R).max() > _LARGEST_ENTRY or not _eliminate(R.T.copy(), of_B, _LEAST_PIVOT):
+    if np.abs(R).max() > _LARGEST_ENTRY or not _solve(R.T.copy(), of_B, _LEAST_PIVOT):
         return False
     state.R[:size, :size] = R
     _add_to_rows(state, triplet, np.ascontiguousarray(of_B.T))
@@ -241,20 +244,20 @@ def _turn_basis(state: LowRankState, triplet: tuple[int, int, int], M: Array, ro
 
 @compiled
 def _replace_basis(state: LowRankState, triplet: tuple[int, int, int], M: Array, rows: Array) -> None:
-    """The same with every row of B multiplied out."""
+    """Q <- Q M plus three rows, by multiplying R into all rows of B."""
     size, kept = M.shape
-    _multiply(state, _turn(state, size) @ M)
+    _multiply_out(state, _rotation(state, size) @ M)
     state.memory[0].size = kept
     for i in range(3):
         for k in range(kept):
             state.B[triplet[i], k] += rows[i, k]
-    # Only now: before the rows were added, columns could be long, and their products without digits.
-    _measure(state)
+    # B'B must wait for the three rows: before, columns can be so long that their products lose all digits.
+    _compute_gram(state)
 
 
 @compiled
 def _add_to_rows(state: LowRankState, triplet: tuple[int, int, int], rows: Array) -> None:
-    """Change three rows of B, and B'B with them."""
+    """Change three rows of B, and update B'B."""
     B, gram, size = state.B, state.gram, rows.shape[1]
     for i in range(3):
         row = B[triplet[i]]
@@ -266,29 +269,29 @@ def _add_to_rows(state: LowRankState, triplet: tuple[int, int, int], rows: Array
 
 
 @compiled
-def _straighten(state: LowRankState) -> None:
-    """Make Q orthonormal to the square of its error, by a step of Newton's towards (Q'Q)^(-1/2)."""
+def _orthonormalise(state: LowRankState) -> None:
+    """Square the error in the orthogonality of Q, by one Newton step towards (Q'Q)^(-1/2)."""
     size = state.memory[0].size
-    R = _turn(state, size)
+    R = _rotation(state, size)
     square = np.ascontiguousarray(R.T) @ (np.ascontiguousarray(state.gram[:size, :size]) @ R)
     state.R[:size, :size] = 1.5 * R - 0.5 * (R @ square)
 
 
 @compiled
-def _turn(state: LowRankState, size: int) -> Array:
-    """The part of R in use, in one piece: Numba warns where it multiplies anything else."""
+def _rotation(state: LowRankState, size: int) -> Array:
+    """The part of R in use, as a contiguous array; Numba warns about products of other arrays."""
     return np.ascontiguousarray(state.R[:size, :size])
 
 
 @compiled
-def _is_singular(M: Array) -> bool:
-    """Whether an old direction is lost: something close to it is no longer in the new span."""
-    return not _eliminate(M.copy(), np.zeros((M.shape[0], 0)), _LEAST_TURN)
+def _loses_direction(M: Array) -> bool:
+    """Whether the new basis loses an old direction."""
+    return not _solve(M.copy(), np.zeros((M.shape[0], 0)), _LEAST_ROTATION_PIVOT)
 
 
 @compiled
-def _measure(state: LowRankState) -> None:
-    """B'B from all rows."""
+def _compute_gram(state: LowRankState) -> None:
+    """Compute B'B from all rows."""
     B, gram, size = state.B, state.gram, state.memory[0].size
     gram[:] = 0.0
     for i in range(B.shape[0]):
@@ -303,8 +306,8 @@ def _measure(state: LowRankState) -> None:
 
 
 @compiled
-def _multiply(state: LowRankState, R: Array) -> None:
-    """B <- B R, and the identity in the place of R."""
+def _multiply_out(state: LowRankState, R: Array) -> None:
+    """B <- B R, and R becomes the identity."""
     state.memory[0].n_multiplied += 1
     state.memory[0].credit = 0
     B, (size, kept) = state.B, R.shape
@@ -323,8 +326,8 @@ def _multiply(state: LowRankState, R: Array) -> None:
 
 
 @compiled
-def _eliminate(A: Array, rows: Array, least: float) -> bool:
-    """rows <- A^-1 rows by Gauss with pivots; False, and nonsense in rows, where a pivot is too small."""
+def _solve(A: Array, rows: Array, least: float) -> bool:
+    """rows <- A^-1 rows by Gaussian elimination; False if a pivot is too small, and then rows is not valid."""
     size = A.shape[0]
     for k in range(size):
         pivot = k

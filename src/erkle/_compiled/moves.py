@@ -1,23 +1,24 @@
-"""What one answer does to a kernel, and what a compiled function reports when it is done."""
+"""The move that one answer makes, and the statuses that compiled functions return."""
 
 from typing import NamedTuple
 
-# The kernel has moved, and nothing is left to do.
+# The kernel has moved; nothing is left to do.
 DONE = 0
-# The smallest eigenpair must come from LAPACK.
+# LAPACK must compute the smallest eigenpair.
 NEEDS_EIGENPAIR = 1
-# The maintained inverse must be built anew.
+# The maintained inverse must be built again.
 NEEDS_INVERSE = 2
-# The lower bound of the spectrum is worth asking LAPACK for.
+# LAPACK should compute the lower bound of the spectrum.
 NEEDS_BOUND = 3
-# The answer was not learned: its move, or the distances under the kernel, are not finite.
+# The answer was not learned: its move or its distances are not finite.
 NOT_FINITE = 4
 
 
 class Move(NamedTuple):
-    """a1 w1 w1' - a2 w2 w2' on the three objects, the most by which it can lower an eigenvalue, and its rate.
+    """The move a1 w1 w1' - a2 w2 w2' on the three objects, its reach and its rate.
 
-    The rate is the length of the gradient step: what a weight on the trace is multiplied by.
+    The reach is the most by which the move can lower an eigenvalue. The rate is the length of the gradient step, which
+    multiplies the weight of the trace.
     """
 
     a1: float

@@ -1,4 +1,4 @@
-"""Losses and steps inside compiled code: one definition, the method of the `NamedTuple`, serves Python and Numba."""
+"""Losses and steps in compiled code: Python and Numba use the same methods of a `NamedTuple`."""
 
 from numba.extending import overload, register_jitable
 
@@ -6,13 +6,13 @@ from erkle.losses import Loss
 from erkle.steps import Step
 
 
-def is_stamped(*parts: Loss | Step) -> bool:
-    """Whether the cache's name follows the sources of these parts: it does for ours, and for no others."""
+def is_built_in(*parts: Loss | Step) -> bool:
+    """Whether all parts are ours: the hash in the cache folder's name covers only our own sources."""
     return all(type(part).__module__ in (Loss.__module__, Step.__module__) for part in parts)
 
 
 def cannot_compile(methods: str, error: Exception) -> TypeError:
-    """What to raise when the compiler refuses a part's methods."""
+    """The error to raise if Numba cannot compile the methods of a part."""
     reason = " ".join(str(error).split())[:300]
     return TypeError(
         f"{methods} could not be compiled; use arithmetic, comparisons and the math module only. "
@@ -35,7 +35,7 @@ def magnitude(step: Step, j: int, excess: float, slope: float, fall: float) -> f
     return step.magnitude(j, excess, slope, fall)
 
 
-# Numba compares the signatures of the functions below and of what they return, annotations included.
+# Numba requires these functions and the lambdas they return to have equal signatures, so they are not annotated.
 @overload(value)
 def _compiled_value(loss, d_near, d_far):  # type: ignore[no-untyped-def]
     method = register_jitable(loss.instance_class.value)

@@ -1,7 +1,7 @@
-"""All eigenpairs of a small symmetric matrix: Householder's reflections to three diagonals, then QL with shifts.
+"""All eigenpairs of a small symmetric matrix: Householder reflections to tridiagonal form, then QL with shifts.
 
-That is what LAPACK does, too, but it is made for large matrices: here these loops take about half its time
-(`benchmarks/speed.py`), and that was most of the time of an answer.
+LAPACK uses the same method, but is optimised for large matrices. At our sizes these loops take half the time
+(`benchmarks/speed.py`), and most of the time of an answer is spent here.
 """
 
 import math
@@ -14,44 +14,44 @@ from erkle._compiled.compiling import compiled
 Array = Any
 
 _EPSILON = 2.3e-16
-# Nothing beside the largest entry, which is 1 here: squares of less lose their digits, and one over them is infinite.
-_NOTHING = 1e-140
-# A pair takes two turns as a rule, and was never seen to take twenty.
-_MOST_TURNS = 60
+# Negligible off the largest entry, which is scaled to 1; the square of a smaller number would lose digits.
+_NEGLIGIBLE = 1e-140
+# Most QL sweeps per eigenpair; two are typical, and twenty have never been seen.
+_MAX_SWEEPS = 60
 
 
 @compiled
 def eigenpairs(A: Array) -> tuple[Array, Array]:
-    """Eigenvalues of A, the largest first, and eigenvectors, a row for each; A is overwritten."""
+    """Eigenvalues of A, the largest first, and eigenvectors as rows; A is overwritten."""
     n = A.shape[0]
     size = np.abs(A).max()
-    # Squares of what is very large or very small would be infinite or nothing.
+    # Without scaling, squares of very large or small entries would overflow or underflow.
     A *= 1.0 / size if size > 1e-300 else 0.0
-    values, beside = np.empty(n), np.zeros(n)
-    V = _to_three_diagonals(A, values, beside)
-    _to_one_diagonal(values, beside, V)
+    values, off = np.empty(n), np.zeros(n)
+    V = _tridiagonalise(A, values, off)
+    _diagonalise(values, off, V)
     _sort(values, V)
     return size * values, V
 
 
 @compiled
-def _to_three_diagonals(A: Array, values: Array, beside: Array) -> Array:
-    """The diagonal and the one beside it of V A V', and the orthogonal V.
+def _tridiagonalise(A: Array, values: Array, off: Array) -> Array:
+    """Write the diagonal and the off-diagonal of the tridiagonal V A V'; return the orthogonal V.
 
-    The last row of A comes first: where the largest entries are the last, QL takes the fewest turns.
+    The order is reversed, the last row of A first: QL needs the fewest sweeps if the largest entries come last.
     """
     n = A.shape[0]
     products, weights = np.zeros(n), np.zeros(n)
     for k in range(n - 2):
-        # The reflection I - weight vv' takes what is right of the diagonal to its first entry.
+        # The reflection I - weight vv' turns the entries right of the diagonal into (length, 0, ..., 0).
         v = A[k, k + 1 :]
         rest = _dot(v[1:], v[1:])
-        beside[n - 2 - k] = v[0]
-        if rest < _NOTHING**2:
+        off[n - 2 - k] = v[0]
+        if rest < _NEGLIGIBLE**2:
             continue
         square = v[0] * v[0] + rest
         length = math.sqrt(square) if v[0] < 0.0 else -math.sqrt(square)
-        beside[n - 2 - k] = length
+        off[n - 2 - k] = length
         weight = 1.0 / (square - length * v[0])
         v[0] -= length
         weights[k] = weight
@@ -71,15 +71,15 @@ def _to_three_diagonals(A: Array, values: Array, beside: Array) -> Array:
     for k in range(n):
         values[n - 1 - k] = A[k, k]
     if n > 1:
-        beside[0] = A[n - 2, n - 1]
+        off[0] = A[n - 2, n - 1]
     return _product_of_reflections(A, weights)
 
 
 @compiled
 def _product_of_reflections(A: Array, weights: Array) -> Array:
-    """Those whose vectors are right of the diagonal of A, the last of them first, with the last row on top.
+    """The product of the reflections whose vectors are stored right of the diagonal of A, with its rows reversed.
 
-    It works in a growing corner only.
+    The last reflection is applied first; each changes only a corner, which grows.
     """
     n = A.shape[0]
     V = np.zeros((n, n))
@@ -97,7 +97,7 @@ def _product_of_reflections(A: Array, weights: Array) -> Array:
 
 @compiled
 def _dot(x: Array, y: Array) -> float:
-    """Sum of x_i y_i, one after the other: these are short, and their last digits must be the same everywhere."""
+    """Sum of x_i y_i in order: `symmetric.dot` may reorder the sum, and the last digits here must be reproducible."""
     total = 0.0
     for i in range(x.size):
         total += x[i] * y[i]
@@ -105,63 +105,63 @@ def _dot(x: Array, y: Array) -> float:
 
 
 @compiled
-def _to_one_diagonal(values: Array, beside: Array, V: Array) -> None:
-    """Rotate neighbours, and the rows of V with them, until nothing is left beside the diagonal."""
+def _diagonalise(values: Array, off: Array, V: Array) -> None:
+    """Rotate neighbouring rows, also those of V, until the matrix is diagonal."""
     n = values.size
     for first in range(n):
-        for _ in range(_MOST_TURNS):
+        for _ in range(_MAX_SWEEPS):
             last = first
             while last < n - 1:
-                if abs(beside[last]) <= _EPSILON * (abs(values[last]) + abs(values[last + 1])) + _NOTHING:
+                if abs(off[last]) <= _EPSILON * (abs(values[last]) + abs(values[last + 1])) + _NEGLIGIBLE:
                     break
                 last += 1
             if last == first:
                 break
-            _turn(values, beside, V, first, last)
+            _ql_sweep(values, off, V, first, last)
 
 
 @compiled
-def _turn(values: Array, beside: Array, V: Array, first: int, last: int) -> None:
-    """One turn of QL from the last row up to the first, the shift the eigenvalue of the first two close to the first.
+def _ql_sweep(values: Array, off: Array, V: Array, first: int, last: int) -> None:
+    """One QL sweep from the last row to the first.
 
-    A rotation by (cosine, sine) of rows i and i + 1 takes what the one before has left over beside them (``over``) to
-    nothing.
+    The shift is the eigenvalue of the first 2 × 2 block that is closer to its first entry. Each rotation by
+    (cosine, sine) acts on rows i and i + 1 and removes the entry (``bulge``) that the rotation before has left.
     """
-    half = (values[first + 1] - values[first]) / (2.0 * beside[first])
+    half = (values[first + 1] - values[first]) / (2.0 * off[first])
     root = math.sqrt(half * half + 1.0)
-    over = values[last] - values[first] + beside[first] / (half + (root if half >= 0.0 else -root))
+    bulge = values[last] - values[first] + off[first] / (half + (root if half >= 0.0 else -root))
     cosine = sine = 1.0
     moved = 0.0
     for i in range(last - 1, first - 1, -1):
-        across, along = sine * beside[i], cosine * beside[i]
-        square = across * across + over * over
-        # The two go on side by side; each rotation waits for the one before, and so for them.
+        across, along = sine * off[i], cosine * off[i]
+        square = across * across + bulge * bulge
+        # The square root and the division run in parallel; the next rotation has to wait for both.
         length, inverse = math.sqrt(square), 1.0 / square
-        if length < _NOTHING:
-            # The matrix falls into two here.
+        if length < _NEGLIGIBLE:
+            # The matrix splits into two here.
             values[i + 1] -= moved
-            beside[i + 1] = beside[last] = 0.0
+            off[i + 1] = off[last] = 0.0
             return
-        beside[i + 1] = length
-        sine, cosine = across * inverse * length, over * inverse * length
+        off[i + 1] = length
+        sine, cosine = across * inverse * length, bulge * inverse * length
         rest = values[i + 1] - moved
         twice = (values[i] - rest) * sine + 2.0 * cosine * along
         moved = sine * twice
         values[i + 1] = rest + moved
-        over = cosine * twice - along
+        bulge = cosine * twice - along
         upper, lower = V[i], V[i + 1]
         for k in range(upper.size):
             one, other = upper[k], lower[k]
             upper[k] = cosine * one - sine * other
             lower[k] = sine * one + cosine * other
     values[first] -= moved
-    beside[first] = over
-    beside[last] = 0.0
+    off[first] = bulge
+    off[last] = 0.0
 
 
 @compiled
 def _sort(values: Array, V: Array) -> None:
-    """The largest first. They come nearly sorted, the other way round."""
+    """Sort by decreasing eigenvalue; QL leaves them nearly in increasing order."""
     n = values.size
     for k in range(n - 1):
         largest = n - 1

@@ -1,8 +1,8 @@
-"""Sums of a loss over all answers, and their gradients, in one pass without Python.
+"""Sums of a loss over all answers, and their gradients.
 
-The gradient by the kernel is a weighted graph Laplacian: an answer (a, b, c) adds its slope by ``d_near`` to the
-weight of the edge ab and its slope by ``d_far`` to that of ac, and no answer touches anything else. An offset is
-added to each ``d_near``; it is zero except where a hinge is minimised by multipliers.
+The gradient with respect to the kernel is a weighted graph Laplacian: an answer (a, b, c) adds its slope in ``d_near``
+to the weight of the edge ab and its slope in ``d_far`` to the weight of the edge ac. An offset is added to each
+``d_near``; it is zero unless the method of multipliers minimises a hinge.
 """
 
 from typing import Any
@@ -15,12 +15,12 @@ Array = Any
 
 
 def _sum_by_kernel(loss: Loss, T: Array, offsets: Array, K: Array, G: Array) -> float:
-    """The sum at the kernel K; its gradient, near uu' + far vv' summed, goes to G."""
+    """The sum of the losses at the kernel K; write the gradient, the sum of near uu' + far vv', to G."""
     G[:] = 0.0
     total = 0.0
     for i in range(T.shape[0]):
         a, b, c = T[i, 0], T[i, 1], T[i, 2]
-        # Rounding can leave a squared distance a hair below zero, where some losses are not defined.
+        # Rounding can make a squared distance negative, where some losses are not defined.
         d_near = max(0.0, K[a, a] + K[b, b] - 2.0 * K[a, b]) + offsets[i]
         d_far = max(0.0, K[a, a] + K[c, c] - 2.0 * K[a, c])
         total += value(loss, d_near, d_far)
@@ -33,7 +33,7 @@ def _sum_by_kernel(loss: Loss, T: Array, offsets: Array, K: Array, G: Array) -> 
 
 @compiled
 def _make_laplacian(G: Array) -> None:
-    """Both halves of the minus weights added up, and the diagonal that makes every row sum to zero."""
+    """Turn negative edge weights into a Laplacian: add both triangles, then make each row sum to zero."""
     n = G.shape[0]
     for i in range(n):
         for j in range(i):
@@ -45,7 +45,7 @@ def _make_laplacian(G: Array) -> None:
 
 
 def _sum_by_map(loss: Loss, T: Array, offsets: Array, X: Array, G: Array) -> float:
-    """The sum at the coordinates X; its gradient goes to G."""
+    """The sum of the losses at the coordinates X; write the gradient to G."""
     G[:] = 0.0
     total = 0.0
     for i in range(T.shape[0]):
@@ -57,7 +57,7 @@ def _sum_by_map(loss: Loss, T: Array, offsets: Array, X: Array, G: Array) -> flo
         d_near += offsets[i]
         total += value(loss, d_near, d_far)
         near, far = slopes(loss, d_near, d_far)
-        # Answers that are satisfied for good are many, and need no second look.
+        # Many answers have zero slopes and add nothing to the gradient.
         if near == 0.0 and far == 0.0:
             continue
         for k in range(X.shape[1]):
@@ -71,7 +71,7 @@ def _sum_by_map(loss: Loss, T: Array, offsets: Array, X: Array, G: Array) -> flo
 
 @compiled
 def sum_by_shifted_map(loss: Loss, T: Array, X: Array, G: Array) -> float:
-    """The sum at coordinates X whose last column is not one, but added to every distance from the object."""
+    """The sum at coordinates X whose last column holds shifts: what is added to all squared distances to an object."""
     G[:] = 0.0
     total, last = 0.0, X.shape[1] - 1
     for i in range(T.shape[0]):
@@ -94,5 +94,5 @@ def sum_by_shifted_map(loss: Loss, T: Array, X: Array, G: Array) -> float:
 
 
 sum_by_kernel, sum_by_map = compiled(_sum_by_kernel), compiled(_sum_by_map)
-sum_by_kernel_with_own_loss = compiled_in_memory(_sum_by_kernel)
-sum_by_map_with_own_loss = compiled_in_memory(_sum_by_map)
+sum_by_kernel_with_user_loss = compiled_in_memory(_sum_by_kernel)
+sum_by_map_with_user_loss = compiled_in_memory(_sum_by_map)

@@ -1,6 +1,6 @@
-"""Symmetric matrices of which only the lower triangle is kept; the upper one is never read.
+"""Symmetric matrices stored as lower triangles; the upper triangle is never read.
 
-Half the memory is moved, and memory is what these loops wait for from a few hundred objects on.
+This halves the memory traffic, which limits the speed of these loops from a few hundred objects on.
 """
 
 from typing import Any
@@ -28,7 +28,7 @@ def axpy(a: float, x: Array, y: Array) -> None:
 
 @compiled_with_long_sums
 def multiply(A: Array, x: Array, y: Array) -> None:
-    """y = A x. Four rows at a time, each entry used for itself and for its mirror image."""
+    """y = A x, four rows at a time; each entry is used for both triangles."""
     n = x.size
     y[:] = 0.0
     whole = n - n % 4
@@ -55,7 +55,7 @@ def multiply(A: Array, x: Array, y: Array) -> None:
 
 @compiled_with_long_sums
 def add_outer(A: Array, c: float, v: Array) -> None:
-    """A += c vv'. Four rows at a time; up to three entries right of the diagonal are written too, and never read."""
+    """A += c vv', four rows at a time; this also writes up to three entries right of the diagonal."""
     n = v.size
     whole = n - n % 4
     for i in range(0, whole, 4):
@@ -72,7 +72,7 @@ def add_outer(A: Array, c: float, v: Array) -> None:
 
 @compiled_with_long_sums
 def add_three_outer(A: Array, c: Array, V: Array) -> None:
-    """A += c_0 uu' + c_1 vv' + c_2 ww', (u, v, w) the rows of V, in one sweep over A."""
+    """A += c_0 uu' + c_1 vv' + c_2 ww' in one sweep over A; u, v and w are the first three rows of V."""
     n = A.shape[0]
     whole = n - n % 4
     u, v, w = V[0], V[1], V[2]

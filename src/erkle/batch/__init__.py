@@ -1,7 +1,7 @@
-"""Batch learners: all answers at once, to the optimum.
+"""Batch learners fit all answers at once.
 
-`RCKL` learns a kernel (convex for most losses, one optimum), `TripletEmbedding` coordinates of a chosen dimension,
-and `Popularity` counts: the baseline that ignores the anchor.
+`RCKL` learns a kernel; for most losses the problem is convex. `TripletEmbedding` learns coordinates of a chosen
+dimension. `Popularity` is the baseline that ignores the anchor and only counts.
 """
 
 from erkle.batch.popularity import Popularity

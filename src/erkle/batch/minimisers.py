@@ -1,6 +1,6 @@
-"""Minimisers: from a function and a start to a lower value, step by step.
+"""Minimisers: from a function and a start, iterate to a lower value.
 
-Law: the value never rises from one step to the next, convex or not.
+Law: the value never rises from one iteration to the next, even if the function is not convex.
 """
 
 from collections.abc import Callable, Sequence
@@ -18,37 +18,39 @@ Note = Callable[[Floats, float], None]
 Minimise = Callable[[Function, Floats, int, float, Note], tuple[Floats, bool]]
 Point = tuple[Floats, float, Floats]
 
-# Share of the promised fall a step must keep (Armijo), and how often a step is cut before rounding is to blame.
-_KEPT, _CUTS = 1e-4, 40
-# Steps that L-BFGS remembers at most.
+# Share of the predicted decrease that a step must achieve (Armijo's rule).
+_ARMIJO = 1e-4
+# Most cuts of a step before only rounding is left to gain.
+_MAX_CUTS = 40
+# Most steps that L-BFGS remembers.
 _CORRECTIONS = 10
-# One small change in a row may be chance: a spectral step, or the start next to a saddle.
+# Iterations over which progress is measured: a single small decrease can be a poor step or a saddle near the start.
 _WINDOW = 10
 
 
 def projected_gradient(function: Function, K: Floats, max_iter: int, tol: float, note: Note) -> tuple[Floats, bool]:
-    """A kernel with a lower value, and whether it is the lowest to ``tol``; each step on the way is noted.
+    """Minimise a function over kernels; return the kernel reached and whether the value has converged.
 
-    Spectral projected gradient over the cone of kernels (Birgin, Martínez & Raydan 2000), in its monotone form. The
-    direction leads to the projection of a gradient step whose length is Barzilai and Borwein's; how far to go along it
-    is found by backtracking, which costs sums but no eigenvalues. All points are kernels.
+    The method is the spectral projected gradient (Birgin, Martínez & Raydan 2000), in its monotone form. Each
+    iteration projects a gradient step of Barzilai and Borwein's length onto the cone of kernels, then backtracks
+    towards the kernel before. Backtracking needs no eigenvalues, and all points on the way are kernels.
 
     Parameters
     ----------
     function : callable
-        Value and gradient at a kernel.
+        Returns value and gradient at a kernel.
     K : (n, n) array
         Where to start, positive semidefinite.
     max_iter : int
-        Largest number of projections.
+        Most iterations, with one projection each.
     tol : float
-        Stop when ten iterations have lowered the value by no more than this share of it.
+        Stop when the last ten iterations have lowered the value by no more than this share of it.
     note : callable
-        Is told each kernel and its value.
+        Called with the kernel and its value after each iteration.
     """
     value, G = function(K)
     values = [value]
-    # The first step changes the kernel by about as much as there is of it.
+    # The first step is about as long as the kernel itself.
     step = max(1.0, float(np.linalg.norm(K))) / max(float(np.linalg.norm(G)), np.finfo(float).tiny)
     for i in range(max_iter):
         found = _search(function, (K, value, G), projected(K - step * G) - K)
@@ -64,18 +66,18 @@ def projected_gradient(function: Function, K: Floats, max_iter: int, tol: float,
 
 
 def _search(function: Function, start: Point, D: Floats) -> Point | None:
-    """The first point along D that lowers the value enough; None where only rounding is left to gain."""
+    """The first point along D that lowers the value enough; None if only rounding is left to gain."""
     K, value, G = start
     slope = float(np.vdot(G, D))
     if slope >= -np.finfo(float).eps * abs(value):
         return None
     share = 1.0
-    for _ in range(_CUTS):
+    for _ in range(_MAX_CUTS):
         point = K + share * D
         reached, gradient = function(point)
-        if reached <= value + _KEPT * share * slope:
+        if reached <= value + _ARMIJO * share * slope:
             return point, reached, gradient
-        # The minimum of the parabola through what is known, if it is a sensible one; NaN is not.
+        # Try the minimum of the parabola through the two values and the slope, if they are finite.
         rise = reached - value - share * slope
         wanted = -0.5 * slope * share * share / rise if np.isfinite(rise) else 0.0
         share = min(max(wanted, 0.1 * share), 0.5 * share)
@@ -83,7 +85,7 @@ def _search(function: Function, start: Point, D: Floats) -> Point | None:
 
 
 def _spectral_step(S: Floats, Y: Floats, before: float, long: bool) -> float:
-    """Barzilai and Borwein's two steps in turn; where the curvature is negative, twice the step before."""
+    """Barzilai and Borwein's long or short step; twice the step before if the curvature is negative."""
     curvature = float(np.vdot(S, Y))
     if curvature <= 0.0:
         return 2.0 * before
@@ -93,9 +95,10 @@ def _spectral_step(S: Floats, Y: Floats, before: float, long: bool) -> float:
 def quasi_newton(
     function: Function, X: Floats, max_iter: int, tol: float, note: Note | None = None
 ) -> tuple[Floats, bool]:
-    """Coordinates with a lower value, and whether it is the lowest nearby to ``tol``; each step is noted.
+    """Minimise a function over coordinates; return the coordinates reached and whether the value has converged.
 
-    L-BFGS over coordinates (Liu & Nocedal 1989), SciPy's; its line search lowers the value at every step.
+    The method is SciPy's L-BFGS (Liu & Nocedal 1989), whose line search lowers the value at every iteration. The
+    parameters are those of `projected_gradient`.
     """
     values: list[float] = []
 
@@ -112,12 +115,12 @@ def quasi_newton(
         if _has_settled(values, tol):
             raise StopIteration
 
-    # Of few iterations it need not remember many, and remembering takes longer than a gradient where answers are few.
+    # With few iterations, a long memory gains nothing, and with few answers it costs more than the gradient.
     corrections = min(_CORRECTIONS, max(1, max_iter // 3))
-    # SciPy's own rule looks at one iteration only, and gives up at the saddle in which a small start begins.
+    # SciPy's own rule looks at one iteration only, and would stop at the saddle next to a small start.
     options = {"maxiter": max_iter, "maxfun": 100 * max_iter, "maxcor": corrections, "ftol": 0.0, "gtol": 0.0}
     result = scipy.optimize.minimize(flat, X.ravel(), jac=True, method="L-BFGS-B", callback=look, options=options)
-    # Status 1 says that iterations ran out; a line search that finds nothing lower (2) has only rounding left.
+    # Status 1 means that iterations ran out. Status 2, a failed line search, means that only rounding is left to gain.
     return result.x.reshape(X.shape), result.status != 1
 
 

@@ -1,7 +1,7 @@
-"""What batch learners minimise: the sum of a loss over all answers plus a multiple of the trace.
+"""What batch learners minimise: the sum of a loss over all answers, plus a multiple of the trace.
 
-By a kernel K or by coordinates X it is the same function where K = XX', for the trace of XX' is the sum of all
-squared coordinates. The answers are sorted first: their order does not matter, to the last bit.
+The trace of XX' is the sum of all squared coordinates, so for K = XX' the objective of a kernel K equals that of the
+coordinates X. The answers are sorted first, so their order does not change the result, not even the last bit.
 """
 
 from abc import ABC, abstractmethod
@@ -14,23 +14,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from erkle._compiled import sums
-from erkle._compiled.overloads import cannot_compile, is_stamped
+from erkle._compiled.overloads import cannot_compile, is_built_in
 from erkle.losses import Loss
 
 Floats = NDArray[np.float64]
 
 
 class Terms(NamedTuple):
-    """What is summed: sorted answers, their loss, and what is added to each ``d_near``."""
+    """The terms of the sum: sorted answers, their loss, and offsets that are added to each ``d_near``."""
 
     T: NDArray[np.int64]
     loss: Loss
     offsets: Floats
 
-    def sum(self, ours: Callable[..., float], own: Callable[..., float], at: Floats) -> tuple[float, Floats]:
-        """The sum of the losses and its gradient. Our losses are compiled once per machine, others' per process."""
+    def sum(self, built_in: Callable[..., float], user: Callable[..., float], at: Floats) -> tuple[float, Floats]:
+        """The sum of the losses and its gradient, from the function for our losses or the one for users' losses."""
         G = np.empty(at.shape)
-        function = ours if is_stamped(self.loss) else own
+        function = built_in if is_built_in(self.loss) else user
         try:
             return function(self.loss, self.T, self.offsets, at, G), G
         except numba.core.errors.NumbaError as error:
@@ -39,18 +39,18 @@ class Terms(NamedTuple):
 
 
 def terms_of(T: NDArray[np.int64], loss: Loss) -> Terms:
-    """The answers T under a loss, nothing added."""
+    """The terms of the answers T under a loss, without offsets."""
     return Terms(np.ascontiguousarray(T[np.lexsort(T.T[::-1])]), loss, np.zeros(len(T)))
 
 
 @dataclass(frozen=True)
 class Objective(ABC):
-    """What minimisers ask of an objective: a sum of losses plus a weight times the trace.
+    """A sum of losses plus a weight times the trace, as a function for minimisers.
 
     Attributes
     ----------
     terms : Terms
-        What is summed.
+        The terms of the sum.
     weight : float
         Weight of the trace.
     convex : bool
@@ -78,7 +78,7 @@ class ByKernel(Objective):
 
     def __call__(self, at: Floats) -> tuple[float, Floats]:
         """Value and gradient at a kernel."""
-        total, G = self.terms.sum(sums.sum_by_kernel, sums.sum_by_kernel_with_own_loss, at)
+        total, G = self.terms.sum(sums.sum_by_kernel, sums.sum_by_kernel_with_user_loss, at)
         G.flat[:: len(at) + 1] += self.weight
         return total + self.weight * float(np.trace(at)), G
 
@@ -96,7 +96,7 @@ class ByMap(Objective):
 
     def __call__(self, at: Floats) -> tuple[float, Floats]:
         """Value and gradient at coordinates."""
-        total, G = self.terms.sum(sums.sum_by_map, sums.sum_by_map_with_own_loss, at)
+        total, G = self.terms.sum(sums.sum_by_map, sums.sum_by_map_with_user_loss, at)
         G += 2.0 * self.weight * at
         return total + self.weight * float(np.vdot(at, at)), G
 
@@ -109,8 +109,8 @@ class ByMap(Objective):
 class ByShiftedMap(NamedTuple):
     """sum of losses + weight * sum of all squared coordinates + shift_weight * sum of squared shifts.
 
-    The shifts are the last column: what is added to the squared distance of each object from all others. Without a
-    weight they stay as they are.
+    The shifts are the last column: what is added to the squared distance between each object and all others. If
+    ``shift_weight`` is None, the shifts stay as they are.
     """
 
     terms: Terms

@@ -1,7 +1,7 @@
 """Popularity: the baseline that ignores the anchor.
 
-Some objects are near to everything, and knowing them answers more questions than one would think. A learner of
-similarity has to do better than this.
+Some objects are often the nearer one, whatever the anchor is. Counting alone predicts many answers, and a learner of
+similarity has to do better.
 """
 
 from typing import Self
@@ -16,7 +16,7 @@ from erkle.estimators import TripletLearner, answers
 
 
 class Popularity(TripletLearner, BaseEstimator):  # type: ignore[misc]
-    """(times near - times far) / (times near + times far + 2): of two objects, the one with the higher score is nearer.
+    """(times near - times far) / (times near + times far + 2): the object with the higher score is predicted.
 
     Parameters
     ----------
@@ -26,9 +26,9 @@ class Popularity(TripletLearner, BaseEstimator):  # type: ignore[misc]
     Attributes
     ----------
     scores_ : (n_objects,) array
-        From -1 to 1; 0 for what has not been seen.
+        Scores from -1 to 1; 0 for objects that have not been seen.
     n_near_, n_far_ : (n_objects,) arrays of integers
-        How often each object was the near one, and the far one.
+        How often each object was near, and how often it was far.
 
     Examples
     --------
@@ -46,7 +46,7 @@ class Popularity(TripletLearner, BaseEstimator):  # type: ignore[misc]
         self.n_objects = n_objects
 
     def fit(self, X: ArrayLike, y: ArrayLike | None = None) -> Self:
-        """Forget everything, then count X.
+        """Count X, starting from zero.
 
         Parameters
         ----------
@@ -61,7 +61,7 @@ class Popularity(TripletLearner, BaseEstimator):  # type: ignore[misc]
         return self.partial_fit(T)
 
     def partial_fit(self, X: ArrayLike, y: ArrayLike | None = None) -> Self:
-        """Count X on top of what has been counted. Same parameters as `fit`."""
+        """Add X to the counts. The parameters are those of `fit`."""
         if not self.__sklearn_is_fitted__():
             return self.fit(X, y)
         _, near, far = answers(X, y, self.n_objects_).T
@@ -72,7 +72,7 @@ class Popularity(TripletLearner, BaseEstimator):  # type: ignore[misc]
 
     @property
     def scores_(self) -> NDArray[np.float64]:
-        """One score for each object, from -1 to 1."""
+        """The score of each object, from -1 to 1."""
         near, far = self._fitted().n_near_, self.n_far_
         return np.asarray((near - far) / (near + far + 2))
 
@@ -82,7 +82,7 @@ class Popularity(TripletLearner, BaseEstimator):  # type: ignore[misc]
         return len(self._fitted().n_near_)
 
     def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Score of b less score of c for each row (a, b, c)."""
+        """The score of b minus the score of c, for each row (a, b, c)."""
         _, b, c = triplets.check(X, self.n_objects_).T
         scores = self.scores_
         return np.asarray(scores[b] - scores[c])

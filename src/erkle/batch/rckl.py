@@ -1,4 +1,4 @@
-"""RCKL: the kernel that fits all answers best, under a weight on its trace."""
+"""RCKL: the kernel that fits all answers best, with a penalty on its trace."""
 
 from collections.abc import Iterable
 from typing import Self
@@ -23,36 +23,37 @@ Floats = NDArray[np.float64]
 class RCKL(TripletLearner, BaseEstimator):  # type: ignore[misc]
     """min sum of loss(K, t) + trace * trace(K) over K ⪰ 0: Relative Comparison Kernel Learning.
 
-    ``RCKL(n, STE())`` is STE, ``RCKL(n, GNMDS())`` GNMDS, both convex; ``RCKL(n, CKL())`` is CKL, which is not.
-    An iteration costs a pass over the answers and an eigendecomposition, and lowers the objective.
+    ``RCKL(n, STE())`` is STE and ``RCKL(n, GNMDS())`` is GNMDS; both are convex. ``RCKL(n, CKL())`` is CKL, which is
+    not convex. Each iteration lowers the objective, and costs a pass over the answers and an eigendecomposition.
 
     Parameters
     ----------
     n_objects : int
         Number of objects; ids in triplets run from 0 to n_objects - 1.
     loss : Loss
-        `STE`, `GNMDS`, `CKL`, `TSTE`, `SOE` or your own. A loss of your own should be smooth; of ours the hinge of
-        GNMDS is not, and is minimised by the method of multipliers.
+        `STE`, `GNMDS`, `CKL`, `TSTE`, `SOE` or a loss of your own, which should be smooth. The hinge of GNMDS is not
+        smooth; the method of multipliers minimises it.
     trace : float
-        Weight of the trace: the larger, the smaller the kernel and its rank. `fit_path` tries many.
+        Weight of the trace, the same number as the ``ridge`` of `TripletEmbedding`. A larger weight gives a smaller
+        kernel of lower rank; `fit_path` tries several weights.
     max_iter : int
-        Largest number of iterations; running into it is a `ConvergenceWarning`.
+        Most iterations; reaching this number gives a `ConvergenceWarning`.
     tol : float
-        Stop when ten iterations have lowered the objective by no more than this share of it; for GNMDS, when its
-        optimum is known to be no further off than a thousand times this share.
+        Stop when the last ten iterations have lowered the objective by no more than this share of it. For GNMDS, stop
+        when the objective is at most a thousand times this share above the optimum.
     warm_start : bool
-        Begin at the kernel of the last `fit`, if there was one.
+        Start from the kernel of the last `fit`, if there is one.
     initial_kernel : (n_objects, n_objects) array or None
-        Where to begin, positive semidefinite; None is the identity. It is centred, which changes no distance.
+        The positive semidefinite matrix to start from; None is the identity. It is centred, which changes no distance.
     callback : function of two arguments or None
-        Is told the number of each iteration and the objective after it.
+        Called with the number of the iteration and the objective, after each iteration.
 
     Attributes
     ----------
     kernel_ : (n_objects, n_objects) array
         The kernel, centred: its rows sum to zero.
     objective_ : float
-        What was minimised, at `kernel_`.
+        The objective at `kernel_`.
     objectives_ : (n_iter_ + 1,) array
         The objective at the start and after each iteration; it never rises.
     n_iter_ : int
@@ -89,7 +90,7 @@ class RCKL(TripletLearner, BaseEstimator):  # type: ignore[misc]
         self.callback = callback
 
     def fit(self, X: ArrayLike, y: ArrayLike | None = None) -> Self:
-        """Learn X, all at once; the order of the answers does not matter.
+        """Learn all answers at once; their order does not matter.
 
         Parameters
         ----------
@@ -112,9 +113,9 @@ class RCKL(TripletLearner, BaseEstimator):  # type: ignore[misc]
         return self
 
     def fit_path(self, X: ArrayLike, traces: Iterable[float], y: ArrayLike | None = None) -> list[Self]:
-        """Fit each weight of the trace, from the largest down, each from the kernel of the one before.
+        """Fit several weights of the trace, from the largest to the smallest; each fit starts from the kernel before.
 
-        The first ones are quick, and each is a good start for the next.
+        This is faster than separate fits: large weights converge quickly, and each kernel is a good start for the next.
 
         Parameters
         ----------
@@ -126,7 +127,7 @@ class RCKL(TripletLearner, BaseEstimator):  # type: ignore[misc]
         Returns
         -------
         list of RCKL
-            A fitted learner for each weight, in the order given. This one stays as it is.
+            A fitted learner for each weight, in the order given. The learner itself does not change.
 
         Examples
         --------
@@ -176,7 +177,7 @@ class RCKL(TripletLearner, BaseEstimator):  # type: ignore[misc]
 
 
 def _centred(K: Floats) -> Floats:
-    """The kernel with the same distances whose objects have their mean at the origin: it has the smallest trace."""
+    """The kernel with the same distances and the mean of all objects at the origin; it has the smallest trace."""
     means = K.mean(axis=0)
     centred = K - means - means[:, None] + means.mean()
     return np.asarray(0.5 * (centred + centred.T))

@@ -1,10 +1,11 @@
-"""From an objective and a start to the optimum: at once for a smooth loss, by the method of multipliers for the hinge.
+"""From an objective and a start to the optimum: directly for smooth losses, by the method of multipliers for the hinge.
 
-The hinge has no gradient at its kink. But max(0, x) is the largest s x over slopes s from 0 to 1, and less a penalty
-(s - m)² width / 2 for leaving a multiplier m it is smooth: the rounded hinge at x + width m, less width m² / 2.
-Minimise that, take the slopes found for the new multipliers, and repeat (Rockafellar 1976). The kink is met exactly,
-at a width at which each stage is easy; every point is judged by the hinge itself; and since the smooth sum is never
-above the true one, the two enclose the optimum of a convex problem.
+The hinge has no gradient at its kink. But max(0, x) is the maximum of s x over slopes s from 0 to 1. Subtracting a
+penalty (s - m)² width / 2 for each multiplier m makes it smooth: the maximum becomes the rounded hinge at x + width m,
+minus width m² / 2. Each stage minimises this smooth sum; the slopes at its minimum are the next multipliers
+(Rockafellar 1976). The multipliers converge to the exact solution without a narrower width, which would make the
+stages harder. Every point is compared by the hinge itself. The smooth sum is never above the true objective, so for a
+convex problem the two bracket the optimum.
 """
 
 import math
@@ -29,18 +30,20 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 Callback = Callable[[int, float], None]
 
-# As a share of the margin: narrower makes each stage harder, wider asks for more of them.
+# Width of the rounded hinge, as a share of the margin. A narrower hinge makes stages harder, a wider one needs more.
 _WIDTH = 0.5
-# Iterations of a stage at most, and the tolerance at which it may end before.
-_STAGE, _STAGE_TOL = 50, 1e-4
-# A gap that has not fallen to so much of the last one has not fallen.
-_ENOUGH = 0.95
-# The gap that is asked for, in units of tol: tol speaks of ten iterations, the gap of all that is left.
+# Most iterations of a stage.
+_STAGE_ITERATIONS = 50
+# Relative decrease over ten iterations at which a stage stops.
+_STAGE_TOL = 1e-4
+# Ratio of two gaps in a row above which the gap counts as stalled.
+_STALLED = 0.95
+# Relative gap at which the method stops, in units of tol: tol limits the progress of ten iterations, the gap all of it.
 _GAP = 1000.0
 
 
 class Settings(NamedTuple):
-    """Parameters that the batch learners share, in the form they work with."""
+    """The checked parameters that the batch learners share."""
 
     n_objects: int
     loss: Loss
@@ -51,7 +54,7 @@ class Settings(NamedTuple):
 
 
 def check_settings(learner: "RCKL | TripletEmbedding", weight: str) -> Settings:
-    """The learner's parameters, the weight of the trace under its own name, or an error that says which is wrong."""
+    """Check the parameters of a learner; ``weight`` is the name of its weight of the trace."""
     callback = learner.callback
     if callback is not None and not callable(callback):
         raise ValueError(f"callback is {callback!r}; pass a function of the iteration and the objective, or None.")
@@ -66,7 +69,7 @@ def check_settings(learner: "RCKL | TripletEmbedding", weight: str) -> Settings:
 
 
 class Progress:
-    """The best point so far, and the objective after every iteration; a point that is no better is not taken.
+    """The best point so far, and the objective of the best point after every iteration.
 
     Law: the objective never rises from one entry to the next.
     """
@@ -74,8 +77,8 @@ class Progress:
     def __init__(self, start: Floats, objective: float, settings: Settings) -> None:
         if not math.isfinite(objective):
             raise FloatingPointError(
-                f"The sum of {type(settings.loss).__name__} is {objective} at the start; use another initial kernel, "
-                "or a loss that is finite."
+                f"The sum of {type(settings.loss).__name__} is {objective} at the start; start from other values, "
+                "or use a loss that is finite."
             )
         self.best = start
         self.objectives = [objective]
@@ -84,11 +87,11 @@ class Progress:
 
     @property
     def n_iter(self) -> int:
-        """Number of iterations made."""
+        """Number of iterations so far."""
         return len(self.objectives) - 1
 
     def note(self, point: Floats, objective: float) -> None:
-        """One more iteration has led to this point."""
+        """Record the point and the objective after one more iteration."""
         if objective < self.objectives[-1]:
             self.best = point
         self.objectives.append(min(objective, self.objectives[-1]))
@@ -96,7 +99,7 @@ class Progress:
             self._settings.callback(self.n_iter, self.objectives[-1])
 
     def warn_unless_converged(self) -> None:
-        """Warn where iterations ran out."""
+        """Warn if iterations ran out."""
         if not self.converged:
             warnings.warn(
                 f"The objective was still falling after max_iter={self._settings.max_iter} iterations; "
@@ -107,7 +110,7 @@ class Progress:
 
 
 def solve(objective: Objective, start: Floats, minimise: Minimise, settings: Settings) -> Progress:
-    """The best point found, with the objective after each iteration and whether it converged."""
+    """Minimise the objective; return the best point, the objective after each iteration, and whether it converged."""
     progress = Progress(start, objective(start)[0], settings)
     if isinstance(settings.loss, GNMDS):
         progress.converged = _by_multipliers(settings.loss, objective, minimise, settings, progress)
@@ -124,7 +127,7 @@ def _by_multipliers(
 
     width, last_gap = _WIDTH * hinge.margin, np.inf
     multipliers, point = np.full(len(objective.terms.T), 0.5), progress.best
-    # A stage may need no iteration, where only multipliers have to move; so stages are limited, too.
+    # The number of stages has a limit because a stage may need no iteration if only the multipliers have to change.
     for _ in range(settings.max_iter):
         left = settings.max_iter - progress.n_iter
         if left == 0:
@@ -132,14 +135,14 @@ def _by_multipliers(
         offsets = width * multipliers
         rounded = RoundedHinge(hinge.margin, width)
         smooth = replace(objective, terms=objective.terms._replace(loss=rounded, offsets=offsets))
-        point, _ = minimise(smooth, point, min(_STAGE, left), _STAGE_TOL, note)
-        below = smooth(point)[0] - 0.5 * float(offsets @ multipliers)
-        gap = objective(point)[0] - below
-        if gap <= _GAP * settings.tol * abs(below):
+        point, _ = minimise(smooth, point, min(_STAGE_ITERATIONS, left), _STAGE_TOL, note)
+        lower_bound = smooth(point)[0] - 0.5 * float(offsets @ multipliers)
+        gap = objective(point)[0] - lower_bound
+        if gap <= _GAP * settings.tol * abs(lower_bound):
             return True
         multipliers = np.clip(multipliers + (hinge.margin + objective.excess(point)) / width, 0.0, 1.0)
-        # Over maps, which are not convex, only a narrow enough hinge pins its multipliers down.
-        if gap > _ENOUGH * last_gap and not objective.convex:
+        # If the objective is not convex, the multipliers converge only if the hinge is narrow enough.
+        if gap > _STALLED * last_gap and not objective.convex:
             width *= 0.5
         last_gap = gap
     return False

@@ -18,16 +18,16 @@ from erkle.losses import STE, Loss
 
 Floats = NDArray[np.float64]
 
-# Standard deviation of a random start. Small: the answers, and not the start, then decide what lies where.
-_SMALL = 0.01
+# Standard deviation of a random start; it is small so that the answers, not the start, decide the result.
+_START_SCALE = 0.01
 
 
 class TripletEmbedding(TripletLearner, BaseEstimator):  # type: ignore[misc]
     """min sum of loss(X, t) + ridge * sum of x_ik² over coordinates X, (n_objects, n_components), by L-BFGS.
 
-    `STE`, `GNMDS`, `CKL`, `TSTE` and `SOE` are each the loss of an embedding method of that name. The ridge is a
-    weight on the trace of the kernel XX', as in `RCKL`. The problem is not convex: ``n_init`` random starts can be
-    tried, and the best is kept.
+    `STE`, `GNMDS`, `CKL`, `TSTE` and `SOE` are the losses of the embedding methods of these names. The ridge is the
+    weight of the trace of the kernel XX', as in `RCKL`. The problem is not convex, so several random starts
+    (``n_init``) can be tried; the best one is kept.
 
     Parameters
     ----------
@@ -36,34 +36,34 @@ class TripletEmbedding(TripletLearner, BaseEstimator):  # type: ignore[misc]
     n_components : int
         Number of coordinates.
     loss : Loss
-        `STE`, `GNMDS`, `CKL`, `TSTE`, `SOE` or your own. A loss of your own should be smooth; of ours the hinge of
-        GNMDS is not, and is minimised by the method of multipliers.
+        `STE`, `GNMDS`, `CKL`, `TSTE`, `SOE` or a loss of your own, which should be smooth. The hinge of GNMDS is not
+        smooth; the method of multipliers minimises it.
     ridge : float
-        Weight of the squared coordinates.
+        Weight of the sum of squared coordinates.
     max_iter : int
-        Largest number of iterations of each start; running into it is a `ConvergenceWarning`.
+        Most iterations of each start; reaching this number gives a `ConvergenceWarning`.
     tol : float
-        Stop when ten iterations have lowered the objective by no more than this share of it; for GNMDS, when the
-        smooth sum that is minimised in its place is no further off than a thousand times this share.
+        Stop when the last ten iterations have lowered the objective by no more than this share of it. For GNMDS, stop
+        when the smooth sum that is minimised instead is at most a thousand times this share below the objective.
     n_init : int
-        Number of starts.
+        Number of random starts.
     warm_start : bool
-        Begin at the coordinates of the last `fit`, if there was one, instead of at random.
+        Start from the coordinates of the last `fit`, if there is one.
     initial_embedding : (n_objects, n_components) array or None
-        Where to begin; None is at random: independent normal coordinates with standard deviation 0.01.
+        Coordinates to start from; None draws normal coordinates with standard deviation 0.01.
     random_state : int, Generator or None
         Draws the starts; an integer makes the fit repeatable.
     callback : function of two arguments or None
-        Is told the number of each iteration and the objective after it.
+        Called with the number of the iteration and the objective, after each iteration.
 
     Attributes
     ----------
     embedding_ : (n_objects, n_components) array
-        The coordinates: centred columns by falling variance.
+        The coordinates, with centred columns ordered by decreasing variance.
     objective_ : float
-        What was minimised, at `embedding_`.
+        The objective at `embedding_`.
     objectives_ : (n_iter_ + 1,) array
-        The objective of the best start, at its beginning and after each iteration; it never rises.
+        The objective of the best start, at the beginning and after each iteration; it never rises.
     n_iter_ : int
     converged_ : bool
 
@@ -105,7 +105,7 @@ class TripletEmbedding(TripletLearner, BaseEstimator):  # type: ignore[misc]
         self.callback = callback
 
     def fit(self, X: ArrayLike, y: ArrayLike | None = None) -> Self:
-        """Learn X, all at once; the order of the answers does not matter.
+        """Learn all answers at once; their order does not matter.
 
         Parameters
         ----------
@@ -120,7 +120,7 @@ class TripletEmbedding(TripletLearner, BaseEstimator):  # type: ignore[misc]
         fits = (solve(objective, start, quasi_newton, settings) for start in starts)
         with one_thread(settings.n_objects):
             progress = min(fits, key=lambda fit: fit.objectives[-1])
-        # Turning changes no distance, and the origin in the middle is what the ridge wants.
+        # A rotation changes no distance, and centring lowers the ridge.
         self.embedding_ = embedding.principal(progress.best)
         self.objective_ = objective(self.embedding_)[0]
         self.objectives_, self.n_iter_ = np.array(progress.objectives), progress.n_iter
@@ -164,8 +164,8 @@ class TripletEmbedding(TripletLearner, BaseEstimator):  # type: ignore[misc]
         given = self.embedding_ if self.warm_start and hasattr(self, "embedding_") else self.initial_embedding
         if given is None:
             rng = random_generator(self.random_state, "random_state")
-            return (_SMALL * rng.standard_normal(shape) for _ in range(n_init))
+            return (_START_SCALE * rng.standard_normal(shape) for _ in range(n_init))
         given = check_map(given, "initial_embedding")
         if given.shape != shape:
-            raise ValueError(f"The coordinates to start from have shape {given.shape}; pass some of shape {shape}.")
+            raise ValueError(f"The coordinates to start from have shape {given.shape}; pass an array of shape {shape}.")
         return iter([given])

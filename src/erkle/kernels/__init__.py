@@ -1,4 +1,4 @@
-"""Kernels: what a learner has learned, behind a few methods: learn rows, give distances, grow, save."""
+"""Kernels hold what a learner has learned. They learn answers, give distances, grow and can be saved."""
 
 from erkle.kernels.dense import DenseKernel
 

@@ -1,8 +1,8 @@
-"""The dense kernel in Python: it owns the arrays, and does what the compiled loop asks for.
+"""The Python side of the dense kernel: it owns the arrays and does what the compiled loop cannot.
 
-The loop stops where an eigenpair must come from LAPACK (every time with ``projection="eigh"``, the literal
-algorithm; else only if Lanczos did not converge) or where the maintained inverse is due to be built anew.
-When that happens depends on the rows learned and on nothing else, so any split of a stream gives the same kernel.
+The loop stops when it needs an eigenpair from LAPACK or a new inverse. With ``projection="eigh"``, the literal
+algorithm, LAPACK computes every eigenpair; otherwise it computes one only if Lanczos does not converge.
+Where the loop stops depends only on the rows learned so far, so any split of a stream gives the same kernel.
 """
 
 import warnings
@@ -18,15 +18,15 @@ from erkle._compiled.lanczos import Krylov
 from erkle.checks import shaped
 from erkle.kernels import lapack
 from erkle.kernels.kernel import Counters
-from erkle.kernels.looping import Rule, Stretch, go_on
+from erkle.kernels.looping import Rule, Stretch, run_loop
 
 Projection = Literal["inverse", "eigh"]
 
-# Default relative residual of an eigenpair.
+# Default for the relative residual of an eigenpair.
 DEFAULT_TOL = 1e-2
-# Room for a Krylov basis; four vectors are enough in the mean, and LAPACK takes over where this is not.
+# Largest Krylov basis, in vectors. Four vectors are enough on average; LAPACK takes over where 48 are not.
 _LARGEST_BASIS = 48
-# The shift as a share of the mean of the kernel's diagonal, until the depth of real projections is known.
+# First value of sigma, as a share of the kernel's mean diagonal; the mean depth of projections replaces it later.
 _FIRST_SIGMA = 0.03
 
 
@@ -36,7 +36,7 @@ class Dense(NamedTuple):
     Attributes
     ----------
     tol : float
-        Relative residual of the eigenpair that a projection removes, from 1e-12 to 0.5.
+        Largest relative residual of the eigenpair that a projection removes, from 1e-12 to 0.5.
     projection : {"inverse", "eigh"}
         How to compute that eigenpair: "inverse" runs Lanczos on a maintained inverse; "eigh" calls LAPACK for every
         projection, as the paper describes it, and needs no ``tol``.
@@ -67,12 +67,12 @@ class Dense(NamedTuple):
 
     @property
     def follows_rule(self) -> bool:
-        """Whether answers move it by the loss, step and direction of the learner: always."""
+        """Whether the loss, step and direction of the learner decide how an answer moves the kernel: always."""
         return True
 
 
 class DenseKernel:
-    """K, n × n, exact: every answer is a sparse move and a projection onto the positive semidefinite cone."""
+    """K, an exact n × n matrix: each answer moves a few entries, then K is projected onto the cone."""
 
     def __init__(self, K: NDArray[np.float64], tol: float, projection: Projection) -> None:
         n = len(K)
@@ -95,7 +95,7 @@ class DenseKernel:
 
     @classmethod
     def from_arrays(cls, arrays: dict[str, NDArray[Any]]) -> Self:
-        """The kernel that `arrays` came from; it goes on exactly as that one would."""
+        """Restore a kernel from its `arrays`; it continues exactly like the original."""
         n = len(arrays["K"])
         kernel = cls.__new__(cls)
         memory = np.zeros(1, compiled.memory_dtype)
@@ -105,7 +105,7 @@ class DenseKernel:
         return kernel
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """All of the state, as plain arrays of numbers."""
+        """The complete state, as plain arrays of numbers."""
         memory = np.array(self._state.memory[0].item(), dtype=np.float64)
         return {"K": self._state.K, "P": self._state.P, "memory": memory}
 
@@ -122,15 +122,15 @@ class DenseKernel:
 
     @property
     def shifts(self) -> NDArray[np.float64]:
-        """Zeros: all distances are in the matrix."""
+        """Zeros, (n,): the matrix alone holds all distances."""
         return np.zeros(self.n_objects)
 
     def unprojected(self) -> NDArray[np.float64]:
-        """K as it is kept: positive semidefinite up to the tolerance of the eigenpairs."""
+        """K as it is stored: positive semidefinite up to the tolerance of the eigenpairs."""
         return lapack.symmetric(self._state.K)
 
     def matrix(self) -> NDArray[np.float64]:
-        """A copy of K after a last exact projection, if it needs one."""
+        """A copy of K, projected exactly if necessary."""
         return self._exact().copy()
 
     def _exact(self) -> NDArray[np.float64]:
@@ -160,7 +160,7 @@ class DenseKernel:
         return np.asarray(near - far)
 
     def grow(self, n_new: int) -> None:
-        """Add objects that are like nothing else yet: a unit on the diagonal, zeros beside it."""
+        """Add objects that are similar to no other object: ones on the diagonal, zeros elsewhere."""
         if n_new == 0:
             return
         K, P, memory = self._state.K, self._state.P, self._state.memory
@@ -170,14 +170,14 @@ class DenseKernel:
         self._hold(_bordered(K, n_new, 1.0), P, memory)
 
     def learn(self, rule: Rule, stretch: Stretch) -> None:
-        """Learn the rows in order; what cannot be learned raises, and its excess and those behind it stay NaN."""
+        """Learn the rows in order. If a row cannot be learned, raise; its excess and all later ones stay NaN."""
         self._projected = None
         if self._state.memory["bound"][0] < 0.0:
-            # The loop had asked for an eigenpair, and an interruption came in between.
+            # An interruption came after the loop had asked for an eigenpair and before the projection.
             self._project()
         position = 0
         while position < len(stretch.rows):
-            position, status = go_on(self._state, rule, stretch, position)
+            position, status = run_loop(self._state, rule, stretch, position)
             if status == moves.NEEDS_EIGENPAIR:
                 self._project()
             elif status == moves.NEEDS_INVERSE:
@@ -194,7 +194,7 @@ class DenseKernel:
             K -= value * np.outer(vector, vector)
         if len(P):
             self._build_inverse()
-        # Last: until then the bound is negative, which says that this is still to be done.
+        # This comes last: a negative bound marks a projection that is not finished.
         memory["bound"] = max(0.0, value)
 
     def _raise_bound(self) -> None:
@@ -213,14 +213,14 @@ class DenseKernel:
             inverse = lapack.inverse(K, sigma)
             if inverse is None:
                 warnings.warn(
-                    "The kernel had left the positive semidefinite cone by more than its tolerance and was projected "
-                    "back; pass a smaller tol to Dense if you see this again.",
+                    "The kernel left the positive semidefinite cone by more than its tolerance and was projected back; "
+                    "if you see this again, pass a smaller tol to Dense.",
                     RuntimeWarning,
                     stacklevel=6,
                 )
                 K[:] = lapack.projected(lapack.symmetric(K))
                 inverse = lapack.inverse(K, sigma)
-        # All at once, so that an interruption above leaves P and sigma as they belong together.
+        # P and sigma change together, after the slow part, so that an interruption leaves them consistent.
         P[:] = inverse
         memory["least_sigma"], memory["sigma"] = least_sigma, sigma
         memory["updates"] = memory["projections"] = 0
@@ -228,20 +228,17 @@ class DenseKernel:
 
 
 def check_initial_kernel(K: Any, n_objects: int) -> NDArray[np.float64]:
-    """K as an array of floats if it is a kernel of so many objects, else a `ValueError` that says why not.
-
-    None is the identity.
-    """
+    """K as an array of floats, or a `ValueError` if it is not a kernel of ``n_objects`` objects; None: the identity."""
     if K is None:
         return np.eye(n_objects)
     try:
         K = np.asarray(K).astype(np.float64, casting="same_kind")
     except (TypeError, ValueError) as error:
-        raise ValueError("The initial kernel is no array of numbers; pass a matrix of floats.") from error
+        raise ValueError("The initial kernel is not an array of numbers; pass a matrix of floats.") from error
     if K.shape != (n_objects, n_objects):
         raise ValueError(f"The initial kernel has shape {K.shape}; pass one of shape ({n_objects}, {n_objects}).")
     if not np.isfinite(K).all():
-        raise ValueError("The initial kernel has entries that are not finite; pass numbers only.")
+        raise ValueError("The initial kernel has entries that are not finite; pass finite numbers only.")
     scale = np.abs(K).max()
     if scale > 0.0 and not 1e-100 < scale < 1e100:
         raise ValueError(f"The initial kernel has entries up to {scale:.3g}; scale it to between 1e-100 and 1e100.")
@@ -250,7 +247,7 @@ def check_initial_kernel(K: Any, n_objects: int) -> NDArray[np.float64]:
     smallest = _smallest_eigenvalue(K)
     if smallest < -1e-8 * scale:
         raise ValueError(
-            f"The initial kernel has the eigenvalue {smallest:.3g}, but a kernel has none below 0; "
+            f"The initial kernel has the eigenvalue {smallest:.3g}, but a kernel has no negative eigenvalues; "
             "project it onto the positive semidefinite cone first."
         )
     return lapack.projected(0.5 * (K + K.T))

@@ -1,4 +1,4 @@
-"""What can be asked of a kernel, whether it is exact or of low rank, one kernel or a mixture of several."""
+"""What every kernel offers, whether it is dense, low-rank or a mixture of several kernels."""
 
 from typing import NamedTuple, Protocol
 
@@ -10,9 +10,9 @@ from erkle.kernels import lapack
 
 Floats = NDArray[np.float64]
 
-# Objects up to which the matrix of all pairs is given: that of 20,000 takes 3 GB.
+# Most objects for which a kernel matrix is computed; at 20,000 objects it takes 3 GB.
 _LARGEST_MATRIX = 20_000
-# Objects up to which a file holds the matrix of all pairs, beside the coordinates: that of 5,000 takes 200 MB.
+# Most objects for which a file holds the kernel matrix beside the coordinates; at 5,000 objects it takes 200 MB.
 _LARGEST_MATRIX_SAVED = 5_000
 
 
@@ -24,7 +24,7 @@ class Counters(NamedTuple):
     n_active : int
         Answers that moved the kernel.
     n_eigenpairs : int
-        Eigenpairs that were computed, because the skip rule could not show that a move was harmless.
+        Eigenpairs that were computed because a move might have made an eigenvalue negative.
     n_projections : int
         Moves that made an eigenvalue negative and were projected.
     """
@@ -35,7 +35,7 @@ class Counters(NamedTuple):
 
 
 class Kernel(Protocol):
-    """A kernel to read from."""
+    """A kernel that can be read."""
 
     @property
     def n_objects(self) -> int:
@@ -43,7 +43,7 @@ class Kernel(Protocol):
 
     @property
     def shifts(self) -> Floats:
-        """How much farther each object is from all others alike than its coordinates say, (n,)."""
+        """What is added to the squared distance between each object and every other object, (n,)."""
 
     @property
     def counters(self) -> Counters:
@@ -53,34 +53,34 @@ class Kernel(Protocol):
         """d²(a, b) - d²(a, c) of each row."""
 
     def coordinates(self, ids: ArrayLike | slice) -> Floats:
-        """Coordinates of some objects, one row for each id, turned and moved in some way."""
+        """Coordinates of some objects, one row for each id, up to a rotation and a translation."""
 
     def embedding(self, n_components: int | None = None) -> Floats:
-        """Coordinates of all objects by falling variance: all of them, or so many."""
+        """Coordinates of all objects, ordered by decreasing variance: all columns, or the first ``n_components``."""
 
     def matrix(self) -> Floats:
         """The kernel, (n, n), positive semidefinite to rounding."""
 
     def readable(self) -> dict[str, Floats]:
-        """What a file holds for those who read it without this library: the kernel, coordinates, or both."""
+        """Arrays that a file holds for readers without this library: the kernel, coordinates, or both."""
 
 
 class ByCoordinates(Kernel):
-    """What follows from the coordinates of a kernel of low rank, K = XX' plus a diagonal of shifts."""
+    """Methods that follow from the coordinates X of a low-rank kernel, K = XX' plus a diagonal of shifts."""
 
     def map(self) -> Floats:
         """Coordinates X of all objects, (n, r)."""
         return self.coordinates(slice(None))
 
     def embedding(self, n_components: int | None = None) -> Floats:
-        """Coordinates by falling variance; columns beyond the rank are zeros."""
+        """Coordinates, ordered by decreasing variance; columns beyond the rank are zeros."""
         X = embedding.principal(self.map())
         if n_components is None:
             return X
         return np.pad(X[:, :n_components], ((0, 0), (0, max(0, n_components - X.shape[1]))))
 
     def matrix(self) -> Floats:
-        """K, (n, n); an error where it would not fit into most memories."""
+        """K, (n, n); a `ValueError` if it would not fit into the memory of most machines."""
         X = self.map()
         n = len(X)
         if n > _LARGEST_MATRIX:
@@ -88,11 +88,11 @@ class ByCoordinates(Kernel):
                 f"The kernel of {n} objects would take {8e-9 * n * n:.0f} GB; use embedding() for coordinates and "
                 "decision_function() for predictions."
             )
-        # One thread wherever it is asked for: the number of threads changes the last bits.
+        # Always one thread, because the number of threads changes the last bits.
         with lapack.one_thread(n):
             return np.asarray(X @ X.T + np.diag(self.shifts))
 
     def readable(self) -> dict[str, Floats]:
-        """The coordinates, and of few objects the kernel."""
+        """The coordinates, and the kernel if there are not too many objects."""
         X = self.embedding()
         return {"map": X, "kernel": self.matrix()} if len(X) <= _LARGEST_MATRIX_SAVED else {"map": X}

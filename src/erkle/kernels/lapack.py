@@ -1,4 +1,4 @@
-"""The few dense factorisations Python does for the compiled loop, on matrices kept as lower triangles."""
+"""Dense factorisations for the compiled loop; matrices are stored as lower triangles."""
 
 import threading
 from contextlib import AbstractContextManager, nullcontext
@@ -20,9 +20,10 @@ def one_thread(n: int) -> AbstractContextManager[None]:
 
 
 class _Limit:
-    """One limit for the whole process: whoever needs it first sets it, and the last one takes it away.
+    """One BLAS limit for the whole process: the first thread that enters sets it, the last one that leaves removes it.
 
-    A limit for each thread would end that of another one in between, and in the end bring back the other's.
+    Separate limits would interfere: a thread that leaves would lift the limit while others still need it, and the last
+    thread would restore another thread's limit in place of the original.
     """
 
     def __init__(self) -> None:
@@ -50,7 +51,7 @@ _LIMIT = _Limit()
 
 
 def _free_control() -> None:
-    """Newer versions of threadpoolctl let only the thread that has set a limit set another, and ignore the rest."""
+    """Let any thread set a limit; newer versions of threadpoolctl ignore all but the thread that set the first one."""
     if hasattr(OpenBLASController, "clear_controlling_thread"):
         OpenBLASController.clear_controlling_thread(force=True)
 
@@ -61,7 +62,7 @@ def _controller() -> Any:
 
 
 def symmetric(lower: Matrix) -> Matrix:
-    """The whole matrix of which the lower triangle is given."""
+    """The full symmetric matrix with this lower triangle."""
     return np.asarray(np.tril(lower) + np.tril(lower, -1).T)
 
 
@@ -69,7 +70,7 @@ def inverse(lower: Matrix, shift: float) -> Matrix | None:
     """(A + shift I)^-1 as a lower triangle, by Cholesky; None if A + shift I is not positive definite."""
     shifted = lower.copy()
     shifted.flat[:: len(lower) + 1] += shift
-    # LAPACK reads columns: the lower triangle of our rows is its upper triangle, without a copy.
+    # LAPACK reads columns, so the lower triangle of our rows is its upper triangle; no copy is needed.
     factor, trouble = lapack.dpotrf(shifted.T, lower=0, clean=0, overwrite_a=1)
     if trouble == 0:
         factor, trouble = lapack.dpotri(factor, lower=0, overwrite_c=1)
@@ -83,11 +84,11 @@ def smallest_eigenpair(lower: Matrix) -> tuple[float, NDArray[np.float64]]:
 
 
 def projected(A: Matrix) -> Matrix:
-    """The nearest positive semidefinite matrix; A itself if it is one to rounding."""
-    # Cholesky ends at once where A is not positive definite, and takes a tenth of the time where it is.
+    """The nearest positive semidefinite matrix; A itself if it is positive semidefinite up to rounding."""
+    # Cholesky takes a tenth of the time of eigh, and stops early if A is not positive definite.
     if lapack.dpotrf(A, lower=1, clean=0)[1] == 0:
         return A
-    # Divide and conquer: with all vectors wanted it is the fastest of LAPACK's solvers.
+    # Divide and conquer is LAPACK's fastest solver for all eigenvectors.
     values, vectors = scipy.linalg.eigh(A, check_finite=False, driver="evd")
     if values[0] >= -len(A) * np.finfo(float).eps * max(values[-1], 0.0):
         return A

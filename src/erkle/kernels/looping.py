@@ -1,4 +1,4 @@
-"""The compiled loop as Python calls it: which one, on what arrays, and what its errors mean."""
+"""How Python calls the compiled loop, and how it reports the loop's errors."""
 
 from typing import NamedTuple
 
@@ -7,16 +7,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from erkle._compiled.dense import DenseState
-from erkle._compiled.loop import learn, learn_with_own_parts
+from erkle._compiled.loop import learn, learn_with_user_parts
 from erkle._compiled.low_rank import LowRankState
 from erkle._compiled.moves import NOT_FINITE
-from erkle._compiled.overloads import cannot_compile, is_stamped
+from erkle._compiled.overloads import cannot_compile, is_built_in
 from erkle.losses import Loss
 from erkle.steps import Step
 
 
 class Rule(NamedTuple):
-    """How an answer moves a kernel: which way by a loss, how far by a step, along G or along the gradient."""
+    """How an answer moves a kernel: the loss and the direction decide which way, the step decides how far.
+
+    ``canonical`` chooses the paper's direction G; otherwise moves follow the gradient of the loss.
+    """
 
     loss: Loss
     step: Step
@@ -24,18 +27,18 @@ class Rule(NamedTuple):
 
 
 class Stretch(NamedTuple):
-    """A part of a stream: new answers and the old ones that are replayed between them.
+    """A part of a stream: new answers, and old answers that are replayed between them.
 
     Attributes
     ----------
     rows : (m, 3) array
-        What to learn, in order.
+        Answers to learn, in order.
     numbers : (m,) array
-        The number in the stream that each row counts as.
+        The number of each row in the stream, from 1; steps may depend on it.
     new : (k,) array
-        Where in the rows the new answers are.
+        Indices of the rows that are new answers.
     excess : (m,) array
-        d²(a, b) - d²(a, c) of each row just before it was learned; NaN until then.
+        d²(a, b) - d²(a, c) of each row just before it was learned; NaN for rows that were not learned yet.
     """
 
     rows: NDArray[np.int64]
@@ -45,7 +48,7 @@ class Stretch(NamedTuple):
 
     @classmethod
     def of(cls, rows: NDArray[np.int64], numbers: NDArray[np.int64], new: NDArray[np.int64]) -> "Stretch":
-        """Rows of which none has been learned."""
+        """A stretch of which no row has been learned."""
         return cls(rows, numbers, new, np.full(len(rows), np.nan))
 
     @property
@@ -54,22 +57,22 @@ class Stretch(NamedTuple):
         return int(self.numbers[0]) if len(self.numbers) else 1
 
     def rest(self) -> "Stretch":
-        """The rows that have not been learned; writing their excess writes it here."""
-        # Rows are learned in order, and then their excess is a number.
+        """The rows that have not been learned yet; their excess is a view into this stretch."""
+        # Rows are learned in order, so those with an excess come first.
         done = np.count_nonzero(~np.isnan(self.excess))
         new = self.new[self.new >= done] - done
         return Stretch(self.rows[done:], self.numbers[done:], new, self.excess[done:])
 
     def new_learned(self) -> NDArray[np.int64]:
-        """Where in the rows the new answers are that have been learned."""
+        """Indices of the rows that are new answers and have been learned."""
         return self.new[~np.isnan(self.excess[self.new])]
 
 
-def go_on(state: DenseState | LowRankState, rule: Rule, stretch: Stretch, position: int) -> tuple[int, int]:
-    """Learn from a position on; where the loop stopped, and why."""
+def run_loop(state: DenseState | LowRankState, rule: Rule, stretch: Stretch, position: int) -> tuple[int, int]:
+    """Learn the rows from ``position``; return the position where the loop stopped, and the status that says why."""
     loss, step, canonical = rule
-    loop = learn if is_stamped(loss, step) else learn_with_own_parts
-    # An array that is read-only or not aligned would be compiled for anew.
+    loop = learn if is_built_in(loss, step) else learn_with_user_parts
+    # Numba would compile again for an array that is read-only or not aligned.
     rows = stretch.rows if stretch.rows.flags.behaved else stretch.rows.copy()
     try:
         position, status = loop(state, loss, step, canonical, rows, stretch.numbers, position, stretch.excess)
@@ -78,7 +81,7 @@ def go_on(state: DenseState | LowRankState, rule: Rule, stretch: Stretch, positi
         raise cannot_compile(methods, error) from None
     if status == NOT_FINITE:
         raise FloatingPointError(
-            f"{type(step).__name__} of {type(loss).__name__} asks for a move that is negative, not finite or "
-            f"beyond 1e100 at answer {stretch.numbers[position]}; use a smaller rate, or PassiveAggressive()."
+            f"{type(step).__name__} with {type(loss).__name__} gives a move that is negative, not finite or above "
+            f"1e100 at answer {stretch.numbers[position]}; use a smaller rate, or PassiveAggressive()."
         )
     return position, status

@@ -1,4 +1,4 @@
-"""The low-rank kernel in Python: K = XX' with r columns, of which only three rows and a rotation change at a time."""
+"""The Python side of the low-rank kernel, K = XX' with r columns: it owns the arrays that the compiled loop changes."""
 
 import math
 from collections.abc import Iterable
@@ -11,25 +11,25 @@ from erkle._compiled import low_rank as compiled
 from erkle.checks import shaped
 from erkle.kernels import lapack
 from erkle.kernels.kernel import ByCoordinates, Counters
-from erkle.kernels.looping import Rule, Stretch, go_on
+from erkle.kernels.looping import Rule, Stretch, run_loop
 
 Floats = NDArray[np.float64]
 
 
 class LowRank(NamedTuple):
-    """K of rank r or less, started at 0: what people's answers hold, at a cost that does not grow with n.
+    """A kernel of rank r or less that starts at 0: accurate on people's answers, at a cost that does not grow with n.
 
     Attributes
     ----------
     rank : int or "auto"
-        The largest rank; "auto" chooses it, the weight of the trace and the length of the steps while learning.
+        The largest rank. "auto" chooses the rank, the weight of the trace and the length of the steps while learning.
     trace : float or None
-        Weight of the trace of K in the loss of each answer: every move shrinks the eigenvalues by its rate times
-        this. None is 0, and chosen where the rank is.
+        Weight of the trace of K in the loss of each answer: every move reduces the eigenvalues by its rate times this
+        weight. None means 0 if the rank is a number; if the rank is "auto", the weight is chosen too.
     consolidate : "auto", "off" or float
-        Whether all answers are fitted again now and then, with online steps in between: a share s does so whenever
-        there are s times more answers than at the last time, and keeps all answers for it. "auto" is a good schedule
-        where the rank is chosen, and "off" where it is given.
+        Whether all answers are kept and fitted again from time to time, with online steps in between. A number s
+        fits them again whenever their number has grown by the share s since the last fit. "auto" follows a tuned
+        schedule if the rank is "auto", and is "off" otherwise.
 
     Examples
     --------
@@ -45,22 +45,22 @@ class LowRank(NamedTuple):
 
     @property
     def chooses(self) -> bool:
-        """Whether rank, trace and steps are chosen while learning."""
+        """Whether the rank, the trace and the steps are chosen while learning."""
         return self.rank == "auto"
 
     @property
     def consolidates(self) -> bool:
-        """Whether all answers are kept, and fitted again now and then."""
+        """Whether all answers are kept and fitted again from time to time."""
         return self.chooses if self.consolidate == "auto" else self.consolidate not in ("off", 0)
 
     @property
     def follows_rule(self) -> bool:
-        """Whether answers move it by the loss, step and direction of the learner, rather than by its own."""
+        """Whether the loss, step and direction of the learner decide how an answer moves the kernel."""
         return not (self.chooses or self.consolidates)
 
 
 class LowRankKernel(ByCoordinates):
-    """K = Q diag(values) Q' + diag(shifts), the first of rank r or less."""
+    """K = Q diag(values) Q' + diag(shifts), where Q has r columns or fewer."""
 
     def __init__(self, n_objects: int, rank: int, trace: float = 0.0) -> None:
         memory = np.zeros(1, compiled.memory_dtype)
@@ -69,21 +69,21 @@ class LowRankKernel(ByCoordinates):
         self._hold(np.zeros((n_objects, rank)), np.eye(rank), gram, values, shifts, memory)
 
     def _hold(self, B: Floats, R: Floats, gram: Floats, values: Floats, shifts: Floats, memory: Any) -> None:
-        # There is room for half as many objects more when it is used up, so that adding one costs O(r) in the mean.
+        # When the room is used up, it grows by half, so that adding an object costs O(r) on average.
         self._room = B, shifts
         self._state = compiled.LowRankState(B, R, gram, values, shifts, memory, np.zeros((3, len(values))))
 
     @classmethod
     def of_map(cls, X: Floats, rank: int, trace: float, shifts: Floats | None = None, shift_rate: float = 0.0) -> Self:
-        """The kernel XX' of rank ``rank`` at most, plus a diagonal of shifts, to go on with.
+        """The kernel XX', cut to ``rank``, plus a diagonal of shifts; it can learn on from there.
 
-        Answers move the shifts by ``shift_rate`` times as much as they move the diagonal.
+        An answer moves the shifts ``shift_rate`` times as far as it moves the diagonal.
         """
         kernel = cls(len(X), rank, trace)
         if shifts is not None:
             kernel._state.shifts[:] = shifts - shifts.min()
             kernel._state.memory["shift_rate"] = shift_rate
-        # The eigenvectors of XX' by the small matrix X'X; directions lost in rounding are left out.
+        # The small matrix X'X gives the eigenvectors of XX'; directions that are only rounding are left out.
         values, vectors = np.linalg.eigh(X.T @ X)
         values, vectors = values[::-1][:rank], vectors[:, ::-1][:, :rank]
         kept = int(np.count_nonzero(values > 1e-9 * max(values[0], 1e-200))) if len(values) else 0
@@ -96,7 +96,7 @@ class LowRankKernel(ByCoordinates):
 
     @classmethod
     def from_arrays(cls, arrays: dict[str, NDArray[Any]]) -> Self:
-        """The kernel that `arrays` came from; it goes on exactly as that one would."""
+        """Restore a kernel from its `arrays`; it continues exactly like the original."""
         n, rank = arrays["B"].shape
         shapes = {"B": (n, rank), "R": (rank, rank), "gram": (rank, rank), "values": (rank,), "shifts": (n,)}
         kernel = cls.__new__(cls)
@@ -106,13 +106,13 @@ class LowRankKernel(ByCoordinates):
         return kernel
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """All of the state, as plain arrays of numbers."""
+        """The complete state, as plain arrays of numbers."""
         B, R, gram, values, shifts, memory, _ = self._state
         numbers = np.array(memory[0].item(), dtype=np.float64)
         return {"B": B, "R": R, "gram": gram, "values": values, "shifts": shifts, "memory": numbers}
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # Field by field, a copy would hold B twice, and the rows in use apart from the room to grow into.
+        # The default copy would hold B twice, and its rows would no longer be a view of the room to grow.
         return type(self).from_arrays, (self.arrays(),)
 
     @property
@@ -133,7 +133,7 @@ class LowRankKernel(ByCoordinates):
         return Counters(n_active, n_active, int(memory["n_projections"]))
 
     def coordinates(self, ids: ArrayLike | slice) -> Floats:
-        """Coordinates of some objects, rows of X with K = XX' but for the diagonal; columns by falling length."""
+        """Coordinates of some objects: rows of X, where K = XX' + diag(shifts); the longest columns come first."""
         state = self._state
         size = int(state.memory["size"][0])
         with lapack.one_thread(self.n_objects):
@@ -141,7 +141,7 @@ class LowRankKernel(ByCoordinates):
 
     @property
     def shifts(self) -> Floats:
-        """What is added on the diagonal, (n,): how much farther each object is from all others alike."""
+        """The diagonal, (n,): what is added to the squared distance between each object and every other object."""
         return np.array(self._state.shifts)
 
     def excess(self, T: NDArray[np.int64]) -> Floats:
@@ -149,33 +149,33 @@ class LowRankKernel(ByCoordinates):
         return excess(*(self.coordinates(ids) for ids in T.T), *self._state.shifts[T[:, 1:].T])
 
     def grow(self, n_new: int) -> None:
-        """Add objects at the origin: like everything and nothing."""
+        """Add objects at the origin; nothing is known about them yet."""
         B, shifts = self._state.B, self._state.shifts
         n, room = len(B), len(self._room[0])
         if n + n_new > room:
             room = max(n + n_new, math.ceil(1.5 * n))
             self._room = np.zeros((room, B.shape[1])), np.zeros(room)
             self._room[0][:n], self._room[1][:n] = B, shifts
-        # One that is new is as far from the others as they are in the mean.
+        # A new object gets the mean shift.
         self._room[1][n : n + n_new] = shifts.mean()
         self._state = self._state._replace(B=self._room[0][: n + n_new], shifts=self._room[1][: n + n_new])
 
     def learn(self, rule: Rule, stretch: Stretch) -> None:
-        """Learn the rows in order; what cannot be learned raises, and its excess and those behind it stay NaN."""
-        go_on(self._state, rule, stretch, 0)
+        """Learn the rows in order. If a row cannot be learned, raise; its excess and all later ones stay NaN."""
+        run_loop(self._state, rule, stretch, 0)
 
 
 class Mixture(ByCoordinates):
-    """A mixture of low-rank kernels: K = the sum of share · K_i, which is a kernel of low rank again.
+    """A mixture of low-rank kernels, K = sum of share · K_i; it is again a low-rank kernel.
 
-    It reads the kernels whose shares are above zero, as they are now: they may go on learning.
+    It reads the current state of its kernels, which may go on learning. Kernels with a share of zero are left out.
 
     Parameters
     ----------
     parts : pairs of a LowRankKernel and its share
-        Each kernel, and what it is multiplied by.
+        The kernels and their factors.
     leader : LowRankKernel
-        The kernel whose counters are those of the mixture.
+        The kernel whose counters the mixture reports.
     """
 
     def __init__(self, parts: Iterable[tuple[LowRankKernel, float]], leader: LowRankKernel) -> None:
@@ -188,7 +188,7 @@ class Mixture(ByCoordinates):
 
     @property
     def shifts(self) -> Floats:
-        """The shifts of all kernels by their shares, (n,)."""
+        """The shifts of all kernels, weighted by their shares, (n,)."""
         return np.asarray(sum(share * kernel.shifts for kernel, share in self.parts))
 
     @property
@@ -201,11 +201,11 @@ class Mixture(ByCoordinates):
         return np.asarray(sum(share * kernel.excess(T) for kernel, share in self.parts))
 
     def coordinates(self, ids: ArrayLike | slice) -> Floats:
-        """Coordinates of some objects: those under each kernel, side by side."""
+        """Coordinates of some objects: the scaled coordinates of all kernels, side by side."""
         return np.concatenate([np.sqrt(share) * kernel.coordinates(ids) for kernel, share in self.parts], axis=1)
 
 
 def excess(a: Floats, b: Floats, c: Floats, shift_b: Floats, shift_c: Floats) -> Floats:
-    """d²(a, b) - d²(a, c) of each row: (m, r) coordinates, and (m,) shifts of the two candidates."""
+    """d²(a, b) - d²(a, c) of each row, from (m, r) coordinates and the (m,) shifts of b and c."""
     near, far = ((a - b) ** 2).sum(axis=1) + shift_b, ((a - c) ** 2).sum(axis=1) + shift_c
     return np.asarray(near - far)
