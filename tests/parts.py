@@ -1,5 +1,6 @@
-"""All losses and steps, for tests that must hold for every one of them, and a stream of answers to try them on."""
+"""All losses and steps, for tests that must hold for each of them, and streams of answers to learn."""
 
+import itertools
 import math
 from typing import NamedTuple
 
@@ -22,11 +23,13 @@ from erkle import (
     PassiveAggressiveI,
     PassiveAggressiveII,
 )
+from erkle._compiled import dense, loop, low_rank
+from erkle.kernels import looping
 from erkle.triplets import sample
 
 
 class SquaredHinge(NamedTuple):
-    """A loss of the user's own, with two unequal slopes."""
+    """A loss that a user wrote, with two slopes of different size."""
 
     margin: float = 1.0
 
@@ -39,7 +42,7 @@ class SquaredHinge(NamedTuple):
 
 
 class Cooling(NamedTuple):
-    """A step of the user's own, without a field."""
+    """A step that a user wrote, without fields."""
 
     def magnitude(self, j, excess, slope, fall):
         return slope / (fall + math.log(j))
@@ -60,8 +63,30 @@ STEPS = named(
         PassiveAggressiveII(C=0.5),
     ]
 )
+
+
+def _paired(loss, step):
+    return pytest.param(loss, step, id=f"{type(loss).__name__}-{type(step).__name__}")
+
+
+# Pairs that cover every loss and every step. Numba takes seconds for each pair, so tests compile only these.
+PAIRS = [
+    _paired(STE(), Constant(0.5)),
+    _paired(STE(), InverseSqrt(1.0, after=7.0)),
+    _paired(GNMDS(), PassiveAggressive()),
+    _paired(GNMDS(), PassiveAggressiveI(C=0.05)),
+    _paired(CKL(), Constant(0.5)),
+    _paired(TSTE(), Inverse(2.0)),
+    _paired(SOE(), PassiveAggressiveII(C=0.5)),
+]
+# All other pairs; tests run them with `loop_in_python`.
+OTHER_PAIRS = [
+    pair
+    for loss, step in itertools.product(LOSSES, STEPS)
+    if (pair := _paired(*loss.values, *step.values)).id not in {pair.id for pair in PAIRS}
+]
 DIRECTIONS = ["canonical", "gradient"]
-# All kinds of model: one kernel, kernels in a race, fits of chosen and of given settings.
+# One of each model: a single kernel, a race of kernels, and fits with chosen and with given settings.
 KERNELS = [
     pytest.param(LowRank(3, 1e-3), id="one"),
     pytest.param(LowRank(consolidate="off"), id="race"),
@@ -72,13 +97,13 @@ PROJECTIONS = ["inverse", "eigh"]
 
 
 def precise(projection="inverse", initial=None):
-    """A dense kernel whose projections are exact enough to compare with the naive ones."""
+    """A dense kernel with projections that are exact enough to compare with the naive ones."""
     tol = {"tol": 1e-8} if projection == "inverse" else {}
     return Dense(projection=projection, initial=initial, **tol)
 
 
 def answers(n, size, seed=0, flipped=0.0):
-    """Random questions about points in the plane, some answered wrongly."""
+    """Answers to random questions about points in the plane; the share ``flipped`` is wrong."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n, 2))
     T = sample(n, size, rng)
@@ -93,7 +118,7 @@ def relative(K, expected):
 
 
 def state(learner):
-    """All a learner knows, as something that can be compared: equal states go on equally, to the last bit."""
+    """The complete state of a learner, for comparison: learners with equal states stay equal to the last bit."""
     packed, meta = learner._model.pack()
     arrays = {name: array.tobytes() for name, array in packed.items()}
     replay = learner._replay
@@ -102,7 +127,7 @@ def state(learner):
 
 
 def assert_is_a_sentence(caught):
-    """What was got or wanted; what to do."""
+    """The error is one line: what is wrong; what to do."""
     text = str(caught.value)
     assert "\n" not in text
     assert text[-1] in ".?"
@@ -110,8 +135,20 @@ def assert_is_a_sentence(caught):
 
 
 def in_python(monkeypatch, *modules):
-    """Put the Python source of every compiled function of the modules in its place."""
+    """Replace all compiled functions of the modules by their Python source."""
     for module in modules:
         for name, value in vars(module).copy().items():
             if isinstance(value, Dispatcher):
                 monkeypatch.setattr(module, name, value.py_func)
+
+
+def loop_in_python(monkeypatch, kernel):
+    """Run the learning loop in Python; the moves of the kernel, "dense" or "low rank", stay compiled.
+
+    So a loss and a step need no compilation. Other tests compare their compiled methods with Python.
+    """
+    module = {"dense": dense, "low rank": low_rank}[kernel]
+    monkeypatch.setattr(looping, "learn", loop.learn.py_func)
+    monkeypatch.setattr(looping, "learn_with_user_parts", loop.learn_with_user_parts.py_func)
+    monkeypatch.setattr(loop, "_distances", module.distances)
+    monkeypatch.setattr(loop, "_move", module.move)

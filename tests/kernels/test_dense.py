@@ -1,4 +1,4 @@
-"""Laws of the dense kernel: P inverts K + sigma I after every move, and K is what a full eigendecomposition gives."""
+"""Laws of the dense kernel: P inverts K + sigma I after every move, and K equals the naive kernel."""
 
 import itertools
 import warnings
@@ -15,6 +15,7 @@ from erkle import (
     CKL,
     ERKLE,
     GNMDS,
+    SOE,
     STE,
     TSTE,
     Constant,
@@ -30,7 +31,7 @@ from erkle.kernels import lapack
 from erkle.kernels.dense import DenseKernel
 from erkle.kernels.looping import Rule, Stretch
 from erkle.triplets import sample
-from parts import DIRECTIONS, LOSSES, PROJECTIONS, SquaredHinge, answers, in_python, named, precise, relative
+from parts import DIRECTIONS, PAIRS, PROJECTIONS, Cooling, SquaredHinge, answers, in_python, precise, relative
 
 
 def memory(learner, name):
@@ -44,21 +45,21 @@ def inverse_error(learner):
     return np.abs(P @ (K + state.memory["sigma"][0] * np.eye(len(K))) - np.eye(len(K))).max()
 
 
-@pytest.mark.parametrize("loss", [*LOSSES, *named([SquaredHinge()])])
-def test_after_every_move_the_kernel_is_the_projected_one_and_the_inverse_its_inverse(loss):
+@pytest.mark.parametrize(("loss", "step"), [*PAIRS, pytest.param(SquaredHinge(), Cooling(), id="user's")])
+def test_after_every_move_the_kernel_is_projected_and_the_inverse_exact(loss, step):
     for n, direction in itertools.product([3, 4, 13], DIRECTIONS):
-        learner = ERKLE(n, kernel=Dense(tol=1e-9), loss=loss, step=Constant(0.5), direction=direction)
+        learner = ERKLE(n, kernel=Dense(tol=1e-9), loss=loss, step=step, direction=direction)
         K = np.eye(n)
-        for j, triplet in enumerate(sample(n, 150, n).tolist(), start=1):
+        for j, triplet in enumerate(sample(n, 100, n).tolist(), start=1):
             learner.learn_one(triplet)
-            K, _ = naive.step_once(K, triplet, j, loss, Constant(0.5), direction)
+            K, _ = naive.step_once(K, triplet, j, loss, step, direction)
             assert relative(learner._model.kernel.unprojected(), K) < 1e-6
             assert inverse_error(learner) < 1e-9
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(seed=st.integers(0, 10**6), n=st.integers(3, 25), tol=st.sampled_from([1e-1, 1e-2, 1e-6]))
-def test_the_inverse_is_right_however_loose_the_eigenpairs_are(seed, n, tol):
+def test_the_inverse_is_exact_even_if_eigenpairs_are_rough(seed, n, tol):
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n, int(rng.integers(1, n + 1))))
     learner = ERKLE(n, kernel=Dense(tol=tol, initial=X @ X.T), step=PassiveAggressive())
@@ -69,7 +70,7 @@ def test_the_inverse_is_right_however_loose_the_eigenpairs_are(seed, n, tol):
 
 
 @pytest.mark.parametrize("margin", [1e-6, 1e-3, 1e2, 1e4, 1e8])
-def test_moves_of_another_size_than_the_kernel_cost_no_digits(margin):
+def test_very_small_and_large_moves_lose_no_digits(margin):
     n, T = 8, answers(8, 400, flipped=0.2)
     learner = ERKLE(n, kernel=Dense(tol=1e-9), step=PassiveAggressive(margin))
     K = np.eye(n)
@@ -81,10 +82,10 @@ def test_moves_of_another_size_than_the_kernel_cost_no_digits(margin):
 
 
 @pytest.mark.parametrize("direction", DIRECTIONS)
-@pytest.mark.parametrize("step", [Constant(0.5), Inverse(2.0)], ids=["Constant", "Inverse"])
+@pytest.mark.parametrize("step", [Constant(0.5), InverseSqrt(1.0)], ids=["Constant", "InverseSqrt"])
 @pytest.mark.parametrize("scale", [10.0, 1e2, 1e3, 1e4])
-def test_slopes_next_to_nothing_do_no_harm(scale, step, direction):
-    """Far from the margin the slope of STE is exp(-1000), and its square no number at all."""
+def test_tiny_slopes_do_no_harm(scale, step, direction):
+    """Far from the margin, the slope of STE can be exp(-1000), and its square underflows."""
     X = np.random.default_rng(2).normal(size=(9, 2))
     T, initial = answers(9, 300, flipped=0.3), scale * X @ X.T
     learner = ERKLE(9, kernel=Dense(tol=1e-8, initial=initial), loss=STE(), step=step, direction=direction).fit(T)
@@ -96,7 +97,7 @@ def test_slopes_next_to_nothing_do_no_harm(scale, step, direction):
 
 @pytest.mark.parametrize("beyond", [-1e-9, 0.0, 1e-17, 1e-15, 1e-12, 1e-9, 1e-6])
 def test_a_move_that_ends_at_the_boundary_of_the_cone_keeps_the_inverse(beyond):
-    """The smallest eigenvalue comes out at minus ``beyond``."""
+    """The smallest eigenvalue after the move is minus ``beyond``."""
     n, w = 7, np.array([2, -2, 1]) / 3
     X = np.random.default_rng(5).normal(size=(n, n))
     K, gamma = X @ X.T, 1.0
@@ -126,7 +127,7 @@ def test_a_move_is_minus_gamma_times_the_direction():
                 assert a1 >= 0
                 assert a2 >= 0
                 assert reach == pytest.approx(0.7 * np.linalg.eigvalsh(D)[-1])
-                # How far, over how steep: what a rate has been multiplied with is left out again.
+                # The rate is the magnitude divided by the slope.
                 assert rate == pytest.approx(1.4 / (near - far) if near - far > 1e-300 else 0.7)
 
 
@@ -141,7 +142,7 @@ def test_compiled_and_python_learn_the_same_kernel(canonical, projection, monkey
     in_python(monkeypatch, symmetric, lanczos, dense, loop, erkle.kernels.looping)
     monkeypatch.setattr(loop, "_distances", dense.distances)
     monkeypatch.setattr(loop, "_move", dense.move)
-    # Compiled code reads the fields of a record as attributes, which Python does only from a recarray.
+    # Compiled code reads the fields of a record as attributes; Python needs a recarray for that.
     python._state = python._state._replace(memory=python._state.memory.view(np.recarray))
     with np.errstate(all="ignore"):
         python.learn(rule, second)
@@ -152,7 +153,7 @@ def test_compiled_and_python_learn_the_same_kernel(canonical, projection, monkey
 
 
 @pytest.mark.parametrize("entry", [(3, 3), (7, 2)])
-def test_an_inverse_that_has_drifted_is_repaired_within_a_few_dozen_answers(entry):
+def test_an_inverse_that_drifts_is_repaired_within_a_hundred_answers(entry):
     T = answers(10, 3000, flipped=0.3)
     learner, untouched = ERKLE(10, kernel=Dense()).fit(T[:2000]), ERKLE(10, kernel=Dense()).fit(T[:2000])
     learner._model.kernel._state.P[entry] += 1e-6
@@ -167,9 +168,7 @@ def test_a_kernel_forced_out_of_the_cone_warns_and_recovers():
     T = answers(10, 3000, flipped=0.3)
     learner = ERKLE(10, kernel=Dense()).fit(T[:1000])
     learner._model.kernel._state.K[4, 4] -= 10.0
-    with pytest.warns(
-        RuntimeWarning, match=r"^The kernel had left the positive semidefinite cone .*; pass a smaller tol"
-    ):
+    with pytest.warns(RuntimeWarning, match="tol"):
         learner.partial_fit(T[1000:1200])
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -180,7 +179,7 @@ def test_a_kernel_forced_out_of_the_cone_warns_and_recovers():
 
 
 @pytest.mark.parametrize("most", [1, 2])
-def test_lapack_takes_over_where_the_basis_is_too_small(most, monkeypatch):
+def test_lapack_takes_over_if_the_basis_is_too_small(most, monkeypatch):
     monkeypatch.setattr(erkle.kernels.dense, "_LARGEST_BASIS", most)
     asked = []
     smallest = lapack.smallest_eigenpair
@@ -222,14 +221,14 @@ def test_a_scaled_kernel_and_margin_give_the_scaled_kernel(scale, projection):
     plain = ERKLE(15, kernel=precise(projection, K), step=PassiveAggressive()).fit(T)
     scaled = ERKLE(15, kernel=precise(projection, scale * K), step=PassiveAggressive(scale)).fit(T)
     assert relative(scaled.kernel_matrix() / scale, plain.kernel_matrix()) < 1e-6
-    # A repeated answer stands exactly at its margin, where rounding decides.
+    # A repeated answer lies exactly at its margin, where rounding decides whether it moves the kernel.
     assert abs(scaled.counters_.n_active - plain.counters_.n_active) <= 5
     if projection == "inverse":
         assert memory(scaled, "sigma") / scale == pytest.approx(memory(plain, "sigma"), rel=1e-3)
 
 
 @pytest.mark.parametrize("factor", [1e-3, 1e3])
-def test_the_shift_comes_to_the_usual_depth_of_a_projection(factor):
+def test_sigma_approaches_the_mean_depth_of_projections(factor):
     T = answers(20, 3000, flipped=0.3)
     learner = ERKLE(20, kernel=Dense(tol=1e-8)).fit(T[:10])
     state = learner._model.kernel._state
@@ -247,11 +246,11 @@ def test_the_shift_comes_to_the_usual_depth_of_a_projection(factor):
     [
         (TSTE(), Inverse(1.0), "gradient"),
         (TSTE(), Inverse(1.0), "canonical"),
-        (CKL(), Inverse(0.1), "gradient"),
+        (CKL(), Constant(1e-4), "gradient"),
         (STE(), Constant(1e-4), "canonical"),
     ],
 )
-def test_a_quiet_stream_asks_for_the_bound_now_and_then_and_skips_the_rest(loss, step, direction):
+def test_a_stream_of_small_moves_computes_few_eigenpairs(loss, step, direction):
     T = answers(30, 4000)
     learner = ERKLE(30, kernel=Dense(), loss=loss, step=step, direction=direction).fit(T)
     assert learner.counters_.n_active == 4000
@@ -265,19 +264,19 @@ def test_a_quiet_stream_asks_for_the_bound_now_and_then_and_skips_the_rest(loss,
     [
         (GNMDS(), PassiveAggressive()),
         (GNMDS(), PassiveAggressiveI(C=0.02)),
-        (GNMDS(), PassiveAggressiveII(C=0.02)),
+        (SOE(), PassiveAggressiveII(C=0.02)),
         (STE(), Constant(0.05)),
         (STE(), InverseSqrt(1.0)),
         (TSTE(), Inverse(1.0)),
-        (CKL(), Inverse(1.0)),
+        (CKL(), Constant(0.02)),
     ],
 )
-def test_the_literal_projection_counts_as_the_papers_skip_rule_does(loss, step):
+def test_the_literal_projection_counts_like_the_papers_skip_rule(loss, step):
     T = answers(20, 800, flipped=0.1)
     learner = ERKLE(20, kernel=Dense(projection="eigh"), loss=loss, step=step).fit(T)
     eigenpairs, projections = naive.skip_rule(T.tolist(), np.eye(20), loss, step)
     assert learner.counters_.n_eigenpairs == eigenpairs
-    # An eigenvalue that is zero up to rounding may count as negative or not.
+    # Rounding decides whether an eigenvalue of nearly zero counts as negative.
     assert learner.counters_.n_projections == pytest.approx(projections, abs=2)
     assert learner.counters_.n_eigenpairs < learner.counters_.n_active
 
@@ -296,7 +295,7 @@ def test_the_bound_never_exceeds_the_smallest_eigenvalue(kernel, rank):
 
 
 @pytest.mark.parametrize("initial", [np.zeros((8, 8)), np.ones((8, 8)), np.diag([1.0, 0, 0, 0, 0, 0, 0, 0])])
-def test_a_kernel_that_starts_on_the_boundary_learns_like_any_other(initial):
+def test_a_kernel_that_starts_on_the_boundary_learns_like_the_naive_one(initial):
     T = answers(8, 400, flipped=0.1)
     learner = ERKLE(8, kernel=Dense(tol=1e-8, initial=initial)).fit(T)
     expected, _ = naive.erkle(T.tolist(), initial, GNMDS(), PassiveAggressive())
@@ -305,8 +304,8 @@ def test_a_kernel_that_starts_on_the_boundary_learns_like_any_other(initial):
 
 
 @pytest.mark.parametrize("projection", PROJECTIONS)
-def test_an_interruption_before_the_projection_is_made_good_by_the_next_answers(projection, monkeypatch):
-    """Ctrl-C arrives between the compiled loop and the eigenpair it asked for."""
+def test_a_projection_that_was_interrupted_is_done_with_the_next_answers(projection, monkeypatch):
+    """Ctrl-C arrives after the compiled loop has asked for an eigenpair."""
     monkeypatch.setattr(erkle.kernels.dense, "_LARGEST_BASIS", 1)
     T = answers(12, 600, flipped=0.3)
     learner, reference = (ERKLE(12, kernel=precise(projection)) for _ in range(2))
@@ -323,7 +322,7 @@ def test_an_interruption_before_the_projection_is_made_good_by_the_next_answers(
     assert learner.counters_.n_projections == reference.counters_.n_projections
 
 
-def test_an_interruption_while_the_inverse_is_built_leaves_the_old_one(monkeypatch):
+def test_interrupting_the_computation_of_the_inverse_leaves_the_old_one(monkeypatch):
     T = answers(12, 600, flipped=0.3)
     learner = ERKLE(12, kernel=Dense(tol=1e-8)).fit(T[:100])
     with monkeypatch.context() as patch:
@@ -342,7 +341,7 @@ def interrupt(*arguments):
     raise KeyboardInterrupt
 
 
-def test_no_form_of_the_rows_is_compiled_for_anew():
+def test_no_memory_layout_of_the_rows_is_compiled_again():
     T = answers(5, 20)
     ERKLE(5, kernel=Dense()).fit(T).learn_one(T[0])
     compiled = len(loop.learn.signatures)
@@ -355,6 +354,7 @@ def test_no_form_of_the_rows_is_compiled_for_anew():
     assert len(loop.learn.signatures) == compiled
 
 
+@settings(max_examples=40)
 @given(seed=st.integers(0, 1000), n=st.integers(1, 20), shift=st.sampled_from([1e-3, 1.0]))
 def test_lapack_inverts_and_projects_lower_triangles(seed, n, shift):
     X = np.random.default_rng(seed).normal(size=(n, n))
@@ -370,5 +370,5 @@ def test_lapack_inverts_and_projects_lower_triangles(seed, n, shift):
 
 
 def lower(A):
-    """The lower triangle beside numbers that mean nothing."""
+    """The lower triangle of A; the upper one is filled with arbitrary numbers."""
     return np.tril(A) + np.triu(np.full_like(A, 1e3), 1)

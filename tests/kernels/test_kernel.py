@@ -1,4 +1,4 @@
-"""Laws of all kernels: what each of them gives is compared with the distances of its matrix."""
+"""Laws of all kernels: their methods agree with the distances of the kernel matrix."""
 
 import numpy as np
 import pytest
@@ -39,7 +39,7 @@ def squared(K):
 
 
 def between(X, shifts):
-    """Squared distances of coordinates, with the shifts of both objects."""
+    """Squared distances between coordinates, plus the shifts of both objects."""
     apart = ((X[:, None] - X) ** 2).sum(axis=2) + shifts[:, None] + shifts
     np.fill_diagonal(apart, 0.0)
     return apart
@@ -64,7 +64,7 @@ def test_the_excess_is_the_difference_of_two_distances(make):
 
 
 @by_kernel
-def test_an_embedding_is_cut_or_filled_up_with_zeros(make):
+def test_an_embedding_is_cut_or_padded_with_zeros(make):
     kernel = make()
     X = kernel.embedding()
     np.testing.assert_allclose(np.abs(kernel.embedding(2)), np.abs(X[:, :2]), atol=1e-9)
@@ -74,13 +74,13 @@ def test_an_embedding_is_cut_or_filled_up_with_zeros(make):
 
 
 @by_kernel
-def test_some_coordinates_are_rows_of_all(make):
+def test_coordinates_of_some_objects_are_rows_of_all_coordinates(make):
     kernel, ids = make(), np.array([4, 0, 4])
     np.testing.assert_allclose(kernel.coordinates(ids), kernel.coordinates(slice(None))[ids], atol=1e-12)
 
 
 @by_kernel
-def test_what_a_file_holds_for_others_is_what_users_see(make):
+def test_a_file_holds_what_the_methods_return(make):
     kernel = make()
     readable = kernel.readable()
     np.testing.assert_array_equal(readable["kernel"], kernel.matrix())
@@ -88,10 +88,10 @@ def test_what_a_file_holds_for_others_is_what_users_see(make):
         np.testing.assert_array_equal(readable["map"], kernel.embedding())
 
 
-def test_a_kernel_without_a_share_is_no_part_of_a_mixture():
+def test_a_mixture_leaves_out_kernels_with_a_share_of_zero():
     assert [share for _, share in mixed().parts] == [0.7, 0.3]
 
 
 def test_a_matrix_of_too_many_objects_is_refused():
-    with pytest.raises(ValueError, match="The kernel of 30000 objects would take 7 GB"):
+    with pytest.raises(ValueError, match=r"30000 objects.*7 GB"):
         LowRankKernel(30_000, 1).matrix()
