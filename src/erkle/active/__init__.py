@@ -1,4 +1,4 @@
-"""Which question to ask next."""
+"""Strategies that choose the next question, and an asker that keeps track of the questions of a study."""
 
 from erkle.active.asker import Asked, Asker
 from erkle.active.questions import Questions

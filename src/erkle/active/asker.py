@@ -1,4 +1,4 @@
-"""An asker chooses questions and remembers who was asked what, which questions are pending, and which are held out."""
+"""An asker chooses the questions of a study and remembers which participant was asked which question."""
 
 from collections import defaultdict
 from collections.abc import Hashable
@@ -14,22 +14,24 @@ from erkle.checks import one_of, random_generator, share, whole
 from erkle.online import ERKLE
 from erkle.online.record import Curve
 
+# Largest number of questions that can be asked at once.
 _MOST_AT_ONCE = 1_000_000
 
 
 class Asked(NamedTuple):
-    """A question that is out.
+    """A question that was asked.
 
     Attributes
     ----------
     number : int
-        Different for each question of an asker.
-    query : (head, o1, o2)
-        Is the head more like o1 or like o2? Which candidate comes first is drawn.
+        A number that no other question of the asker has.
+    query : (anchor, first, second)
+        Is the anchor more like the first candidate or like the second? The candidates are in random order.
     held_out : bool
-        Whether it was drawn at random. The error on such questions, before they are learned, is that on all questions.
+        Whether the question was drawn at random. The errors on such questions, predicted before they are learned,
+        estimate the error on all questions.
     participant : hashable or None
-        Who is asked.
+        The participant who is asked.
     """
 
     number: int
@@ -39,18 +41,25 @@ class Asked(NamedTuple):
 
 
 class Asker:
-    """Chooses questions, remembers who was asked what, and teaches the learner the answers.
+    """Chooses questions, remembers which participant was asked which, and passes the answers to the learner.
 
     Parameters
     ----------
     questions : Questions
-        What may be asked.
+        The questions that may be asked.
     strategy : Strategy or str
-        How the next question is chosen: a value such as ``Adaptive()``, or its name in `STRATEGIES`.
+        The strategy that chooses questions: a value such as ``Adaptive()``, or a name from `STRATEGIES`.
     holdout : float
-        Share of questions that are drawn at random instead. Before they are learned they measure the error on all
-        questions; questions that a strategy chose cannot.
+        Share of questions that are drawn at random instead. They measure the error on all questions, which questions
+        chosen by a strategy cannot.
     random_state : int, Generator or None
+
+    Attributes
+    ----------
+    pending : dict of int to Asked
+        Questions that are not answered yet, by number.
+    held_out_wrong : list of bool
+        For each held-out question that was answered, whether the prediction before learning was wrong.
 
     Examples
     --------
@@ -58,8 +67,8 @@ class Asker:
     >>> learner = ERKLE(5, random_state=0)
     >>> asker = Asker(Questions(5), random_state=0)
     >>> [asked] = asker.ask(learner, participant="Ann")
-    >>> head, o1, o2 = asked.query
-    >>> asker.answer(learner, asked, nearer_to_first=abs(head - o1) < abs(head - o2))
+    >>> anchor, first, second = asked.query
+    >>> asker.answer(learner, asked, nearer_to_first=abs(anchor - first) < abs(anchor - second))
     >>> learner.n_triplets_seen_
     1
     """
@@ -73,68 +82,68 @@ class Asker:
     ) -> None:
         self.questions, self.strategy = check_questions(questions), _strategy(strategy)
         self.holdout = share(holdout, "holdout")
-        self.out: dict[int, Asked] = {}
+        self.pending: dict[int, Asked] = {}
+        self.held_out_wrong: list[bool] = []
         self._rng = random_generator(random_state, "random_state")
         self._number = 0
         self._asked: defaultdict[Hashable, set[int]] = defaultdict(set)
         self._learned: list[int] = []
-        self.wrong: list[bool] = []
 
     def ask(self, learner: Knowledge, n_queries: int = 1, participant: Hashable = None) -> list[Asked]:
-        """Questions that this participant has not been asked before, in random order; fewer if no more are left.
+        """Ask questions that this participant has not been asked before, in random order; fewer if no more are left.
 
-        Questions that are out are asked of another participant only when nothing else is left.
+        A question that is pending for another participant is only asked if there is no other question left.
         """
-        if whole(n_queries, "n_queries", 0, "one cannot ask fewer questions") > _MOST_AT_ONCE:
+        if whole(n_queries, "n_queries", 0, "a number of questions cannot be negative") > _MOST_AT_ONCE:
             raise ValueError(f"n_queries is {n_queries:,}; ask at most {_MOST_AT_ONCE:,} questions at once.")
         if not isinstance(participant, Hashable):
             raise TypeError(
-                f"participant is {participant!r}; pass a name or a number, or None for nobody in particular."
+                f"participant is {participant!r}; pass a name or a number, or None for an unknown participant."
             )
-        pending = [out.query for out in self.out.values()]
-        # Nobody in particular may be whoever has a pending question.
+        pending = [asked.query for asked in self.pending.values()]
+        # An unknown participant may be the one who was asked a pending question.
         asked = self.questions.keys(pending).tolist() if participant is None else self._asked.get(participant, ())
         ledger = Ledger(pending, asked)
         found = next_questions(learner, ledger, self.questions, self.strategy, self._rng, n_queries, self.holdout)
         return [self._send(choice.query, isinstance(choice.strategy, Random), participant) for choice in found]
 
     def _send(self, query: Query, held_out: bool, participant: Hashable) -> Asked:
-        """The question is out from now on."""
+        """Record the question as pending."""
         self._number += 1
-        asked = self.out[self._number] = Asked(self._number, query, held_out, participant)
+        asked = self.pending[self._number] = Asked(self._number, query, held_out, participant)
         self.questions.take(query)
         if participant is not None:
             self._asked[participant].add(self.questions.key(query))
         return asked
 
     def answer(self, learner: ERKLE, asked: Asked, nearer_to_first: bool) -> None:
-        """The head is more like o1, or like o2: the learner learns it."""
-        self._check_out(asked)
+        """Learn the answer: the anchor is more like the first candidate (True) or like the second (False)."""
+        self._check_pending(asked)
         [decision] = learner.prequential([asked.query], [nearer_to_first])
-        del self.out[asked.number]
+        del self.pending[asked.number]
         if asked.held_out:
             self._learned.append(learner.n_triplets_seen_ - 1)
-            self.wrong.append(bool(decision <= 0.0))
+            self.held_out_wrong.append(bool(decision <= 0.0))
 
     def give_back(self, asked: Asked) -> None:
-        """Nobody will answer it: it may be asked again, though not of the same participant."""
-        self._check_out(asked)
-        del self.out[asked.number]
+        """Return a question that will not be answered. It may be asked again, but not of the same participant."""
+        self._check_pending(asked)
+        del self.pending[asked.number]
         self.questions.give_back(asked.query)
 
-    def _check_out(self, asked: Asked) -> None:
+    def _check_pending(self, asked: Asked) -> None:
         if not isinstance(asked, Asked):
-            raise TypeError(f"Got {asked!r}; pass one of the questions that ask has returned.")
-        if self.out.get(asked.number) != asked:
+            raise TypeError(f"Got {asked!r}; pass a question that ask() has returned.")
+        if self.pending.get(asked.number) != asked:
             raise ValueError(
-                f"Question {asked.number} is not out: it has been answered or given back, or another asker asked it; "
-                "pass one of those in out."
+                f"Question {asked.number} is not pending. It has been answered or given back, or another asker asked "
+                "it; pass a question from asker.pending."
             )
 
     @property
     def curve(self) -> Curve:
-        """Errors on the questions that were drawn at random, before they were learned."""
-        return Curve.of(np.array(self._learned, np.int64), np.array(self.wrong, np.bool_))
+        """Errors on the questions that were drawn at random, predicted before they were learned."""
+        return Curve.of(np.array(self._learned, np.int64), np.array(self.held_out_wrong, np.bool_))
 
 
 def _strategy(given: Any) -> Strategy:

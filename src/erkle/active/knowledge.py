@@ -1,6 +1,6 @@
-"""What a strategy may read about the objects: a protocol that learners and views of learners implement, and a tally.
+"""What strategies read: the knowledge about the objects, and counts of what was asked.
 
-Law: choosing a question never changes what is known.
+Choosing a question never changes what is known.
 """
 
 from typing import NamedTuple, Protocol
@@ -15,12 +15,12 @@ from erkle.online import ERKLE
 Counts = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
-# The number of latest answers to search for an anchor; searching them takes a fraction of a millisecond.
-_LATEST = 300_000
+# Number of latest answers that are searched for an anchor, in a fraction of a millisecond.
+_N_LATEST = 300_000
 
 
 class Knowledge(Protocol):
-    """What has been learned so far. A fitted `ERKLE` is one."""
+    """What has been learned so far. A fitted `ERKLE` and the views of the service implement this protocol."""
 
     @property
     def n_objects_(self) -> int:
@@ -36,21 +36,21 @@ class Knowledge(Protocol):
 
     @property
     def temperature_(self) -> float:
-        """What decision values are divided by before they become probabilities."""
+        """Divisor that turns decision values into logits."""
 
     @property
     def history_(self) -> NDArray[np.int32] | None:
-        """The answers so far, rows (anchor, near, far) in order; None if they are not kept."""
+        """The answers so far in order, as rows (anchor, near, far); None if they are not kept."""
 
     def coordinates(self, ids: ArrayLike) -> Floats:
-        """Coordinates of some objects, one row for each id."""
+        """Coordinates of some objects, one row per id."""
 
     def decision_function(self, X: ArrayLike) -> Floats:
         """d²(a, c) - d²(a, b) of each row (a, b, c): positive where a is nearer to b."""
 
 
 class NothingKnown(NamedTuple):
-    """The knowledge before the first answer: no counts, and all objects in one place."""
+    """The knowledge before the first answer: all counts are 0, and all objects have the same position."""
 
     n_objects_: int
 
@@ -66,7 +66,7 @@ class NothingKnown(NamedTuple):
 
     @property
     def temperature_(self) -> float:
-        """All decision values are 0, so any temperature will do."""
+        """Any value, because all decision values are 0."""
         return 1.0
 
     @property
@@ -75,60 +75,70 @@ class NothingKnown(NamedTuple):
         return np.empty((0, 3), np.int32)
 
     def coordinates(self, ids: ArrayLike) -> Floats:
-        """The origin for each id."""
+        """The origin, for each id."""
         return np.zeros((len(np.asarray(ids)), 1))
 
     def decision_function(self, X: ArrayLike) -> Floats:
-        """A tie for each row."""
+        """0 for each row."""
         return np.zeros(len(np.asarray(X)))
 
 
-def known_by(learner: Knowledge) -> Knowledge:
-    """The learner itself, or what it starts with if it has learned nothing; the learner is not changed."""
+def knowledge_of(learner: Knowledge) -> Knowledge:
+    """The learner itself, or the knowledge that a new learner starts with; the learner is not changed."""
     return learner.knowledge() if isinstance(learner, ERKLE) else learner
 
 
 class Tally:
-    """Counts of heads, of objects and of both together, and the questions that are out.
+    """Counts of anchors, of objects and of objects with an anchor, and the keys of pending questions.
 
-    Pending questions count too, because they will be answered.
+    Pending questions count as answered.
+
+    Parameters
+    ----------
+    knowledge : Knowledge
+    questions : Questions
+    pending : (m, 3) array of integers
+    n_latest : int
+        Number of latest answers that are searched for an anchor.
     """
 
-    def __init__(self, knowledge: Knowledge, questions: Questions, pending: ArrayLike) -> None:
-        self.heads = knowledge.n_anchored_.copy()
+    def __init__(
+        self, knowledge: Knowledge, questions: Questions, pending: ArrayLike, n_latest: int = _N_LATEST
+    ) -> None:
+        self.anchored = knowledge.n_anchored_.copy()
         self.appearances = knowledge.n_appearances_.copy()
-        self.out: set[int] = set()
+        self.pending_keys: set[int] = set()
         kept = knowledge.history_
-        self._history = np.empty((0, 3), np.int32) if kept is None else kept[-_LATEST:]
+        self._history = np.empty((0, 3), np.int32) if kept is None else kept[-n_latest:]
         self._asked_with: dict[int, list[int]] = {}
         self._questions = questions
         try:
             self.add(pending)
         except ValueError as error:
-            raise ValueError(f"pending is no list of questions about these objects: {error}") from None
+            raise ValueError(f"pending is not a list of questions about these objects: {error}") from None
 
     def add(self, queries: ArrayLike) -> None:
         """Count these questions as asked."""
         Q = triplets.check(queries, self._questions.n_objects)
-        np.add.at(self.heads, Q[:, 0], 1)
+        np.add.at(self.anchored, Q[:, 0], 1)
         np.add.at(self.appearances, Q, 1)
-        self.out.update(self._questions.keys(Q).tolist())
-        for head, *pair in Q.tolist():
-            self._asked_with.setdefault(head, []).extend(pair)
+        self.pending_keys.update(self._questions.keys(Q).tolist())
+        for anchor, *pair in Q.tolist():
+            self._asked_with.setdefault(anchor, []).extend(pair)
 
-    def rareness(self, head: int, pairs: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Rarity of each pair: higher if it was asked about less often with this head; ties are broken by all heads."""
-        rows = np.flatnonzero(self._history[:, 0] == head)
-        with_head = np.append(self._history[rows, 1:], self._asked_with.get(head, [])).astype(np.int64)
-        together = np.bincount(with_head, minlength=len(self.heads))
-        # One question with this head weighs more than any number of questions with other heads.
+    def rarity(self, anchor: int, pairs: NDArray[np.int64]) -> NDArray[np.int64]:
+        """A number for each pair, higher if it was asked about less with this anchor or, among equals, less overall."""
+        rows = np.flatnonzero(self._history[:, 0] == anchor)
+        with_anchor = np.append(self._history[rows, 1:], self._asked_with.get(anchor, [])).astype(np.int64)
+        together = np.bincount(with_anchor, minlength=len(self.anchored))
+        # One question with this anchor weighs more than any number of questions with other anchors.
         counts = together * (2 * self.appearances.max() + 1) + self.appearances
         return np.asarray(-counts[pairs].sum(axis=1))
 
     def least_asked(self, possible: NDArray[np.bool_], rng: np.random.Generator) -> int | None:
-        """One of the possible heads that have been asked about least; None if there is none."""
+        """A random anchor among the possible ones that were asked about least; None if none is possible."""
         ids = np.flatnonzero(possible)
         if not len(ids):
             return None
-        counts = self.heads[ids]
+        counts = self.anchored[ids]
         return int(rng.choice(ids[counts == counts.min()]))

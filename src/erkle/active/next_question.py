@@ -1,6 +1,6 @@
-"""The asking core: the next questions for one participant. `Asker`, simulations and the service all call it.
+"""The next questions for one participant. `Asker`, the simulations and the service all call `next_questions`.
 
-Nothing here remembers anything. What is pending and what the participant was asked come in as a `Ledger`: an `Asker`
+This module has no state. A `Ledger` lists the pending questions and those that the participant was asked. An `Asker`
 keeps it in memory, and the service reads it from its database.
 """
 
@@ -9,20 +9,20 @@ from typing import NamedTuple
 
 import numpy as np
 
-from erkle.active.knowledge import Knowledge, NothingKnown, known_by
+from erkle.active.knowledge import Knowledge, NothingKnown, knowledge_of
 from erkle.active.questions import Query, Questions
 from erkle.active.strategies import Random, Strategy
 
 
 class Ledger(NamedTuple):
-    """What has been asked so far, as far as it matters for the next question to one participant.
+    """The questions so far that matter for the next question to one participant.
 
     Attributes
     ----------
-    pending : sequence of (head, o1, o2)
-        Questions that anybody was asked and that the learner has no answer to yet.
+    pending : sequence of (anchor, first, second)
+        Questions to any participant whose answers the learner does not have yet.
     asked : collection of int
-        Keys of the questions that this participant was asked before, by `Questions.keys`.
+        Keys (see `Questions.keys`) of the questions that this participant was asked before.
     """
 
     pending: Sequence[Query] = ()
@@ -34,12 +34,12 @@ class Choice(NamedTuple):
 
     Attributes
     ----------
-    query : (head, o1, o2)
-        Which candidate comes first is drawn.
+    query : (anchor, first, second)
+        The candidates are in random order.
     strategy : Strategy
-        What chose it: the strategy that was wanted, or `Random`.
+        The strategy that chose the question: the given one, or `Random`.
     held_out : bool
-        Whether it belongs to the held-out share, which is drawn at random.
+        Whether the question belongs to the held-out share, which is drawn at random.
     """
 
     query: Query
@@ -56,22 +56,22 @@ def next_questions(
     n_queries: int = 1,
     holdout: float = 0.0,
 ) -> list[Choice]:
-    """Questions that this participant has not been asked, in random order; fewer if no more are left.
+    """Choose questions that this participant has not been asked, in random order; fewer if no more are left.
 
-    Pending questions are left out. Only when nothing else is left are they asked of another participant, too.
+    A pending question is only chosen if there is no other question left for this participant.
 
     Parameters
     ----------
     knowledge : Knowledge or None
-        None if no learner is ready: all questions are drawn at random then.
+        None if no learner is ready. All questions are then drawn at random.
     ledger : Ledger
     questions : Questions
-        What may be asked at all; it is not changed.
+        The questions that may be asked. The value is not changed.
     strategy : Strategy
     rng : Generator
     n_queries : int
     holdout : float
-        Share of the questions that are drawn at random instead, to measure the error on all questions.
+        Share of questions that are drawn at random, to measure the error on all questions.
 
     Examples
     --------
@@ -82,23 +82,23 @@ def next_questions(
     ((2, 0, 1), Random())
     """
     chooser = Random() if knowledge is None else strategy
-    known = NothingKnown(questions.n_objects) if knowledge is None else known_by(knowledge)
-    among = questions.without(ledger.asked)
+    known = NothingKnown(questions.n_objects) if knowledge is None else knowledge_of(knowledge)
+    allowed = questions.without(ledger.asked)
     n_random = int(rng.binomial(n_queries, holdout))
     found: list[Choice] = []
     for by, held_out, wanted in ((Random(), True, n_random), (chooser, False, n_queries)):
         for pending in (ledger.pending, ()):
             if len(found) < wanted:
-                out = [*pending, *(choice.query for choice in found)]
-                rows = by.choose(known, wanted - len(found), rng, out, among)
-                found += [Choice(_drawn(row.tolist(), rng), by, held_out) for row in rows]
-    # Neither the order nor, later, the numbers show which questions are held out.
+                not_again = [*pending, *(choice.query for choice in found)]
+                rows = by.choose(known, wanted - len(found), rng, not_again, allowed)
+                found += [Choice(_shuffled(row.tolist(), rng), by, held_out) for row in rows]
+    # The order must not show which questions are held out.
     rng.shuffle(found)
     return found
 
 
-def _drawn(row: list[int], rng: np.random.Generator) -> Query:
-    """The question with its first candidate drawn."""
-    head, *pair = row
+def _shuffled(row: list[int], rng: np.random.Generator) -> Query:
+    """The question with its candidates in random order."""
+    anchor, *pair = row
     rng.shuffle(pair)
-    return head, pair[0], pair[1]
+    return anchor, pair[0], pair[1]

@@ -1,4 +1,4 @@
-"""What may be asked: all questions about some objects, or those of a list, each of them so many times."""
+"""The questions that may be asked: all questions about some objects or a list of questions, with a limit for each."""
 
 import copy
 import math
@@ -15,29 +15,30 @@ from erkle.checks import whole
 Ids = NDArray[np.int64]
 Query = tuple[int, int, int]
 
-# Questions about more objects have no numbers of 64 bits.
+# Largest number of objects: the keys of questions about more objects do not fit into 64 bits.
 MOST_OBJECTS = 2_000_000
-# Pairs of a head are drawn at random while there are more than so many times what is wanted; else all are looked at.
+# Pairs are drawn one by one if an anchor has more than this many times the wanted pairs; otherwise all are listed.
 _MANY = 8
-# Pairs drawn besides, because some of them may have been asked.
+# Additional pairs that are drawn, because some pairs may not be asked again.
 _SPARE = 32
 
 
 class Questions:
-    """Questions (head, {o1, o2}), and how often each of them may still be asked.
+    """Questions (anchor, {first, second}), and how often each of them may still be asked.
 
     Parameters
     ----------
     n_objects : int
         At least 3.
     times : int or None
-        How often the same question may be asked; None is as often as you like.
+        How often the same question may be asked; None means any number of times.
     listed : (m, 3) array of integers, optional
-        Only these, each ``times`` times as often as it is listed; by default all questions about all objects.
+        The only questions that may be asked, each of them ``times`` times for each time it is listed. By default, all
+        questions about all objects may be asked.
     excluded : sequence of int
-        Objects that are not to be asked about.
+        Objects that must not be asked about.
     left_out : (m, 3) array of integers, optional
-        Questions that are not to be asked: catch questions, say, which you ask yourself.
+        Questions that must not be asked, such as catch questions that you ask yourself.
 
     Examples
     --------
@@ -47,7 +48,7 @@ class Questions:
     >>> questions.take((0, 2, 1))
     >>> questions.propose(0, 10, np.random.default_rng(0)).shape
     (0, 2)
-    >>> questions.left()
+    >>> questions.remaining()
     array([0, 1, 1, 0])
     """
 
@@ -61,147 +62,150 @@ class Questions:
     ) -> None:
         self.n_objects = whole(n_objects, "n_objects", 3, "a question needs three objects")
         if self.n_objects > MOST_OBJECTS:
-            raise ValueError(
-                f"n_objects is {n_objects}; pass at most {MOST_OBJECTS:,}: more questions cannot be told apart."
-            )
-        self.times = math.inf if times is None else whole(times, "times", 1, "what is never asked can be left out")
+            raise ValueError(f"n_objects is {n_objects}; pass at most {MOST_OBJECTS:,}, so that keys fit into 64 bits.")
+        self.times = (
+            math.inf if times is None else whole(times, "times", 1, "pass a question in left_out to never ask it")
+        )
         self._excluded = _excluded(excluded, self.n_objects)
         self._ids = np.delete(np.arange(self.n_objects), list(self._excluded))
         self._left_out = set() if left_out is None else set(self.keys(left_out).tolist())
-        self._but: set[int] = set()
+        self._without: set[int] = set()
         self._taken: Counter[int] = Counter()
         self._listed: Counter[int] | None = None
         if listed is not None:
-            self._listed = Counter(filter(self._is_among, self.keys(listed).tolist()))
+            self._listed = Counter(filter(self._is_allowed, self.keys(listed).tolist()))
             keys = np.sort(np.fromiter(self._listed, np.uint64, len(self._listed)))
-            heads, _, _ = triplets.ids_of_keys(keys)
-            self._by_head = np.split(keys, np.searchsorted(heads, np.arange(1, self.n_objects)))
-        self._left = self._all()
+            anchors, _, _ = triplets.ids_of_keys(keys)
+            self._by_anchor = np.split(keys, np.searchsorted(anchors, np.arange(1, self.n_objects)))
+        self._remaining = self._initially_remaining()
 
     def keys(self, T: ArrayLike) -> NDArray[np.uint64]:
-        """The key of each question, by `erkle.triplets.question_keys`: whichever candidate comes first."""
+        """The key of each question; see `erkle.triplets.question_keys`. The order of the candidates does not matter."""
         return triplets.question_keys(T, self.n_objects)
 
     def key(self, query: Iterable[Any]) -> int:
-        """The number of one question."""
+        """The key of one question."""
         return int(self.keys([tuple(query)])[0])
 
     def without(self, keys: Iterable[int]) -> Self:
-        """The same questions, which are taken from both alike, but for some."""
-        some = copy.copy(self)
-        some._but = self._but.union(keys)
-        return some
+        """A view without the questions with these keys. The view and the original share all counts."""
+        view = copy.copy(self)
+        view._without = self._without.union(keys)
+        return view
 
-    def may(self, key: int) -> bool:
-        """Whether it may be asked once more."""
-        return key not in self._but and self._taken[key] < self._most(key)
+    def may_ask(self, key: int) -> bool:
+        """Whether the question may be asked once more."""
+        return key not in self._without and self._taken[key] < self._limit(key)
 
     @property
-    def _is_free(self) -> bool:
-        """Whether every question that is drawn may be asked, as often as one likes."""
+    def _unlimited(self) -> bool:
+        """Whether every question that can be drawn may be asked any number of times."""
         return math.isinf(self.times) and self._listed is None and not self._left_out
 
     def take(self, query: Iterable[Any]) -> None:
-        """It has been asked."""
+        """Count the question as asked once more."""
         key = self.key(query)
         self._taken[key] += 1
-        if self._taken[key] == self._most(key):
-            self._left[triplets.ids_of_keys(key)[0]] -= 1
+        if self._taken[key] == self._limit(key):
+            self._remaining[triplets.ids_of_keys(key)[0]] -= 1
 
     def give_back(self, query: Iterable[Any]) -> None:
-        """It was asked, and nobody has answered or will."""
+        """Count the question as asked once less, because it will not be answered."""
         key = self.key(query)
         if self._taken[key] < 1:
-            raise ValueError(f"The question {triplets.ids_of_keys(key)} has not been asked; give back what was taken.")
-        if self._taken[key] == self._most(key):
-            self._left[triplets.ids_of_keys(key)[0]] += 1
+            raise ValueError(
+                f"The question {triplets.ids_of_keys(key)} has not been asked; give back only asked questions."
+            )
+        if self._taken[key] == self._limit(key):
+            self._remaining[triplets.ids_of_keys(key)[0]] += 1
         self._taken[key] -= 1
-        # Else what is asked and given back for ever would fill the memory.
+        # Counts of 0 are deleted, so that questions that are taken and given back do not fill the memory.
         if not self._taken[key]:
             del self._taken[key]
 
-    def left(self, but: Iterable[int] = ()) -> Ids:
-        """How many questions about each head may be asked, (n,); ``but`` are keys to leave out."""
-        left = self._left.copy()
-        for key in self._but.union(but):
-            left[triplets.ids_of_keys(key)[0]] -= self._taken[key] < self._most(key)
-        return left
+    def remaining(self, without: Iterable[int] = ()) -> Ids:
+        """How many questions about each anchor may still be asked, not counting those with these keys, (n,)."""
+        remaining = self._remaining.copy()
+        for key in self._without.union(without):
+            remaining[triplets.ids_of_keys(key)[0]] -= self._taken[key] < self._limit(key)
+        return remaining
 
-    def propose(self, head: int, n_pairs: int, rng: np.random.Generator, but: Iterable[int] = ()) -> Ids:
-        """Up to so many pairs, (k, 2), that this head may be asked about, all alike likely; none only if none are left.
+    def propose(self, anchor: int, n_pairs: int, rng: np.random.Generator, without: Iterable[int] = ()) -> Ids:
+        """Draw up to ``n_pairs`` different pairs that this anchor may be asked about, (k, 2).
 
-        ``but`` are keys to leave out.
+        All pairs have the same probability. There is at least one pair if any question is left for this anchor.
+        Questions with keys in ``without`` are not proposed.
         """
-        if not 0 <= head < self.n_objects:
-            raise ValueError(f"The head is {head}, but ids run from 0 to {self.n_objects - 1}; pass one of them.")
-        whole(n_pairs, "n_pairs", 1, "there is nothing to propose")
-        without = self._but.union(but)
-        for keys in self._drawn(head, n_pairs, rng):
-            # Each once, in the order drawn.
-            found = [key for key in dict.fromkeys(keys) if key not in without]
-            if not self._is_free:
-                found = [key for key in found if self.may(key)]
+        if not 0 <= anchor < self.n_objects:
+            raise ValueError(f"The anchor is {anchor}, but ids run from 0 to {self.n_objects - 1}; pass one of them.")
+        whole(n_pairs, "n_pairs", 1, "there must be a pair to propose")
+        not_these = self._without.union(without)
+        for keys in self._batches(anchor, n_pairs, rng):
+            # Without duplicates, in the order in which they were drawn.
+            found = [key for key in dict.fromkeys(keys) if key not in not_these]
+            if not self._unlimited:
+                found = [key for key in found if self.may_ask(key)]
             if found:
                 _, low, high = triplets.ids_of_keys(np.array(found[:n_pairs]))
                 return np.stack([low, high], axis=1)
         return np.empty((0, 2), np.int64)
 
-    def _drawn(self, head: int, n_pairs: int, rng: np.random.Generator) -> Iterator[list[int]]:
-        """Keys of the head in random order: some, if there are many, and if they will not do all."""
+    def _batches(self, anchor: int, n_pairs: int, rng: np.random.Generator) -> Iterator[list[int]]:
+        """Yield keys of the anchor in random order: first a few if there are many, then all of them."""
         if self._listed is not None:
-            keys = rng.permutation(self._by_head[head])
+            keys = rng.permutation(self._by_anchor[anchor])
             yield keys[: n_pairs + _SPARE].tolist()
             yield keys.tolist()
-        elif head not in self._excluded:
-            n, place = len(self._ids), int(np.searchsorted(self._ids, head))
+        elif anchor not in self._excluded:
+            n, place = len(self._ids), int(np.searchsorted(self._ids, anchor))
             if (n - 1) * (n - 2) // 2 > _MANY * n_pairs + _SPARE:
-                yield self._keys(head, _random_pairs(n, place, n_pairs + _SPARE, rng))
-            yield self._keys(head, rng.permutation(_all_pairs(n, place)))
+                yield self._keys(anchor, _random_pairs(n, place, n_pairs + _SPARE, rng))
+            yield self._keys(anchor, rng.permutation(_all_pairs(n, place)))
 
-    def _keys(self, head: int, places: Ids) -> list[int]:
-        keys: list[int] = self.keys(np.insert(self._ids[places], 0, head, axis=1)).tolist()
+    def _keys(self, anchor: int, places: Ids) -> list[int]:
+        keys: list[int] = self.keys(np.insert(self._ids[places], 0, anchor, axis=1)).tolist()
         return keys
 
-    def _is_among(self, key: int) -> bool:
-        """Whether it is one of those that may be asked at all, if it is listed."""
+    def _is_allowed(self, key: int) -> bool:
+        """Whether the question is not left out and contains no excluded object."""
         return key not in self._left_out and (
             not self._excluded or self._excluded.isdisjoint(triplets.ids_of_keys(key))
         )
 
-    def _most(self, key: int) -> float:
-        """How often it may be asked in all."""
+    def _limit(self, key: int) -> float:
+        """How often the question may be asked in total."""
         if self._listed is None:
-            return self.times if self._is_among(key) else 0
+            return self.times if self._is_allowed(key) else 0
         return self.times * self._listed[key] if key in self._listed else 0
 
-    def _all(self) -> Ids:
-        """How many there are about each head while none has been asked."""
+    def _initially_remaining(self) -> Ids:
+        """The number of questions about each anchor before any of them is asked."""
         if self._listed is not None:
-            return np.array([len(keys) for keys in self._by_head])
+            return np.array([len(keys) for keys in self._by_anchor])
         n = len(self._ids)
         counts = np.zeros(self.n_objects, np.int64)
         counts[self._ids] = (n - 1) * (n - 2) // 2
-        for head, *pair in map(triplets.ids_of_keys, self._left_out):
-            counts[head] -= self._excluded.isdisjoint((head, *pair))
+        for anchor, *pair in map(triplets.ids_of_keys, self._left_out):
+            counts[anchor] -= self._excluded.isdisjoint((anchor, *pair))
         return counts
 
 
 def check_questions(value: Any) -> Questions:
-    """The value itself, if it says what may be asked."""
+    """The value itself if it is a `Questions`; otherwise raise an error."""
     if not isinstance(value, Questions):
         raise TypeError(f"questions is {value!r}; pass Questions(n_objects), or Questions(n_objects, listed=...).")
     return value
 
 
-def _random_pairs(n_objects: int, head: int, n_pairs: int, rng: np.random.Generator) -> Ids:
+def _random_pairs(n_objects: int, anchor: int, n_pairs: int, rng: np.random.Generator) -> Ids:
     b, c = rng.integers(0, n_objects - 1, n_pairs), rng.integers(0, n_objects - 2, n_pairs)
     c += c >= b
-    return np.stack([b + (b >= head), c + (c >= head)], axis=1)
+    return np.stack([b + (b >= anchor), c + (c >= anchor)], axis=1)
 
 
-def _all_pairs(n_objects: int, head: int) -> Ids:
+def _all_pairs(n_objects: int, anchor: int) -> Ids:
     b, c = np.triu_indices(n_objects - 1, 1)
-    return np.stack([b + (b >= head), c + (c >= head)], axis=1)
+    return np.stack([b + (b >= anchor), c + (c >= anchor)], axis=1)
 
 
 def _excluded(ids: Iterable[int], n_objects: int) -> set[int]:
@@ -210,10 +214,12 @@ def _excluded(ids: Iterable[int], n_objects: int) -> set[int]:
     except ValueError:  # rows of different lengths
         given = np.empty((0, 0))
     if given.ndim != 1 or (given.size and given.dtype.kind not in "iu"):
-        raise ValueError(f"Excluded are {ids!r}; pass a list of ids, whole numbers from 0 to {n_objects - 1}.")
+        raise ValueError(f"excluded is {ids!r}; pass a list of ids, integers from 0 to {n_objects - 1}.")
     excluded = set(given.tolist())
     if excluded and not 0 <= min(excluded) <= max(excluded) < n_objects:
-        raise ValueError(f"Excluded are {given.tolist()}, but ids run from 0 to {n_objects - 1}; leave out the others.")
+        raise ValueError(
+            f"excluded is {given.tolist()}, but ids run from 0 to {n_objects - 1}; pass only ids of objects that exist."
+        )
     if n_objects - len(excluded) < 3:
-        raise ValueError(f"Of {n_objects} objects {len(excluded)} are excluded; leave three to ask about.")
+        raise ValueError(f"{len(excluded)} of {n_objects} objects are excluded; leave at least three to ask about.")
     return excluded

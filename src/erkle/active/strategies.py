@@ -1,8 +1,10 @@
-"""Strategies: small values that choose what to ask next.
+"""Strategies: small values that choose the next question.
 
-All but `Random` choose the head first: one that has been asked about least. Then they draw some pairs of candidates for
-it, and differ in how they score a pair. Scoring all questions about all heads would work badly: the highest scores
-belong to a few questions that nobody can answer, and they would be asked again and again.
+All strategies except `Random` first choose an anchor among those that have been asked about least. Then they draw
+random pairs of candidates for this anchor and choose the pair with the highest score. They differ only in the score.
+
+The anchor is not chosen by score: the highest scores belong to a few questions that nobody can answer, and a strategy
+that compared all anchors would ask these questions again and again.
 """
 
 from abc import ABC, abstractmethod
@@ -13,15 +15,15 @@ import numpy as np
 import scipy.special
 from numpy.typing import ArrayLike, NDArray
 
-from erkle.active.information import head_information, information, variances
-from erkle.active.knowledge import Knowledge, Tally, known_by
+from erkle.active.information import anchor_information, information, variances
+from erkle.active.knowledge import Knowledge, Tally, knowledge_of
 from erkle.active.questions import Questions, check_questions
 from erkle.checks import random_generator, share, whole
 
 Floats = NDArray[np.float64]
 Ids = NDArray[np.int64]
 
-# Pairs that `Adaptive` looks at, at least.
+# Smallest number of pairs that `Adaptive` considers.
 _FEWEST = 20
 
 
@@ -32,120 +34,128 @@ class Strategy(ABC):
         self,
         learner: Knowledge,
         n_queries: int,
-        rng: np.random.Generator | int | None = None,
+        random_state: np.random.Generator | int | None = None,
         pending: ArrayLike = (),
         questions: Questions | None = None,
     ) -> Ids:
-        """Questions to ask now, rows (head, o1, o2): no two alike, and fewer where no more are left.
+        """Choose questions, as rows (anchor, first, second), without duplicates; fewer if no more are left.
 
         Parameters
         ----------
         learner : ERKLE or other Knowledge
-            What is known. A learner that has learned nothing will do, and is not changed.
+            What is known so far. A new learner is accepted as well. The learner is not changed.
         n_queries : int
-        rng : Generator, int or None
-            The source of randomness.
+        random_state : Generator, int or None
         pending : (m, 3) array of integers
-            Questions that were asked and are not answered yet. They are not chosen again and count as answered, so
-            that many participants at once get different questions.
+            Questions that have been asked but not answered yet. They are not chosen again. They count as answered, so
+            that participants who answer at the same time get different questions.
         questions : Questions, optional
-            What may be asked; by default everything, as often as you like.
+            The questions that may be asked; by default all questions, any number of times.
         """
-        generator = random_generator(rng, "rng")
-        knowledge = known_by(learner)
+        rng = random_generator(random_state, "random_state")
+        knowledge = knowledge_of(learner)
         n_objects = knowledge.n_objects_
-        whole(n_queries, "n_queries", 0, "one cannot ask fewer questions")
-        among = Questions(n_objects, None) if questions is None else check_questions(questions)
-        if among.n_objects != n_objects:
+        whole(n_queries, "n_queries", 0, "a number of questions cannot be negative")
+        allowed = Questions(n_objects, None) if questions is None else check_questions(questions)
+        if allowed.n_objects != n_objects:
             raise ValueError(
-                f"The questions are about {among.n_objects} objects, the learner about {n_objects}; "
+                f"The questions are about {allowed.n_objects} objects, but the learner has {n_objects}; "
                 f"pass Questions({n_objects})."
             )
-        tally = Tally(knowledge, among, pending)
+        tally = Tally(knowledge, allowed, pending)
         found: list[Ids] = []
-        queries = self._queries(knowledge, tally, among, generator)
+        queries = self._queries(knowledge, tally, allowed, rng)
         while len(found) < n_queries and (query := next(queries, None)) is not None:
             tally.add(query[None])
             found.append(query)
         return np.array(found, np.int64).reshape(-1, 3)
 
     @abstractmethod
-    def _queries(self, knowledge: Knowledge, tally: Tally, among: Questions, rng: np.random.Generator) -> Iterator[Ids]:
-        """Yield questions one by one; each is added to the tally before the next is asked for."""
+    def _queries(
+        self, knowledge: Knowledge, tally: Tally, questions: Questions, rng: np.random.Generator
+    ) -> Iterator[Ids]:
+        """Yield questions one by one; the caller adds each question to the tally before it takes the next one."""
 
 
 @dataclass(frozen=True)
 class Random(Strategy):
-    """Any question, all with the same probability."""
+    """Choose any question, all with the same probability."""
 
-    def _queries(self, knowledge: Knowledge, tally: Tally, among: Questions, rng: np.random.Generator) -> Iterator[Ids]:
-        left = among.left(tally.out)
-        while left.any():
-            head = int(np.searchsorted(np.cumsum(left), rng.integers(left.sum()), side="right"))
-            [pair] = among.propose(head, 1, rng, tally.out)
-            left[head] -= 1
-            yield np.insert(pair, 0, head)
+    def _queries(
+        self, knowledge: Knowledge, tally: Tally, questions: Questions, rng: np.random.Generator
+    ) -> Iterator[Ids]:
+        remaining = questions.remaining(tally.pending_keys)
+        while remaining.any():
+            anchor = int(np.searchsorted(np.cumsum(remaining), rng.integers(remaining.sum()), side="right"))
+            [pair] = questions.propose(anchor, 1, rng, tally.pending_keys)
+            remaining[anchor] -= 1
+            yield np.insert(pair, 0, anchor)
 
 
 @dataclass(frozen=True)
-class _ByHead(Strategy):
-    """The head that was asked about least, and of some pairs for it the one with the highest score."""
+class _ByAnchor(Strategy):
+    """Choose the anchor that was asked about least, and the pair with the highest score among random pairs."""
 
     n_candidates: int = 100
 
-    def _queries(self, knowledge: Knowledge, tally: Tally, among: Questions, rng: np.random.Generator) -> Iterator[Ids]:
+    def _queries(
+        self, knowledge: Knowledge, tally: Tally, questions: Questions, rng: np.random.Generator
+    ) -> Iterator[Ids]:
         n_pairs = self._n_pairs(knowledge)
-        left = among.left(tally.out)
-        while (head := tally.least_asked(left > 0, rng)) is not None:
-            Q = np.insert(among.propose(head, n_pairs, rng, tally.out), 0, head, axis=1)
-            left[head] -= 1
-            # Of equal scores the first one wins: pairs come in random order.
+        remaining = questions.remaining(tally.pending_keys)
+        while (anchor := tally.least_asked(remaining > 0, rng)) is not None:
+            Q = np.insert(questions.propose(anchor, n_pairs, rng, tally.pending_keys), 0, anchor, axis=1)
+            remaining[anchor] -= 1
+            # Pairs are in random order, so ties are broken at random.
             yield Q[int(np.argmax(self._scores(knowledge, Q, tally, rng)))]
 
     def _n_pairs(self, knowledge: Knowledge) -> int:
-        return whole(self.n_candidates, "n_candidates", 1, "there is nothing to choose from")
+        return whole(self.n_candidates, "n_candidates", 1, "there must be a pair to choose")
 
     @abstractmethod
     def _scores(self, knowledge: Knowledge, Q: Ids, tally: Tally, rng: np.random.Generator) -> Floats:
-        """What each question is worth."""
+        """The score of each question; all questions have the same anchor."""
 
 
 @dataclass(frozen=True)
-class Balanced(_ByHead):
-    """The pair that has been asked about least with the head; of equal ones, least with any head."""
+class Balanced(_ByAnchor):
+    """Choose the pair that was asked about least with the anchor; among equals, the one asked about least overall."""
 
     def _scores(self, knowledge: Knowledge, Q: Ids, tally: Tally, rng: np.random.Generator) -> Floats:
-        return tally.rareness(int(Q[0, 0]), Q[:, 1:]).astype(np.float64)
+        return tally.rarity(int(Q[0, 0]), Q[:, 1:]).astype(np.float64)
 
 
 @dataclass(frozen=True)
-class Uncertainty(_ByHead):
-    """The pair whose distances from the head are most nearly equal."""
+class Uncertainty(_ByAnchor):
+    """Choose the pair whose two distances from the anchor differ least."""
 
     def _scores(self, knowledge: Knowledge, Q: Ids, tally: Tally, rng: np.random.Generator) -> Floats:
         return np.asarray(-np.abs(knowledge.decision_function(Q)))
 
 
 @dataclass(frozen=True)
-class ExpectedChange(_ByHead):
-    """The pair whose answer is expected to move the map most."""
+class ExpectedChange(_ByAnchor):
+    """Choose the pair whose answer is expected to change the map most."""
 
     def _scores(self, knowledge: Knowledge, Q: Ids, tally: Tally, rng: np.random.Generator) -> Floats:
         logits = knowledge.decision_function(Q) / knowledge.temperature_
-        head, o1, o2 = _places(knowledge, Q)
-        length = sum(((end - start) ** 2).sum(axis=1) for start, end in ((o1, o2), (o1, head), (head, o2)))
-        # The logarithm of p (1 - p) |gradient|: where the model is sure, the product itself would underflow to 0.
+        anchor, first, second = _positions(knowledge, Q)
+        length = sum(
+            ((end - start) ** 2).sum(axis=1) for start, end in ((first, second), (first, anchor), (anchor, second))
+        )
+        # The logarithm of p (1 - p) |gradient|, because the product underflows to 0 where the model is certain.
         both = scipy.special.log_expit(logits) + scipy.special.log_expit(-logits)
         return np.asarray(both + 0.5 * np.log(np.maximum(length, 1e-300)))
 
 
 @dataclass(frozen=True)
-class InformationGain(_ByHead):
-    """The pair whose answer tells most about the place of the head (Tamuz et al. 2011).
+class InformationGain(_ByAnchor):
+    """Choose the pair whose answer tells most about the position of the anchor (Tamuz et al. 2011).
 
-    The head is taken to be in the place of one of the objects, and nobody knows of which. For each pair it goes
-    through all answers about the head and all places. That is slow; it is here for comparison. With
-    ``n_candidates=None`` it looks at all pairs. It needs a learner that keeps its answers: not the exact kernel.
+    The anchor is assumed to have the position of one of the objects, and the answers so far give each position a
+    probability. For each pair, the strategy goes through all answers about the anchor and all positions. It is slow,
+    and included for comparison. With ``n_candidates=None`` it scores all pairs. It needs a learner that keeps its
+    answers, so it does not work with a `Dense` kernel.
     """
 
     n_candidates: int | None = 300  # type: ignore[assignment]
@@ -154,26 +164,26 @@ class InformationGain(_ByHead):
         return knowledge.n_objects_**2 if self.n_candidates is None else super()._n_pairs(knowledge)
 
     def _scores(self, knowledge: Knowledge, Q: Ids, tally: Tally, rng: np.random.Generator) -> Floats:
-        places = knowledge.coordinates(np.arange(knowledge.n_objects_))
+        positions = knowledge.coordinates(np.arange(knowledge.n_objects_))
         history = knowledge.history_
         if history is None:
-            raise ValueError("InformationGain needs all answers, and this learner keeps none; pass kernel=LowRank().")
-        about = history[history[:, 0] == Q[0, 0]]
-        return head_information(places, about[:, 1:], Q[:, 1:], knowledge.temperature_)
+            raise ValueError("InformationGain needs all answers, but this learner keeps none; pass kernel=LowRank().")
+        about_anchor = history[history[:, 0] == Q[0, 0]]
+        return anchor_information(positions, about_anchor[:, 1:], Q[:, 1:], knowledge.temperature_)
 
 
 @dataclass(frozen=True)
-class Adaptive(_ByHead):
-    """The default: of the pairs that were asked about least with the head, the one whose answer tells most.
+class Adaptive(_ByAnchor):
+    """The default: among the pairs that were asked about least with the anchor, choose the most informative one.
 
     Attributes
     ----------
     n_candidates : int
-        Pairs to look at when the learner is sure of everything. When it is less sure it looks at fewer, at least 20:
-        the map may be wrong, and the highest of many scores would belong to an odd question. About a fifth of the
-        pairs are scored: those asked about least.
+        Number of pairs to consider if the learner is certain of every answer. If it is less certain, it considers fewer
+        pairs, but at least 20: as long as the map may be wrong, the highest of many scores often belongs to an unusual
+        question. The strategy scores about a fifth of these pairs, those that were asked about least.
     explore : float
-        Share of questions whose pair is drawn at random, because the map may be wrong.
+        Share of questions with a random pair. They are a safeguard against a wrong map.
     """
 
     n_candidates: int = 300
@@ -183,11 +193,11 @@ class Adaptive(_ByHead):
         scores = np.full(len(Q), -1.0)
         if rng.random() >= share(self.explore, "explore"):
             logits = knowledge.decision_function(Q) / knowledge.temperature_
-            # How sure the learner is of random questions, from 0 to 1.
-            sure = float(np.mean(np.tanh(np.abs(logits) / 2.0)))
-            some = Q[: max(_FEWEST, round(len(Q) * sure**3))]
-            rareness = tally.rareness(int(some[0, 0]), some[:, 1:])
-            scored = np.argsort(-rareness, kind="stable")[: len(some) // 5 + 1]
+            # The mean certainty about random questions, from 0 to 1.
+            certainty = float(np.mean(np.tanh(np.abs(logits) / 2.0)))
+            considered = Q[: max(_FEWEST, round(len(Q) * certainty**3))]
+            rarity = tally.rarity(int(considered[0, 0]), considered[:, 1:])
+            scored = np.argsort(-rarity, kind="stable")[: len(considered) // 5 + 1]
             scores[scored] = _information(knowledge, Q[scored], logits[scored], tally)
         return scores
 
@@ -203,18 +213,20 @@ STRATEGIES: dict[str, Strategy] = {
 
 
 def _information(knowledge: Knowledge, Q: Ids, logits: Floats, tally: Tally) -> Floats:
-    """Bits that each answer, with this logit, would tell about the places of its three objects."""
-    head, o1, o2 = _places(knowledge, Q)
-    # People compare distances, not squares: the same difference of squares counts for less between far objects.
-    reach = np.sqrt(((head - o1) ** 2).sum(axis=1)) + np.sqrt(((head - o2) ** 2).sum(axis=1))
+    """Bits that the answer to each question would tell about the positions of its three objects."""
+    anchor, first, second = _positions(knowledge, Q)
+    # People compare distances, not squared distances, so logits are divided by the sum of the two distances.
+    reach = np.sqrt(((anchor - first) ** 2).sum(axis=1)) + np.sqrt(((anchor - second) ** 2).sum(axis=1))
     scale = reach.mean() / np.maximum(reach, 0.05 * reach.mean() + 1e-300)
-    axes = np.concatenate([o1, o2]).var(axis=0)
-    # Pending answers will settle some of the present doubt. That will move the logits, in a direction nobody knows.
-    now, then = (variances(head, o1, o2, axes, asked[Q]) for asked in (knowledge.n_appearances_, tally.appearances))
+    axes = np.concatenate([first, second]).var(axis=0)
+    # Pending answers will reduce the variance from `now` to `then`, and move the logits by the difference.
+    now, then = (
+        variances(anchor, first, second, axes, asked[Q]) for asked in (knowledge.n_appearances_, tally.appearances)
+    )
     to_logits = (scale / knowledge.temperature_) ** 2
     return information(scale * logits, to_logits * then, to_logits * (now - then))
 
 
-def _places(knowledge: Knowledge, Q: Ids) -> Floats:
-    """Coordinates, (3, k, r), of heads, first and second candidates."""
+def _positions(knowledge: Knowledge, Q: Ids) -> Floats:
+    """Coordinates of the anchors, the first and the second candidates, (3, k, r)."""
     return np.asarray(knowledge.coordinates(Q.T.ravel())).reshape(3, len(Q), -1)

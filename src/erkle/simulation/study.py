@@ -115,7 +115,7 @@ class _Study:
 
     def measure(self) -> None:
         """Record the error on test answers, and on the held-out answers since the previous measurement."""
-        held_out = self._asker.wrong[self._n_counted :]
+        held_out = self._asker.held_out_wrong[self._n_counted :]
         self._n_counted += len(held_out)
         self.run.n_answers.append(self.n_answers)
         self.run.errors.append(1.0 - self._learner.score(self._instance.test))
