@@ -1,4 +1,4 @@
-"""Requests with retries, and errors with sentences.
+"""Requests to a server, with retries, and the errors that they raise.
 
 A request is retried if the network fails or if the server is busy or restarting. A request that must not be executed
 twice is retried only if the server cannot have executed it.
@@ -20,7 +20,7 @@ _BUSY = (429, 500, 502, 503, 504)
 _NOT_EXECUTED = (429, 503)
 # Seconds before the first retry; each further wait is twice as long.
 _FIRST_WAIT = 0.1
-# Seconds that a wait lasts at most.
+# Seconds that a wait can last at most.
 _LONGEST_WAIT = 5.0
 _LOCAL = ("localhost", "127.0.0.1", "::1")
 
@@ -50,7 +50,7 @@ class Server:
         self._http = httpx2.Client(
             timeout=timeout,
             limits=httpx2.Limits(max_connections=connections, max_keepalive_connections=connections),
-            # The machine reaches itself without the proxy that the environment may name.
+            # Do not use the proxy of the environment for a server on this machine.
             trust_env=address.hostname not in _LOCAL,
         )
 
@@ -99,7 +99,7 @@ class Server:
                     raise _refused(response)
             for _, file in files or []:
                 file[1].seek(0)
-            # A random wait, so that many clients do not overload a restarted server all at once.
+            # The wait is random, so that many clients do not retry at the same moment.
             time.sleep(wait * random.uniform(0.5, 1.0))
             wait = min(2 * wait, _LONGEST_WAIT)
 

@@ -1,13 +1,13 @@
-"""Answers and skips: exactly one answer counts for each question, however often and whatever is sent.
+"""Answers and skips: at most one answer counts for each question, whatever is sent.
 
 A repeated answer gets the same acknowledgement as the first time, even if the study has been closed since. A browser
 that did not receive the acknowledgement can therefore send the answer again. A different answer to the same question
 is refused and recorded.
 
 The answers of a study form a log. They are numbered 1, 2, 3, ... without gaps, in the order of their commits, so a
-reader who has reached a number has missed no earlier answer. Learners read only the log. Without excluded
-participants, its content depends only on the answers and on the study's ``roster``: two readers with the same roster
-and the same last number have read the same answers.
+reader who has reached a number has missed no earlier answer. Learners read only the log, without excluded
+participants. What they read depends only on the last number and on the study's ``roster``, which counts exclusions and
+inclusions.
 """
 
 from collections.abc import Iterator, Sequence
@@ -121,7 +121,7 @@ class Answers(Topic):
     def submit(
         self, study: str, participant: str, token: str, choice: int, response_ms: int | None = None, client: Any = None
     ) -> Acknowledged | Refused:
-        """Add the answer that the anchor is more like the object ``choice``; the arguments may be anything.
+        """Add the answer that the anchor is more like the object ``choice``; invalid arguments are refused, not raised.
 
         Parameters
         ----------
@@ -252,14 +252,14 @@ def response_time(value: object) -> int | None:
 
 
 def _used(question: RowMapping) -> Reason | None:
-    """Return why the question is no longer open to anyone, if it was answered or skipped."""
+    """Return the reason for a refusal if the question was already answered or skipped."""
     if question["sequence"] is not None:
         return Reason.ANSWERED
     return Reason.SKIPPED if question["skipped_at"] is not None else None
 
 
 def _closed(question: RowMapping, at: int) -> Reason | None:
-    """Return why the question cannot be answered now, or None."""
+    """Return the reason for a refusal if the question cannot be answered now."""
     if question["study_state"] != State.OPEN:
         return Reason.NOT_OPEN
     if (standing := standing_of(question)) != Standing.ACTIVE:

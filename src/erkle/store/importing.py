@@ -24,7 +24,7 @@ from erkle.store.studies import Object, Studies, Study
 
 
 class Imported(NamedTuple):
-    """An answer to import: the anchor is more like ``near`` than like ``far``. Times are in microseconds."""
+    """An answer to import: the anchor is more like ``near`` than like ``far``. Times are in microseconds since 1970."""
 
     participant: str
     anchor: int

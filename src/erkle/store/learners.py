@@ -2,8 +2,8 @@
 
 A lease makes one of several processes the owner of a study's learner until the lease expires; the owner renews it in
 time. Each process uses its own clock, so the clocks of machines that share a database must differ by much less than
-the length of a lease. Each new owner gets a greater number, the fence. A write by an earlier owner is recognised by its
-smaller fence and rejected.
+the length of a lease. Each new owner gets a greater number, the fence. A snapshot from an earlier owner is recognised
+by its smaller fence and rejected.
 
 A snapshot is a saved learner: its bytes, the number of the last answer it has read, and the roster it has read them
 under. Snapshots only save time, since a learner can always be rebuilt from the log. A snapshot from another roster is
@@ -44,7 +44,7 @@ class Leases(Topic):
 
     @writing
     def acquire(self, study: str, owner: str, seconds: float) -> int | None:
-        """Become the owner of the study's learner for some seconds, unless another process owns it.
+        """Become the owner of the study's learner for ``seconds``, unless another process owns it.
 
         Returns
         -------
@@ -52,14 +52,14 @@ class Leases(Topic):
             The fence, a positive number that grows with each new owner; None if another process owns the learner.
         """
         at = self.clock()
-        # A lease that ends later than the longest lease would was granted by a clock that has been set back since.
+        # If a lease ends later than any lease can from now on, the clock that granted it has been set back since.
         ended = or_(_L.until <= at, _L.until > at + _duration(limits.LEASE_SECONDS))
         free = or_(_L.owner == _owner(owner), ended)
         return self._set(study, free, owner, at + _duration(seconds))
 
     @writing
     def renew(self, study: str, owner: str, seconds: float) -> int | None:
-        """Extend the lease to some seconds from now and return its fence, or None if the lease has expired."""
+        """Extend the lease to ``seconds`` from now and return its fence, or None if the lease has expired."""
         at = self.clock()
         mine = (_L.owner == _owner(owner)) & (_L.until > at)
         return self._set(study, mine, owner, at + _duration(seconds))
@@ -87,7 +87,7 @@ class Snapshots(Topic):
         Returns
         -------
         bool
-            False, and nothing is saved, if the study has another roster by now or the fence is not the current one.
+            False if nothing was saved, because the study has another roster by now or the lease another fence.
         """
         if not data.startswith(_NPZ):
             raise StoreError(f"The snapshot begins with {data[:8]!r}; pass the bytes of an npz file.")

@@ -15,7 +15,7 @@ MEDIA_TYPE = 100  # The MIME type of a medium.
 ACCOUNT_NAME = 200  # The name of an account.
 PASSWORD_HASH = 1000  # A password hash.
 PARAMETERS = 4000  # The parameters of the link that a participant followed, as JSON.
-PARAMETER_NAME = 100  # The name of a parameter of such a link.
+PARAMETER_NAME = 100  # The name of one parameter.
 IDENTITY = 200  # The identity of a participant; a longer one is replaced by a digest.
 LABEL = 2000  # The label of a participant in an imported file.
 STRATEGY = 500  # The description of how a question was chosen.
@@ -23,14 +23,10 @@ CLIENT = 2000  # Other data that a browser sends with an answer, as JSON.
 SKIP_REASON = 500  # The reason why a participant skipped a question.
 REFUSALS = 10_000  # The number of refusals that are recorded per study.
 REFUSED = 1000  # The recorded content of a refusal, as JSON.
-JSON_DEPTH = (
-    20  # Nesting levels of JSON from browsers; deeper levels become text, since JSON parsers refuse hundreds of levels.
-)
+JSON_DEPTH = 20  # Levels of nested JSON from a browser. Deeper levels become text: parsers refuse hundreds of them.
 RESPONSE_MS = 86_400_000  # The longest response time: one day. A longer one means that a clock was changed in between.
 LIFETIME_SECONDS = 1e9  # The longest lifetime of a question, a session or a link: about 30 years.
 LEASE_OWNER = 200  # The name of the owner of a lease.
 LEASE_SECONDS = 60.0  # The longest lease: one minute.
-LATEST = (
-    253_402_300_799_999_999  # The latest time, in microseconds since 1970: the end of 9999, the last year in Python.
-)
+LATEST = 253_402_300_799_999_999  # The latest time in microseconds since 1970: the end of 9999, Python's last year.
 SEQUENCE = 2**53  # The largest sequence number: the largest integer that every JSON parser reads exactly.

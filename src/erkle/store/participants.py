@@ -18,7 +18,7 @@ from erkle.store.errors import Full, NotAllowed, StoreError
 from erkle.store.sanitising import Json, bounded_json, bounded_text
 
 _T = schema.participants.c
-_WHOLE = select(schema.participants).where(_T.id == bindparam("number"))
+_BY_NUMBER = select(schema.participants).where(_T.id == bindparam("number"))
 # The standings in which a participation can end.
 ENDINGS = (Standing.COMPLETED, Standing.FAILED, Standing.SCREENED)
 
@@ -64,7 +64,7 @@ class Participants(Topic):
     def get(self, study: str, participant: str) -> Participant:
         """Return the participant with this id."""
         row = rows.participant_and_study(self.connection, study, participant)
-        return _participant(self.connection.execute(_WHOLE, {"number": row["id"]}).mappings().one())
+        return _participant(self.connection.execute(_BY_NUMBER, {"number": row["id"]}).mappings().one())
 
     @reading
     def all(self, study: str) -> list[Participant]:
@@ -73,7 +73,7 @@ class Participants(Topic):
 
     @writing
     def finish(self, study: str, participant: str, standing: Standing) -> Participant:
-        """End an active participation as completed, failed (the checks) or screened out."""
+        """End an active participation: completed, failed because of the checks, or screened out."""
         if standing not in ENDINGS:
             raise StoreError(f"The standing is {bounded_text(standing, 40)!r}; pass one of {', '.join(ENDINGS)}.")
         row = rows.lock_participant(self.connection, study, participant)
@@ -89,7 +89,7 @@ class Participants(Topic):
 
     @writing
     def exclude(self, study: str, participant: str, excluded: bool = True) -> Participant:
-        """Refuse further answers from a participant and leave theirs out of the log; ``excluded=False`` undoes this.
+        """Refuse further answers of a participant and leave all their answers out of the log, or undo this.
 
         Each change increases the study's roster.
         """

@@ -1,8 +1,8 @@
 """Refusals: answers and skips that do not count, recorded with the reason and never learned.
 
-Only `limits.REFUSALS` of them are recorded per study, so that nobody can fill the disk. Reasons that anybody can cause
-without a question of their own get at most half of this number, so they cannot displace the second answers of
-participants. Beyond these numbers, requests are still refused but no longer recorded.
+At most `limits.REFUSALS` of them are recorded per study, so that nobody can fill the disk. Anybody can send an unknown
+token or the token of another participant. Such refusals get only half of the records, so that second answers of
+participants can still be recorded. When the records are full, requests are still refused.
 """
 
 from typing import Any, NamedTuple
@@ -14,8 +14,8 @@ from erkle.store.database import schema
 from erkle.store.database.enumerations import Reason
 from erkle.store.sanitising import Json, bounded_json, bounded_text, is_id
 
-# Reasons that anybody can cause without a question of their own.
-_WITHOUT_A_QUESTION = frozenset({Reason.UNKNOWN_TOKEN, Reason.OTHER_STUDY, Reason.OTHER_PARTICIPANT})
+# Reasons that anybody can cause, even without a question of their own.
+_BY_ANYBODY = frozenset({Reason.UNKNOWN_TOKEN, Reason.OTHER_STUDY, Reason.OTHER_PARTICIPANT})
 _SENTENCES = {
     Reason.UNKNOWN_TOKEN: "There is no question with this token.",
     Reason.OTHER_STUDY: "This question belongs to another study.",
@@ -50,7 +50,7 @@ def record(
 ) -> None:
     """Record what was sent, truncated, unless the study already has its maximum of refusals."""
     number, t = _number(connection, study), schema.refusals.c
-    most = limits.REFUSALS // 2 if reason in _WITHOUT_A_QUESTION else limits.REFUSALS
+    most = limits.REFUSALS // 2 if reason in _BY_ANYBODY else limits.REFUSALS
     if connection.execute(select(t.id).where(t.study_id == number).limit(1).offset(most - 1)).first():
         return
     values: dict[str, Any] = {

@@ -30,7 +30,7 @@ TRANSITIONS: Mapping[State, frozenset[State]] = {
 }
 
 _T = schema.studies.c
-_WHOLE = select(schema.studies).where(_T.public_id == bindparam("study"))
+_BY_ID = select(schema.studies).where(_T.public_id == bindparam("study"))
 # In order of deletion: each table comes before the tables that it refers to.
 _TABLES_OF_STUDY = (
     schema.answers, schema.questions, schema.participants, schema.refusals, schema.snapshots, schema.leases,
@@ -134,7 +134,7 @@ class Studies(Topic):
     @reading
     def get(self, study: str) -> Study:
         """Return the study with this id."""
-        return _study(rows.found_study(self.connection, _WHOLE, study))
+        return _study(rows.found_study(self.connection, _BY_ID, study))
 
     @reading
     def objects(self, study: str) -> list[Object]:
@@ -161,7 +161,7 @@ class Studies(Topic):
 
     @reading
     def totals(self) -> Totals:
-        """Return totals over all studies; the queries use indexes only.
+        """Return totals over all studies, counted with the help of indexes.
 
         Open participants are active, in an open study, and have a question that can still be answered.
         """

@@ -1,4 +1,4 @@
-"""A check of a database: does it keep the laws that the rest of erkle relies on?
+"""A check that a database keeps the laws that the rest of erkle relies on.
 
 The check only reads, and the database may be in use. First the engine checks its own file, constraints and references.
 Then each query in ``laws.sql`` looks for rows that break a law. Nothing is repaired.
@@ -96,7 +96,7 @@ def _reading(location: Pathlike) -> Iterator[tuple[str, Connection]]:
 
 
 def _sqlite(file: str) -> sqlite3.Connection:
-    """Connect to a file, or to a copy of a read-only file, because SQLite does not check constraints in one."""
+    """Connect to a file; connect to a copy of a read-only file, in which SQLite would not check constraints."""
     uri = f"file:{quote(file)}?mode="
     if os.access(file, os.W_OK):
         return sqlite3.connect(f"{uri}rw", uri=True, isolation_level=None)

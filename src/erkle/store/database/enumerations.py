@@ -1,4 +1,4 @@
-"""The values of the columns that hold one of a few values."""
+"""Enumerations; the database stores the values, and its constraints refuse any other value."""
 
 from enum import StrEnum
 

@@ -36,7 +36,7 @@ def _text(name: str, **options: Any) -> sa.Column[str]:
     return _column(name, sa.Text, **options)
 
 
-def _whole(name: str, **options: Any) -> sa.Column[int]:
+def _integer(name: str, **options: Any) -> sa.Column[int]:
     return _column(name, sa.BigInteger, **options)
 
 
@@ -49,7 +49,7 @@ accounts = sa.Table(
     _text("folded", unique=True),
     _text("password_hash"),
     _column("admin", sa.Boolean),
-    _whole("created_at"),
+    _integer("created_at"),
 )
 
 sessions = sa.Table(
@@ -57,7 +57,7 @@ sessions = sa.Table(
     metadata,
     _text("digest", primary_key=True),
     _column("account_id", sa.Text, sa.ForeignKey("accounts.id")),
-    _whole("expires_at"),
+    _integer("expires_at"),
     sa.Index("ix_sessions_account", "account_id"),
 )
 
@@ -67,7 +67,7 @@ links = sa.Table(
     _text("digest", primary_key=True),
     _text("purpose"),
     sa.Column("account_id", sa.Text, sa.ForeignKey("accounts.id")),
-    _whole("expires_at"),
+    _integer("expires_at"),
 )
 
 studies = sa.Table(
@@ -79,8 +79,8 @@ studies = sa.Table(
     _column("settings", sa.JSON),
     _text("state"),
     _column("n_objects", sa.Integer),
-    _whole("roster"),
-    _whole("created_at"),
+    _integer("roster"),
+    _integer("created_at"),
     sa.Column("owner", sa.Text, sa.ForeignKey("accounts.id")),
 )
 
@@ -111,7 +111,7 @@ participants = sa.Table(
     _column("parameters", sa.JSON),
     _text("state"),
     _column("excluded", sa.Boolean),
-    _whole("joined_at"),
+    _integer("joined_at"),
     sa.Column("identity", sa.Text),
     _column("flagged", sa.Boolean),
     sa.Index("ix_participants_study", "study_id", "id"),
@@ -127,7 +127,7 @@ questions = sa.Table(
     _column("participant_id", _Number, sa.ForeignKey("participants.id")),
     *(_column(name, sa.Integer) for name in ("anchor", "first", "second", "left_object")),
     *map(_text, ("kind", "strategy")),
-    *map(_whole, ("issued_at", "expires_at")),
+    *map(_integer, ("issued_at", "expires_at")),
     sa.Index("ix_questions_pending", "study_id", "expires_at"),
     sa.Index("ix_questions_participant", "participant_id"),
     sa.Index("ix_questions_strategy", "strategy", "kind"),
@@ -137,12 +137,12 @@ answers = sa.Table(
     "answers",
     metadata,
     _study(primary_key=True),
-    _whole("sequence", primary_key=True, autoincrement=False),
+    _integer("sequence", primary_key=True, autoincrement=False),
     _column("question_id", _Number, sa.ForeignKey("questions.id")),
     _column("choice", sa.Integer),
     sa.Column("response_ms", sa.Integer),
     _column("client", sa.JSON),
-    _whole("answered_at"),
+    _integer("answered_at"),
     sa.UniqueConstraint("question_id"),
 )
 
@@ -151,7 +151,7 @@ skips = sa.Table(
     metadata,
     _column("question_id", _Number, sa.ForeignKey("questions.id"), primary_key=True, autoincrement=False),
     _text("reason"),
-    _whole("skipped_at"),
+    _integer("skipped_at"),
 )
 
 refusals = sa.Table(
@@ -161,7 +161,7 @@ refusals = sa.Table(
     sa.Column("study_id", _Number, sa.ForeignKey("studies.id")),
     *map(_text, ("reason", "token", "participant")),
     _column("payload", sa.JSON),
-    _whole("refused_at"),
+    _integer("refused_at"),
     sa.Index("ix_refusals_study", "study_id", "id"),
 )
 
@@ -170,13 +170,13 @@ snapshots = sa.Table(
     metadata,
     sa.Column("id", _Number, primary_key=True),
     _study(),
-    *map(_whole, ("sequence", "roster")),
+    *map(_integer, ("sequence", "roster")),
     _column("data", sa.LargeBinary),
-    _whole("saved_at"),
+    _integer("saved_at"),
     sa.Index("ix_snapshots_study", "study_id", "id"),
 )
 
-leases = sa.Table("leases", metadata, _study(primary_key=True), _text("owner"), _whole("until"), _whole("fence"))
+leases = sa.Table("leases", metadata, _study(primary_key=True), _text("owner"), _integer("until"), _integer("fence"))
 
 # The studies that the current transaction deletes. At the commit, each row must refer to a row with a smaller number,
 # which the smallest row cannot do. So no row can be committed.

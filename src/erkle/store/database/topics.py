@@ -24,7 +24,7 @@ class Topic:
     Parameters
     ----------
     source : Connection or Database
-        The connection of an open transaction that all calls share, or a database in which each call opens its own.
+        The connection of an open transaction, or a database in which each call opens a transaction.
     clock : function
         Returns the time in microseconds since 1970, UTC.
     """
@@ -40,12 +40,12 @@ class Topic:
 
 
 def reading(method: Callable[Concatenate[T, P], R]) -> Callable[Concatenate[T, P], R]:
-    """Let a method read in the open transaction, or in its own one, which sees the database at one moment."""
+    """Let a method read in the open transaction, or in a new one, which sees the database at one moment."""
     return _in_transaction(method, Database.read)
 
 
 def writing(method: Callable[Concatenate[T, P], R]) -> Callable[Concatenate[T, P], R]:
-    """Let a method write in the open transaction, or in its own one, which is on disk when the method returns."""
+    """Let a method write in the open transaction, or in a new one, which is on disk when the method returns."""
     return _in_transaction(method, Database.write)
 
 
