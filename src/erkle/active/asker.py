@@ -28,8 +28,8 @@ class Asked(NamedTuple):
     query : (anchor, first, second)
         Is the anchor more like the first candidate or like the second? The candidates are in random order.
     held_out : bool
-        Whether the question was drawn at random. The errors on such questions, predicted before they are learned,
-        estimate the error on all questions.
+        Whether the question was drawn at random. Predictions for such questions, made before their answers are
+        learned, estimate the error on all questions.
     participant : hashable or None
         The participant who is asked.
     """
@@ -50,8 +50,8 @@ class Asker:
     strategy : Strategy or str
         The strategy that chooses questions: a value such as ``Adaptive()``, or a name from `STRATEGIES`.
     holdout : float
-        Share of questions that are drawn at random instead. They measure the error on all questions, which questions
-        chosen by a strategy cannot.
+        Share of questions that are drawn at random instead. They estimate the error on all questions; questions that a
+        strategy chooses are not representative.
     random_state : int, Generator or None
 
     Attributes
@@ -101,7 +101,7 @@ class Asker:
                 f"participant is {participant!r}; pass a name or a number, or None for an unknown participant."
             )
         pending = [asked.query for asked in self.pending.values()]
-        # An unknown participant may be the one who was asked a pending question.
+        # An unknown participant may be one who has already been asked a pending question.
         asked = self.questions.keys(pending).tolist() if participant is None else self._asked.get(participant, ())
         ledger = Ledger(pending, asked)
         found = next_questions(learner, ledger, self.questions, self.strategy, self._rng, n_queries, self.holdout)
@@ -126,7 +126,7 @@ class Asker:
             self.held_out_wrong.append(bool(decision <= 0.0))
 
     def give_back(self, asked: Asked) -> None:
-        """Return a question that will not be answered. It may be asked again, but not of the same participant."""
+        """Return a question that will not be answered. It can be asked again, but not to the same participant."""
         self._check_pending(asked)
         del self.pending[asked.number]
         self.questions.give_back(asked.query)
@@ -142,7 +142,7 @@ class Asker:
 
     @property
     def curve(self) -> Curve:
-        """Errors on the questions that were drawn at random, predicted before they were learned."""
+        """Errors of the predictions for held-out questions, made before their answers were learned."""
         return Curve.of(np.array(self._learned, np.int64), np.array(self.held_out_wrong, np.bool_))
 
 

@@ -40,9 +40,9 @@ def information(logits: Floats, variances: Floats, unsettled: Floats | float = 0
     """
     spread = _PROBIT * variances
     # Both terms use the same curve for the entropy, so that the information for a variance of 0 is exactly 0.
-    whole = _mean_curve(logits, unsettled, _WIDTH + _WIDTH * spread)
-    left = np.sqrt(_WIDTH / (_WIDTH + spread)) * _mean_curve(logits, unsettled, _WIDTH + spread)
-    return np.asarray(np.maximum(whole - left, 0.0))
+    total = _mean_curve(logits, unsettled, _WIDTH + _WIDTH * spread)
+    remaining = np.sqrt(_WIDTH / (_WIDTH + spread)) * _mean_curve(logits, unsettled, _WIDTH + spread)
+    return np.asarray(np.maximum(total - remaining, 0.0))
 
 
 def _mean_curve(logits: Floats, variances: Floats | float, width: Floats) -> Floats:
@@ -69,10 +69,10 @@ def variances(anchor: Floats, first: Floats, second: Floats, axes: Floats, asked
 
 
 def anchor_information(positions: Floats, answered: NDArray[np.integer[Any]], pairs: Ids, temperature: float) -> Floats:
-    """Logarithm to base 2 of the bits that each pair would tell about the position of the anchor.
+    """Logarithm to base 2 of the expected information about the position of the anchor, in bits, for each pair.
 
-    The anchor is assumed to have the position of one of the objects. After many answers the bits are tiny; their
-    logarithms still tell which pair is better.
+    The anchor is assumed to have the position of one of the objects. After many answers the information is tiny, but
+    its logarithm still shows which pair is better.
 
     Parameters
     ----------

@@ -89,9 +89,9 @@ def knowledge_of(learner: Knowledge) -> Knowledge:
 
 
 class Tally:
-    """Counts of anchors, of objects and of objects with an anchor, and the keys of pending questions.
+    """How often each object was an anchor, was in a question, and was asked about with a given anchor.
 
-    Pending questions count as answered.
+    Pending questions count as answered. The tally also keeps their keys.
 
     Parameters
     ----------

@@ -20,7 +20,7 @@ class Ledger(NamedTuple):
     Attributes
     ----------
     pending : sequence of (anchor, first, second)
-        Questions to any participant whose answers the learner does not have yet.
+        Questions to this or other participants that the learner has no answer to yet.
     asked : collection of int
         Keys (see `Questions.keys`) of the questions that this participant was asked before.
     """

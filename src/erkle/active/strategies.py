@@ -150,7 +150,7 @@ class ExpectedChange(_ByAnchor):
 
 @dataclass(frozen=True)
 class InformationGain(_ByAnchor):
-    """Choose the pair whose answer tells most about the position of the anchor (Tamuz et al. 2011).
+    """Choose the pair whose answer is most informative about the position of the anchor (Tamuz et al. 2011).
 
     The anchor is assumed to have the position of one of the objects, and the answers so far give each position a
     probability. For each pair, the strategy goes through all answers about the anchor and all positions. It is slow,
@@ -213,7 +213,7 @@ STRATEGIES: dict[str, Strategy] = {
 
 
 def _information(knowledge: Knowledge, Q: Ids, logits: Floats, tally: Tally) -> Floats:
-    """Bits that the answer to each question would tell about the positions of its three objects."""
+    """Expected information of each answer about the positions of its three objects, in bits."""
     anchor, first, second = _positions(knowledge, Q)
     # People compare distances, not squared distances, so logits are divided by the sum of the two distances.
     reach = np.sqrt(((anchor - first) ** 2).sum(axis=1)) + np.sqrt(((anchor - second) ** 2).sum(axis=1))

@@ -23,7 +23,7 @@ class MeanCurve(NamedTuple):
     chosen: list[dict[str, float]]
 
     def at(self, x: float) -> float:
-        """The mean at the place nearest to x."""
+        """The mean at the point nearest to x."""
         return float(self.mean[np.argmin(np.abs(self.x - x))])
 
     @property

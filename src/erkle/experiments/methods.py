@@ -235,7 +235,7 @@ class Descent(Steps):
 
 
 class ByPopularity(Method):
-    """Predictions from the popularity of the objects alone, whatever the anchor."""
+    """Predictions that use only the popularity of the objects and ignore the anchor."""
 
     def fits(self, trial: Trial, marks: Marks, seed: int, setting: Setting, protocol: Protocol) -> Iterator[Fit]:
         """The counts after each mini-batch."""

@@ -86,7 +86,7 @@ class Curve(NamedTuple):
 
 
 class Ratio(NamedTuple):
-    """Answers that the baseline needs, over the answers that a strategy needs for the same error; 95 % interval.
+    """The answers that the baseline needs, divided by the answers that a strategy needs for the same error.
 
     Attributes
     ----------
@@ -95,8 +95,8 @@ class Ratio(NamedTuple):
     error : float
         Error of the baseline at that moment.
     value, low, high : float
-        Above 1 if the strategy needs fewer answers; 0 if it never reaches the error. The bounds are NaN for a single
-        seed.
+        The ratio and its 95 % interval. It is above 1 if the strategy needs fewer answers, and 0 if the strategy never
+        reaches the error. The bounds are NaN for a single seed.
     """
 
     per_object: float
@@ -121,7 +121,7 @@ class Ratio(NamedTuple):
 
 
 def answers_to(curve: Curve, error: float) -> float:
-    """Number of answers at which the mean error first is as small as this; infinity if it never is.
+    """Number of answers until the mean error first falls to this value; infinity if it never does.
 
     Between two moments the logarithm of the error is interpolated linearly, or the error itself if it falls to 0.
 

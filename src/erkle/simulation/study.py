@@ -1,4 +1,4 @@
-"""A simulated study: several participants at once, each of whom answers and gets the next question."""
+"""A simulated study, in which several participants answer at the same time."""
 
 import heapq
 import time
@@ -13,7 +13,7 @@ from erkle.checks import number, whole
 from erkle.online import ERKLE
 from erkle.simulation.worlds import Instance, World
 
-# Questions that a participant answers before a new participant takes over the place.
+# Number of questions after which a new participant replaces the one at a place.
 _SESSION = 50
 
 
@@ -84,13 +84,16 @@ def simulate(
 
 
 class _Study:
-    """The participants, each in one of the places and with an open question or idle, and the results so far."""
+    """The state of a simulated study: open questions, idle participants, and the results so far.
+
+    Each place has one participant at a time.
+    """
 
     def __init__(
         self, instance: Instance, strategy: Strategy, seed: int, in_flight: int, rate: float, holdout: float
     ) -> None:
         self.run, self.n_answers = Run([], [], [], []), 0
-        # The time at which each open question will be answered, the place of the participant, and the question.
+        # For each open question: when it will be answered, the place of the participant, and the question.
         self.queue: list[tuple[float, int, Asked]] = []
         self._instance = instance
         self._learner = ERKLE(instance.n_objects, random_state=seed + 1000)
@@ -129,7 +132,7 @@ class _Study:
         self.n_answers += 1
         self._answered[place] += 1
         following = self._ask(place)
-        # The learner takes one answer at a time, so a participant also waits for the answers before.
+        # The learner takes one answer at a time, so a participant also waits for earlier answers.
         self._free = max(now, self._free) + time.perf_counter() - start
         self.run.waits.append(self._free - now)
         return following
