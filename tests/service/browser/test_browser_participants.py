@@ -1,50 +1,46 @@
-"""Who takes part in a real browser: people are told apart, and what researchers wrote stays text."""
+"""Participants in a real browser: they are told apart by their links, and texts of researchers are never markup."""
 
-from taking_part import PHONE, SETTLED_MS, begin, expect, press, shown, spoken
+from taking_part import PHONE, SETTLED_MS, begin, expect, press, sentence, shown
 
 from erkle.service.accounts.passwords import hashed
 from erkle.store import Object
 from people import PASSWORD
 
 
-def test_two_people_at_the_same_time_do_not_meet(site, visitor):
-    study = site.study(limits={"per_participant": 3}, endings={"completed": {"code": "BOTH"}})
+def test_two_participants_answer_at_the_same_time(site, visitor):
+    study = site.study(limits={"per_participant": 2}, endings={"completed": {"code": "BOTH"}})
     one, two = visitor(), visitor(**PHONE)
     begin(one, study, "?PROLIFIC_PID=one")
-    begin(two, study, "?PROLIFIC_PID=two")
-    for number in range(3):
-        one.keyboard.press("f")
-        two.locator("[data-side=right] button").tap()
-        if number < 2:
-            one.wait_for_timeout(400)
-            shown(one), shown(two)
+    asked = begin(two, study, "?PROLIFIC_PID=two")
+    press(one, "f")
+    two.locator("[data-side=right] button").tap()
+    expect(two.locator(".stage h1")).not_to_have_text(asked)
+    shown(two)
+    two.clock.fast_forward(SETTLED_MS)
+    one.keyboard.press("f")
+    two.locator("[data-side=right] button").tap()
     for page in (one, two):
         expect(page.locator(".code")).to_have_text("BOTH")
-    kept = site.answers(one, study, 6)
-    assert sorted(answer.client["input"] for answer in kept) == ["key"] * 3 + ["touch"] * 3
-    assert len({(answer.participant, answer.client["input"]) for answer in kept}) == 2
+    saved = site.answers(one, study, 4)
+    assert sorted(answer.client["input"] for answer in saved) == ["key"] * 2 + ["touch"] * 2
+    assert len({(answer.participant, answer.client["input"]) for answer in saved}) == 2
 
 
-def test_all_parameters_of_the_link_are_kept(site, page):
+def test_another_participant_in_the_same_browser_joins_and_the_first_can_come_back(site, page):
     study = site.study()
-    begin(page, study, "?PROLIFIC_PID=p1&STUDY_ID=s%20%26&anything=%C3%A4")
+    begin(page, study, "?PROLIFIC_PID=one&STUDY_ID=s%20%26&anything=%C3%A4")
     (person,) = site.store.participants.all(study)
-    assert person.parameters == {"PROLIFIC_PID": "p1", "STUDY_ID": "s &", "anything": "ä"}
-
-
-def test_another_person_in_the_same_browser_joins_anew_and_the_first_can_come_back(site, page):
-    study = site.study()
-    begin(page, study, "?PROLIFIC_PID=one")
+    assert person.parameters == {"PROLIFIC_PID": "one", "STUDY_ID": "s &", "anything": "ä"}
     second = press(page, "f")
     site.answers(page, study, 1)
     begin(page, study, "?PROLIFIC_PID=two")
     assert site.store.studies.counts(study).participants == 2
     begin(page, study, "?PROLIFIC_PID=one&SESSION_ID=again")
-    assert spoken(page) == second
+    assert sentence(page) == second
     assert site.store.studies.counts(study).participants == 2
 
 
-def test_the_study_says_which_parameters_tell_people_apart(site, page):
+def test_the_study_defines_which_parameters_identify_participants(site, page):
     study = site.study(identify_by=["seat"])
     begin(page, study, "?seat=1&PROLIFIC_PID=same")
     begin(page, study, "?seat=2&PROLIFIC_PID=same")
@@ -66,7 +62,7 @@ def test_a_participant_that_the_server_does_not_know_can_start_again(site, page)
     shown(page)
 
 
-def test_names_and_texts_of_a_study_stay_text(site, page):
+def test_names_and_texts_of_a_study_are_never_markup(site, page):
     evil = [f"<img src=x onerror='window.broken = 1'> {number}" for number in range(4)]
     objects = [Object(name, {"text": "<script>window.broken = 1</script>"}) for name in evil]
     reasons = ["<b onmouseover='window.broken = 1'>why</b>"]
@@ -85,20 +81,21 @@ def test_names_and_texts_of_a_study_stay_text(site, page):
 
 
 def test_a_preview_shows_questions_and_sends_nothing(site, page):
-    account = site.store.accounts.create("ann", hashed(PASSWORD))
+    account = site.store.accounts.create("previewer", hashed(PASSWORD))
     study = site.study(owner=account.id, limits={"per_participant": 3})
     page.goto(f"/s/{study}?preview=1")
-    expect(page.get_by_role("heading", name="Please sign in")).to_be_visible()
-    assert page.request.post("/api/login", data={"name": "ann", "password": PASSWORD}).ok
+    expect(page.get_by_role("heading", name="sign in")).to_be_visible()
+    assert page.request.post("/api/login", data={"name": "previewer", "password": PASSWORD}).ok
     posted = []
     page.on("request", lambda request: posted.append(request.url) if request.method != "GET" else None)
     begin(page, study, "?preview=1")
-    expect(page.locator(".banner")).to_have_text("Preview: nothing is saved")
-    for _ in range(20):
-        if page.get_by_role("heading", name="End of the preview").count():
-            break
+    expect(page.locator(".banner")).to_contain_text("Preview")
+    end = page.get_by_role("heading", name="End of the preview")
+    while not end.is_visible():
+        before = page.locator("h1").text_content()
+        page.clock.fast_forward(SETTLED_MS)
         page.keyboard.press("f")
-        page.wait_for_timeout(SETTLED_MS + 100)
-    expect(page.get_by_role("heading", name="End of the preview")).to_be_visible()
+        expect(page.locator("h1")).not_to_have_text(before)
+        page.locator(".stage[data-ready]").or_(end).wait_for()
     assert posted == []
     assert site.store.studies.counts(study).participants == 0
