@@ -68,13 +68,27 @@ def new_location(request, tmp_path):
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
-def location(request, tmp_path):
+def location(request):
     """The location of a database with empty tables; tests must not change the tables themselves."""
     if request.param == "postgresql":
         shared = request.getfixturevalue("shared_postgresql")
         shared.empty()
         return shared.url
-    return shutil.copy(request.getfixturevalue("empty_sqlite"), tmp_path / "answers.db")
+    return request.getfixturevalue("sqlite")
+
+
+@pytest.fixture
+def sqlite(empty_sqlite, memory_folder):
+    """An SQLite file with empty tables."""
+    return shutil.copy(empty_sqlite, memory_folder / "answers.db")
+
+
+@pytest.fixture
+def memory_folder():
+    """An empty folder, in memory if possible: SQLite flushes every commit, which takes long on a busy disk."""
+    memory = Path("/dev/shm")
+    with tempfile.TemporaryDirectory(dir=memory if os.access(memory, os.W_OK) else None) as name:
+        yield Path(name)
 
 
 @pytest.fixture(scope="session")
@@ -143,6 +157,9 @@ def store(location, clock):
 
 @pytest.fixture
 def opened(store):
-    study = store.studies.create("Letters", list("ABCDE")).id
-    store.studies.change_state(study, State.OPEN)
-    return Opened(store, study, store.participants.join(study, {"PROLIFIC_PID": "ann"}).id)
+    def work(transaction):
+        study = transaction.studies.create("Letters", list("ABCDE")).id
+        transaction.studies.change_state(study, State.OPEN)
+        return study, transaction.participants.join(study, {"PROLIFIC_PID": "ann"}).id
+
+    return Opened(store, *store.transact(work))

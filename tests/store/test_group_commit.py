@@ -1,6 +1,5 @@
 """Writes that share a transaction do not share their errors."""
 
-import shutil
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -14,8 +13,8 @@ from erkle.store.database.engine import Database
 
 
 @pytest.fixture
-def database(tmp_path, empty_sqlite):
-    database = Database(shutil.copy(empty_sqlite, tmp_path / "answers.db"))
+def database(sqlite):
+    database = Database(sqlite)
     with database.writing() as connection:
         connection.execute(text("CREATE TABLE notes (number INTEGER PRIMARY KEY)"))
     yield database

@@ -48,23 +48,32 @@ POSTGRESQL_FAULTS = {
 }
 
 
-def fill(store):
+def fill(transaction):
     """Add two studies of three objects; the first has three answers."""
     png = {"a.png": Medium("image/png", b"x")}
     objects = [Object("A", {"image": "a.png"}), "B", "C"]
-    study, _ = (store.studies.create("Letters", objects, media=png).id for _ in range(2))
-    store.studies.change_state(study, State.OPEN)
-    ann = store.participants.join(study).id
-    for asked in store.questions.issue(study, ann, [Query(0, 1, 2)] * 4)[:3]:
-        store.answers.submit(study, ann, asked.token, 1)
-    store.snapshots.save(study, 3, 0, NPZ)
+    study, _ = (transaction.studies.create("Letters", objects, media=png).id for _ in range(2))
+    transaction.studies.change_state(study, State.OPEN)
+    ann = transaction.participants.join(study).id
+    for asked in transaction.questions.issue(study, ann, [Query(0, 1, 2)] * 4)[:3]:
+        transaction.answers.submit(study, ann, asked.token, 1)
+    transaction.snapshots.save(study, 3, 0, NPZ)
 
 
 @pytest.fixture
 def filled(location):
     with Store(location) as store:
-        fill(store)
+        store.transact(fill)
     return location
+
+
+@pytest.fixture(scope="module")
+def filled_sqlite(empty_sqlite, tmp_path_factory):
+    """A filled SQLite file to copy."""
+    path = shutil.copy(empty_sqlite, tmp_path_factory.mktemp("filled"))
+    with Store(path) as store:
+        store.transact(fill)
+    return path
 
 
 def change_by_hand(location, statement):
@@ -96,18 +105,18 @@ def test_a_sound_database_has_no_findings_and_is_not_changed(filled):
 
 
 @pytest.mark.parametrize("fault", FAULTS | SQLITE_FAULTS)
-@pytest.mark.parametrize("location", ["sqlite"], indirect=True)
-def test_a_fault_in_sqlite_is_found(filled, fault):
+def test_a_fault_in_sqlite_is_found(filled_sqlite, memory_folder, fault):
     statement, values = (FAULTS | SQLITE_FAULTS)[fault]
-    change_by_hand(filled, statement)
-    assert values in "\n".join(check_database(filled).findings)
+    path = shutil.copy(filled_sqlite, memory_folder)
+    change_by_hand(path, statement)
+    assert values in "\n".join(check_database(path).findings)
 
 
 def test_a_fault_in_postgresql_is_found(shared_postgresql):
     with Store(shared_postgresql.url) as store:
         for fault, (statement, values) in FAULTS.items():
             shared_postgresql.empty()
-            fill(store)
+            store.transact(fill)
             shared_postgresql.execute(statement)
             assert values in "\n".join(check_database(shared_postgresql.url).findings), fault
 
@@ -148,8 +157,7 @@ def test_the_faults_of_a_read_only_file_are_found(folder, read_only, empty_sqlit
 
 
 def test_only_the_first_findings_of_a_kind_are_listed(store, location):
-    for number in range(25):
-        store.studies.create(f"Study {number}", list("ABC"))
+    store.transact(lambda t: [t.studies.create(f"Study {number}", list("ABC")) for number in range(25)])
     change_by_hand(location, "DELETE FROM leases")
     findings = check_database(location).findings
     assert len(findings) == 21
@@ -166,8 +174,8 @@ def test_a_missing_or_empty_file_is_refused_and_not_created(tmp_path):
     assert (tmp_path / "empty.db").stat().st_size == 0
 
 
-def test_a_damaged_file_has_findings(tmp_path, empty_sqlite):
-    path = shutil.copy(empty_sqlite, tmp_path / "answers.db")
+def test_a_damaged_file_has_findings(sqlite):
+    path = sqlite
     with Store(path) as store:
         store.studies.create("Here", list("ABC"), media={"a.png": Medium("image/png", b"x" * 20_000)})
     data = bytearray(path.read_bytes())

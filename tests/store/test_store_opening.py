@@ -22,12 +22,6 @@ from erkle.store.database.versioning import VERSION_TABLE
 LOG = {"answers": "choice", "questions": "anchor", "skips": "reason", "refusals": "reason"}
 
 
-@pytest.fixture
-def sqlite(empty_sqlite, tmp_path):
-    """An SQLite file with empty tables."""
-    return shutil.copy(empty_sqlite, tmp_path / "answers.db")
-
-
 def test_a_new_database_gets_the_tables_of_the_schema_once(new_location):
     for _ in range(2):
         database = Database(new_location)
@@ -197,16 +191,16 @@ def test_a_full_disk_is_reported_and_earlier_writes_stay(sqlite):
 
 
 @pytest.mark.parametrize("change", ["removed", "replaced", "renamed"])
-def test_writes_to_a_removed_or_replaced_file_fail(tmp_path, sqlite, change):
+def test_writes_to_a_removed_or_replaced_file_fail(memory_folder, sqlite, change):
     path = sqlite
     with Store(path) as store:
         study = store.studies.create("A", ["a", "b", "c"]).id
         store.check()
         if change == "replaced":
-            shutil.copy(path, tmp_path / "copy.db")
-            (tmp_path / "copy.db").replace(path)
+            shutil.copy(path, memory_folder / "copy.db")
+            (memory_folder / "copy.db").replace(path)
         elif change == "renamed":
-            path.rename(tmp_path / "elsewhere.db")
+            path.rename(memory_folder / "renamed.db")
         else:
             path.unlink()
         for call in (store.check, lambda: store.studies.create("B", ["a", "b", "c"])):
@@ -219,7 +213,7 @@ def test_writes_to_a_removed_or_replaced_file_fail(tmp_path, sqlite, change):
                 assert read.exception() is None or isinstance(read.exception(), Unavailable)
         assert path.exists() == (change == "replaced")
         if change == "renamed":
-            (tmp_path / "elsewhere.db").rename(path)
+            (memory_folder / "renamed.db").rename(path)
             assert store.studies.create("B", ["a", "b", "c"]).title == "B"
 
 
