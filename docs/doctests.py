@@ -1,6 +1,6 @@
-"""For mkdocstrings: examples that stand in a docstring without a heading become code blocks.
+"""A mkdocstrings extension: examples in a docstring without a heading become code blocks.
 
-Markdown would take the three angle brackets for quotes within quotes.
+Markdown would read ``>>>`` as nested quotes.
 """
 
 import re
@@ -13,10 +13,10 @@ _EXAMPLE = re.compile(r"(?:\A|(?<=\n\n))>>>.*?(?=\n\n|\Z)", re.DOTALL)
 
 
 class Doctests(griffe.Extension):
-    """Puts a fence around each of them; below a heading ``Examples`` griffe does it."""
+    """Puts each example into a code block. Below a heading ``Examples``, griffe does it."""
 
     def on_object(self, *, obj: griffe.Object, **_: Any) -> None:
-        """Change the docstring of an object, if it has one."""
+        """Change the docstring of an object if it has one."""
         if obj.docstring:
             text, heading, examples = obj.docstring.value.partition("\nExamples\n")
             obj.docstring.value = _EXAMPLE.sub(lambda found: f"```pycon\n{found[0]}\n```", text) + heading + examples

@@ -1,6 +1,6 @@
-"""The documentation says what the program does: options, defaults, losses and steps, pages.
+"""The documentation agrees with the program: options, defaults, losses, steps and pages.
 
-That its examples run is tested by `conftest.py` in the project's folder, page by page.
+The `conftest.py` in the root folder runs the examples of each page.
 """
 
 import importlib
@@ -19,11 +19,11 @@ from erkle.steps import STEPS
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
-PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted(DOCS.rglob("*.md"))]
+PAGES = [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))]
 
 
 def commands(group, prefix=""):
-    """Every command by its whole name, as `data list`."""
+    """Every command by its full name, such as `data list`."""
     found = {}
     for name, command in group.commands.items():
         found |= commands(command, f"{prefix}{name} ") if hasattr(command, "commands") else {prefix + name: command}
@@ -33,7 +33,7 @@ def commands(group, prefix=""):
 COMMANDS = commands(typer.main.get_command(app))
 
 OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]*")
-# Options of other programs that the pages name.
+# Options of other programs on the pages.
 OTHERS = {"--nworkers", "--nthreads"}
 
 
@@ -46,7 +46,7 @@ def section(page, heading):
 
 
 def rows(text):
-    """First and second cell of each row of a table that begins with an option."""
+    """The option and the default of each row of the tables of options."""
     return dict(re.findall(r"^\| `(--[a-z-]+)` \| (.*?) ?\|", text, flags=re.MULTILINE))
 
 
@@ -57,14 +57,14 @@ def shown(default):
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_the_page_of_the_command_line_has_every_option_and_no_other(command):
+def test_the_command_line_page_has_every_option_and_no_other(command):
     assert set(rows(section(DOCS / "command-line.md", f"erkle {command}"))) == set(options(command))
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_the_page_of_the_command_line_has_the_defaults(command):
-    told = rows(section(DOCS / "command-line.md", f"erkle {command}"))
-    assert {name: told[name].strip("`") for name in told} == {
+def test_the_command_line_page_has_the_defaults(command):
+    documented = rows(section(DOCS / "command-line.md", f"erkle {command}"))
+    assert {name: default.strip("`") for name, default in documented.items()} == {
         name: shown(option.default) for name, option in options(command).items()
     }
 
@@ -76,28 +76,28 @@ def test_pages_name_only_options_that_exist(page):
 
 
 @pytest.mark.parametrize("name", [*LOSSES, *STEPS])
-def test_the_page_about_learning_has_every_loss_and_step_by_both_its_names(name):
+def test_the_exact_kernel_page_has_every_loss_and_step_by_both_names(name):
     part = {**LOSSES, **STEPS}[name]
     text = (DOCS / "understand/exact-kernel.md").read_text(encoding="utf-8")
     written = ", ".join(f"{field}={value:g}" for field, value in part._field_defaults.items())
     assert re.search(rf"^\| `{part.__name__}\({re.escape(written)}\)` \| `{name}[:`]", text, flags=re.MULTILINE)
 
 
-def test_every_page_is_in_the_menu():
-    menu = tomllib.loads((ROOT / "zensical.toml").read_text(encoding="utf-8"))["project"]["nav"]
-    assert sorted(re.findall(r"[\w/-]+\.md", str(menu))) == sorted(
+def test_every_page_is_in_the_navigation():
+    navigation = tomllib.loads((ROOT / "zensical.toml").read_text(encoding="utf-8"))["project"]["nav"]
+    assert sorted(re.findall(r"[\w/-]+\.md", str(navigation))) == sorted(
         page.relative_to(DOCS).as_posix() for page in DOCS.rglob("*.md")
     )
 
 
 def architecture(name):
-    """The text of the page about the architecture, or of its drawing, with what it names: (file, member or "")."""
+    """The (file, member) pairs that the architecture page or its drawing names. The member may be empty."""
     text = (DOCS / name).read_text(encoding="utf-8")
     return re.findall(r"([\w/]+\.py)(?:::([\w.]+))?", text)
 
 
 @pytest.mark.parametrize("name", ["understand/architecture.md", "images/life-of-an-answer.svg"])
-def test_the_architecture_names_only_what_exists(name):
+def test_the_architecture_page_names_only_what_exists(name):
     found = architecture(name)
     assert len(found) > 10
     for file, member in found:
@@ -105,14 +105,14 @@ def test_the_architecture_names_only_what_exists(name):
         assert not member or operator.attrgetter(member)(module) is not None, f"{file}::{member}"
 
 
-def test_the_page_about_the_architecture_has_every_step_of_its_drawing():
+def test_the_architecture_page_has_every_step_of_its_drawing():
     assert set(architecture("images/life-of-an-answer.svg")) <= {*architecture("understand/architecture.md")}
 
 
-def test_the_changes_have_this_version():
+def test_the_changelog_has_this_version():
     assert f"\n## {erkle.__version__}" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("page", [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))], ids=lambda page: page.name)
-def test_no_page_waits_to_be_filled_in(page):
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_no_page_has_a_placeholder(page):
     assert "<!--" not in page.read_text(encoding="utf-8")

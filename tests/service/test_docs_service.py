@@ -1,4 +1,4 @@
-"""The pages about the service say what it does: every setting, column and variable is there, and the examples run."""
+"""The pages about the service document every setting, column and variable, and their examples run."""
 
 import re
 from contextlib import suppress
@@ -23,12 +23,12 @@ def page(name):
 
 
 def blocks(name, language):
-    """The fenced blocks of a language on a page."""
+    """The code blocks of a language on a page."""
     return re.findall(rf"^```{language}\n(.*?)^```$", page(name), flags=re.MULTILINE | re.DOTALL)
 
 
 def keys(value, prefix=""):
-    """Every key of a mapping by its whole name, as limits.answers."""
+    """Every key of a mapping by its full name, such as limits.answers."""
     inner = {f"{prefix}{key}": each for key, each in value.items()}
     return set(inner).union(*(keys(each, f"{name}.") for name, each in inner.items() if isinstance(each, dict)))
 
@@ -47,15 +47,16 @@ def test_the_documentation_has_every_column_of_the_answers(store, study):
     store.answers.submit(study, person, asked.token, 1)
     header = "".join(answers_csv(store, store.studies.get(study))).splitlines()[0].split(",")
     table = page("study/service.md").partition("| Column |")[2].partition("\n\n")[0]
-    told = [name for row in re.findall(r"^\| (`.*?) \|", table, flags=re.MULTILINE) for name in row.split("`")[1::2]]
-    assert told == [*header[:-1], "parameter.NAME"]
+    cells = re.findall(r"^\| (`.*?) \|", table, flags=re.MULTILINE)
+    documented = [name for cell in cells for name in cell.split("`")[1::2]]
+    assert documented == [*header[:-1], "parameter.NAME"]
 
 
 def test_the_documentation_has_every_variable_and_its_default():
-    told = dict(re.findall(r"^\| `(ERKLE_\w+)` \| (.*?) ?\|", page("operate/server.md"), flags=re.MULTILINE))
+    documented = dict(re.findall(r"^\| `(ERKLE_\w+)` \| (.*?) ?\|", page("operate/server.md"), flags=re.MULTILINE))
     prefix = Configuration.model_config["env_prefix"]
     fields = {f"{prefix}{name.upper()}": field.default for name, field in Configuration.model_fields.items()}
-    assert told == {name: shown(default) for name, default in fields.items()}
+    assert documented == {name: shown(default) for name, default in fields.items()}
 
 
 def shown(default):
@@ -66,46 +67,46 @@ def shown(default):
     return str(default) if default not in (None, "", ()) else ""
 
 
-def test_the_examples_in_python_run(server, tmp_path, monkeypatch, capsys):
-    study = prepared(server)
+def test_the_python_examples_run(server, tmp_path, monkeypatch, capsys):
+    study = open_study(server)
     monkeypatch.chdir(tmp_path)
     for example in blocks("study/own-front-end.md", "py"):
-        exec(compile(placed(example, server, study), "study/own-front-end.md", "exec"), {})
+        exec(compile(for_server(example, server, study), "study/own-front-end.md", "exec"), {})
     assert "completed" in capsys.readouterr().out
     assert (tmp_path / "answers.csv").read_text().startswith("head,left,right,winner,loser")
 
 
-def test_the_page_in_javascript_takes_part_and_survives_a_reload(server, visiting):
+def test_the_javascript_page_answers_all_questions_and_survives_a_reload(server, visiting):
     playwright = pytest.importorskip("playwright.sync_api")
-    study = prepared(server)
+    study = open_study(server)
     [html] = blocks("study/own-front-end.md", "html")
     tab = visiting(server.url)
-    tab.route("**/own", lambda route: route.fulfill(body=placed(html, server, study), content_type="text/html"))
+    tab.route("**/own", lambda route: route.fulfill(body=for_server(html, server, study), content_type="text/html"))
     tab.goto("/own")
-    # Clicks while an answer is on its way do nothing.
+    # A click while an answer is being sent does nothing, so there are more clicks than questions.
     for press in range(400):
         if not tab.locator("#left").is_visible():
             break
-        # After the last answer it goes away, be it between the look and the click.
+        # The button disappears after the last answer, perhaps between the check and the click.
         with suppress(playwright.TimeoutError):
             tab.locator("#left").click(timeout=1000)
         tab.wait_for_timeout(50)
         if press == 2:
             tab.reload()
     tab.get_by_text("Thank you. Your code: DONE").wait_for()
-    # After the reload it is still the same person.
+    # The reload did not create a second participant.
     assert len(server.store.participants.all(study)) == 1
 
 
-def placed(example, server, study):
-    """An example for this server and this study."""
-    for place in ("http://127.0.0.1:8000", "https://study.example.org"):
-        example = example.replace(place, server.url)
+def for_server(example, server, study):
+    """The example with the address of this server and the id of this study."""
+    for address in ("http://127.0.0.1:8000", "https://study.example.org"):
+        example = example.replace(address, server.url)
     return example.replace('"ID"', f'"{study}"')
 
 
-def prepared(server):
-    """The id of an open study of five questions and one for practice."""
+def open_study(server):
+    """The id of an open study with five questions and one practice question."""
     owner = server.store.accounts.create("ann", hashed(PASSWORD)).id
     changes = {"limits": {"per_participant": 5}, "endings": {"completed": {"code": "DONE"}}}
     return server.study(owner=owner, checks={"practice": 1}, **changes)
