@@ -1,4 +1,4 @@
-"""`erkle learn --worker`: who answered, from a further column of the file."""
+"""`erkle learn --participant`: who answered, from a further column of the file."""
 
 import json
 
@@ -13,14 +13,14 @@ NAMES = ["Ann", "Bob", "Cid", "Eve", ""]
 
 @pytest.fixture(scope="module")
 def study():
-    """Answers of four workers to the same questions; Eve guesses, and some answers have no worker."""
+    """Answers of four participants to the same questions; Eve guesses, and some answers have no participant."""
     T = np.tile(city_answers(150, wrong=0.0, random_state=0), (5, 1))
-    workers = np.repeat(NAMES, 150)
+    participants = np.repeat(NAMES, 150)
     guesses = flip(T, 0.5, random_state=0)
-    rows = np.where(workers[:, None] == "Eve", guesses, T)
+    rows = np.where(participants[:, None] == "Eve", guesses, T)
     names = load_cities().names
     order = np.random.default_rng(0).permutation(len(rows))
-    return [[str(workers[i]), *(names[j] for j in rows[i])] for i in order]
+    return [[str(participants[i]), *(names[j] for j in rows[i])] for i in order]
 
 
 def write(path, study, form):
@@ -38,11 +38,11 @@ def write(path, study, form):
 
 
 @pytest.mark.parametrize("form", ["csv", "jsonl"])
-def test_workers_are_compared_with_the_others_and_with_the_learner_and_none_is_dropped(erkle, study, form, tmp_path):
+def test_participants_are_compared_with_the_others_and_with_the_learner_and_none_is_dropped(erkle, study, form, tmp_path):
     path = write(tmp_path / f"answers.{form}", study, form)
-    run = erkle("learn", path, "--worker", "who", "--rank", 3, "--out", tmp_path / "out")
+    run = erkle("learn", path, "--participant", "who", "--rank", 3, "--out", tmp_path / "out")
     assert run.returncode == 0, run.stderr
-    rows = {row["worker"]: row for row in table(tmp_path / "out" / "workers.csv")}
+    rows = {row["participant"]: row for row in table(tmp_path / "out" / "participants.csv")}
     assert list(rows) == sorted(NAMES)
     assert {row["answers"] for row in rows.values()} == {"150"}
     assert {name for name, row in rows.items() if row["flagged"] != "no"} == {"Eve"}
@@ -54,10 +54,10 @@ def test_workers_are_compared_with_the_others_and_with_the_learner_and_none_is_d
     assert json.loads((tmp_path / "out" / "summary.json").read_text())["n_learned"] == 750
 
 
-def test_a_run_without_workers_leaves_no_table_of_an_earlier_one(erkle, study, tmp_path):
+def test_a_run_without_participants_leaves_no_table_of_an_earlier_one(erkle, study, tmp_path):
     path = write(tmp_path / "answers.csv", study[:100], "csv")
-    assert erkle("learn", path, "--consolidate", "off", "--worker", "Who", "--out", tmp_path / "out").returncode == 0
-    assert listing(tmp_path / "out") == [*FILES, "workers.csv"]
+    assert erkle("learn", path, "--consolidate", "off", "--participant", "Who", "--out", tmp_path / "out").returncode == 0
+    assert listing(tmp_path / "out") == [*FILES, "participants.csv"]
     assert erkle("learn", path, "--consolidate", "off", "--out", tmp_path / "out").returncode == 0
     assert listing(tmp_path / "out") == FILES
 
@@ -74,7 +74,7 @@ def test_a_run_without_workers_leaves_no_table_of_an_earlier_one(erkle, study, t
 )
 def test_a_column_that_is_not_there_is_refused_with_those_that_are(erkle, name, text, said, tmp_path):
     (tmp_path / name).write_text(text)
-    run = erkle("learn", tmp_path / name, "--worker", "who", "--out", tmp_path / "out")
+    run = erkle("learn", tmp_path / name, "--participant", "who", "--out", tmp_path / "out")
     assert run.returncode == 2
     assert said in run.stderr
     assert len(run.stderr.splitlines()) == 1
@@ -88,9 +88,9 @@ def test_a_column_that_is_not_there_is_refused_with_those_that_are(erkle, name, 
         ("answers.jsonl", '{"anchor": 1, "near": 2, "far": 3, "who": 4}\n', "key"),
     ],
 )
-def test_objects_are_no_workers(erkle, name, text, noun, column, tmp_path):
+def test_objects_are_not_participants(erkle, name, text, noun, column, tmp_path):
     (tmp_path / name).write_text(text)
-    run = erkle("learn", tmp_path / name, "--worker", column, "--out", tmp_path / "out")
+    run = erkle("learn", tmp_path / name, "--participant", column, "--out", tmp_path / "out")
     assert run.returncode == 2
     assert run.stderr.startswith(f"erkle: {name}, line 1: ")
     assert f"{noun} '{column}'" in run.stderr

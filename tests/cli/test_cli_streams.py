@@ -179,7 +179,7 @@ def test_a_resumed_stream_has_room_for_objects_that_are_new_again(options, tmp_p
     assert learned(tmp_path).n_objects_ == len({name for line in lines for name in line.strip().split(",")})
 
 
-def test_a_stream_is_not_read_twice_for_its_workers(erkle, tmp_path):
-    run = erkle("learn", "-", "--worker", "who", "--out", tmp_path)
+def test_a_stream_is_not_read_twice_for_its_participants(erkle, tmp_path):
+    run = erkle("learn", "-", "--participant", "who", "--out", tmp_path)
     assert run.returncode == 2
-    assert "--worker" in run.stderr
+    assert "--participant" in run.stderr

@@ -42,7 +42,7 @@ def learn(
     test: Annotated[Path | None, typer.Option(help="File of answers to measure the error on.")] = None,
     holdout: Annotated[float, typer.Option(help="Share of the questions kept from learning for that instead.")] = 0.0,
     shuffle: Annotated[bool, typer.Option("--shuffle", help="Learn in a random order, not the file's.")] = False,
-    worker: Annotated[
+    participant: Annotated[
         str | None, typer.Option(help="Column of the file that says who answered; who disagrees is told.")
     ] = None,
     dimensions: Annotated[int, typer.Option(help="Number of coordinates in embedding.csv.")] = 2,
@@ -65,7 +65,7 @@ def learn(
         seed=seed,
         start=start,
         objects=objects,
-        participant_column=worker,
+        participant_column=participant,
         test=test,
         holdout=holdout,
         shuffle=shuffle,
@@ -76,8 +76,8 @@ def learn(
     )
     if answers == "-" and shuffle:
         raise ValueError("--shuffle needs all answers at once, but - is a stream; pass a file.")
-    if answers == "-" and worker is not None:
-        raise ValueError("--worker reads the answers again in the end, but - is a stream; pass a file.")
+    if answers == "-" and participant is not None:
+        raise ValueError("--participant reads the answers again in the end, but - is a stream; pass a file.")
     with results_folder(out):
         finished = learn_stream(settings) if answers == "-" else learn_file(Path(answers), settings)
     if not finished:

@@ -34,7 +34,7 @@ class ErrorCurve:
         self._last[at[-WINDOW:]] = mistakes[-WINDOW:]
         self.n_answers += len(mistakes)
 
-    def mark(self, held_out: float) -> None:
+    def add_point(self, held_out: float) -> None:
         """Make a point here, in the place of one that is here already."""
         if self._points and self._points[-1][0] == self.n_answers:
             self._points.pop()

@@ -15,7 +15,7 @@ class Interruption:
         self._busy = False
 
     @contextmanager
-    def finishing_first(self) -> Iterator[None]:
+    def deferred(self) -> Iterator[None]:
         """Inside the block a first interruption is only noted."""
         before, self._busy = self._busy, True
         try:
@@ -24,7 +24,7 @@ class Interruption:
             self._busy = before
 
     @contextmanager
-    def cutting_short(self) -> Iterator[None]:
+    def ending_block(self) -> Iterator[None]:
         """Inside the block, where nothing is in hand, a first interruption ends the block."""
         try:
             yield

@@ -13,7 +13,7 @@ from erkle import triplets
 from erkle.cli.learn.curve import ShowCurve
 from erkle.cli.learn.findings import FileWarnings
 from erkle.cli.learn.interruption import Interruption, watching
-from erkle.cli.learn.participants import judge_participants
+from erkle.cli.learn.participants import compare_participants
 from erkle.cli.learn.report import Report, write_report
 from erkle.cli.learn.run import Run, known_names
 from erkle.cli.learn.settings import Settings
@@ -50,9 +50,9 @@ def learn_file(path: Path, settings: Settings) -> bool:
     test = _test_answers(settings, contents.labels) if settings.test else contents.held_out
     run = Run(settings, contents.labels, test)
     position = _resumed(run, path) if run.checkpoint.exists() else Position(0, 0, 0)
-    compile_first(settings.pattern)
+    compile_first(settings.template)
     n_to_learn = contents.n_answers - len(contents.held_out)
-    with watching() as interruption, learning_bar(n_to_learn) as show, interruption.finishing_first():
+    with watching() as interruption, learning_bar(n_to_learn) as show, interruption.deferred():
         _learn_all(path, contents, position, run, show, interruption)
     if interruption.asked:
         after = f"Stopped after {counted(run.curve.n_answers, 'answer')}"
@@ -69,7 +69,7 @@ def learn_stream(settings: Settings) -> bool:
     run = Run(settings, labels, _test_answers(settings, labels))
     if run.checkpoint.exists():
         run.resume()
-    compile_first(settings.pattern)
+    compile_first(settings.template)
     if sys.stdin.isatty():
         console.print("Reading answers from the keyboard: anchor,near,far a line, Ctrl-D to end.", style="dim")
     try:
@@ -117,14 +117,14 @@ def _chunks(path: Path, contents: Contents, at: Position, run: Run) -> Iterator[
 
 def _listen(run: Run, show: ShowCurve, interruption: Interruption) -> None:
     reader = Reader(sys.stdin.buffer, run.labels, run.settings.objects is not None, name="standard input")
-    with interruption.cutting_short():
+    with interruption.ending_block():
         for chunk in reader:
             T = chunk.triplets
             run.hold_out(T)
             while len(T) and not interruption.asked:
                 T = T[run.learn(T, show, interruption) :]
                 if run.checkpoint_is_due():
-                    with interruption.finishing_first():
+                    with interruption.deferred():
                         _save_if_possible(run)
             if interruption.asked:
                 if len(T):
@@ -214,13 +214,13 @@ def _finish(run: Run, n_answers: int, path: Path | None = None) -> None:
     if learner is None or not run.curve.n_answers:
         raise ValueError(f"{source} ended before there was an answer to learn; nothing was written.")
     run.finish()
-    names = settings.listed.names if settings.listed else run.labels.names
+    names = settings.object_list.names if settings.object_list else run.labels.names
     # A stream may have named objects that it ended before learning anything about.
     names = names[: learner.n_objects_]
     history = learner.history_
     found = None if history is None else find(history)
     column = settings.participant_column
-    judged = judge_participants(path, run.labels, column, learner) if path and column else None
+    judged = compare_participants(path, run.labels, column, learner) if path and column else None
     n_test = len(run.test)
     write_report(Report(learner, names, run.curve, settings, source, n_answers, n_test, found, judged))
     run.checkpoint.unlink(missing_ok=True)

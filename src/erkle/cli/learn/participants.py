@@ -1,4 +1,4 @@
-"""`erkle learn --worker`: how far each participant agrees with the others and with the learner, from a last reading."""
+"""`erkle learn --participant`: how far each participant agrees with the others and with the learner, from a last reading."""
 
 import math
 from pathlib import Path
@@ -11,15 +11,15 @@ from erkle.online import ERKLE
 from erkle.triplets import Labels, Reader
 
 
-class Judgement(NamedTuple):
+class Comparison(NamedTuple):
     """The same participants by both standards."""
 
     by_others: Participants
     by_learner: Participants
 
     def table(self) -> tuple[list[str], list[list[object]]]:
-        """Header and rows of workers.csv; agreement with nobody to compare with is an empty cell."""
-        header = ["worker", "answers", "shared", "agreement_with_others", "agreement_with_learner", "flagged"]
+        """Header and rows of participants.csv; agreement with nobody to compare with is an empty cell."""
+        header = ["participant", "answers", "shared", "agreement_with_others", "agreement_with_learner", "flagged"]
         others, learner = self
         columns = (others.names, others.n_answers, others.n_shared, others.agreement, learner.agreement)
         flags = [_flag(*pair) for pair in zip(others.flagged.tolist(), learner.flagged.tolist(), strict=True)]
@@ -27,7 +27,7 @@ class Judgement(NamedTuple):
         return header, [["" if isinstance(cell, float) and math.isnan(cell) else cell for cell in row] for row in rows]
 
 
-def judge_participants(path: Path, labels: Labels, column: str, learner: ERKLE) -> Judgement:
+def compare_participants(path: Path, labels: Labels, column: str, learner: ERKLE) -> Comparison:
     """Read the file once more, and compare each answer with those of others and with what the learner says now."""
     ids: dict[str, int] = {}
     rows, who, decisions = [], [], []
@@ -40,7 +40,7 @@ def judge_participants(path: Path, labels: Labels, column: str, learner: ERKLE) 
     participants = np.array([*ids, None], dtype=np.object_)[np.concatenate(who)]
     by_others = find(np.concatenate(rows), participants, n_worst=0).participants
     assert by_others is not None
-    return Judgement(by_others, agreement_with(np.concatenate(decisions), participants))
+    return Comparison(by_others, agreement_with(np.concatenate(decisions), participants))
 
 
 def _flag(by_others: bool, by_learner: bool) -> str:

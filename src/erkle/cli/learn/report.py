@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from erkle import __version__, metrics
 from erkle.cli.learn.curve import WINDOW, ErrorCurve
 from erkle.cli.learn.findings import calibration, choice, findings, in_conflict, is_choice, outlook, selection_table
-from erkle.cli.learn.participants import Judgement
+from erkle.cli.learn.participants import Comparison
 from erkle.cli.learn.settings import Settings
 from erkle.cli.screen import console, counted, per_cent
 from erkle.conflicts import Conflicts
@@ -28,7 +28,7 @@ _FILES = (
     "reliability.png",
     "summary.json",
     "selection.csv",
-    "workers.csv",
+    "participants.csv",
 )
 
 
@@ -43,7 +43,7 @@ class Report(NamedTuple):
     n_answers: int
     n_test: int
     conflicts: Conflicts | None
-    participants: Judgement | None
+    participants: Comparison | None
 
 
 def write_report(report: Report) -> None:
@@ -63,9 +63,9 @@ def write_report(report: Report) -> None:
     if is_choice(learner.selection_):
         write_text(out / "selection.csv", csv_text(*selection_table(learner.selection_)))
     if report.participants:
-        write_text(out / "workers.csv", csv_text(*report.participants.table()))
+        write_text(out / "participants.csv", csv_text(*report.participants.table()))
     write_text(out / "summary.json", json.dumps(_summary(report), indent=2) + "\n")
-    _tell(report)
+    _print(report)
 
 
 def _write_coordinates(report: Report, X: NDArray[np.float64]) -> None:
@@ -94,17 +94,17 @@ def _summary(report: Report) -> dict[str, object]:
         "n_answers": report.n_answers,
         "n_learned": learner.n_triplets_seen_,
         "n_test": report.n_test,
-        "settings": report.settings.that_matter(),
+        "settings": report.settings.learning_settings(),
         "prequential_error": curve.prequential,
         f"error_of_last_{WINDOW}": curve.last,
         "test_error": test_error,
         **findings(learner, report.conflicts),
-        **_moves(learner),
+        **_counters(learner),
         "kernel_rank": _rank(learner),
     }
 
 
-def _moves(learner: ERKLE) -> dict[str, int]:
+def _counters(learner: ERKLE) -> dict[str, int]:
     """The counters of a learner that has one kernel from beginning to end."""
     return learner.counters_._asdict() if learner.kernel.follows_rule else {}
 
@@ -117,7 +117,7 @@ def _rank(learner: ERKLE) -> int:
     return int(np.count_nonzero(spreads > 1e-6 * max(spreads, default=0.0)))
 
 
-def _tell(report: Report) -> None:
+def _print(report: Report) -> None:
     learner, curve, out = report.learner, report.curve, report.settings.out
     console.print(f"Learned {counted(curve.n_answers, 'answer')} about {learner.n_objects_:,} objects.")
     recent = f"the last {curve.n_last:,}: {per_cent(curve.last)}"

@@ -45,7 +45,7 @@ class Run:
 
     def hold_out(self, T: NDArray[np.int64]) -> None:
         """Keep back for testing what `learn` will leave out of these rows."""
-        self._make_room()
+        self._learner_of_all_objects()
         if self.settings.holdout:
             self._test.append(T[triplets.held_out(T, self.settings.holdout, self.settings.seed)])
 
@@ -58,33 +58,33 @@ class Run:
         used = 0
         while used < len(T) and not interruption.asked and not (used and self.checkpoint_is_due()):
             piece = slice(used, used + min(_PIECE, self.curve.until_next_point(), self._until_checkpoint()))
-            with interruption.finishing_first():
+            with interruption.deferred():
                 self._learn(T[piece][~held_out[piece]])
             used = min(len(T), piece.stop)
             show(self.curve)
         return used
 
-    def _make_room(self) -> ERKLE:
+    def _learner_of_all_objects(self) -> ERKLE:
         """The learner, with all objects that have been named so far; refused before it is too late."""
         n_objects = len(self.labels)
         n_known = self.learner.n_objects_ if self.learner else 0
-        if n_objects > n_known and isinstance(self.settings.pattern.kernel, Dense):
+        if n_objects > n_known and isinstance(self.settings.template.kernel, Dense):
             _check_memory(n_objects)
         if self.learner is None:
-            self.learner = self.settings.first_learner(n_objects)
+            self.learner = self.settings.new_learner(n_objects)
         elif n_objects > n_known:
             self.learner.add_objects(n_objects - n_known)
         return self.learner
 
     def _learn(self, T: NDArray[np.int64]) -> None:
-        self.curve.add(self._make_room().prequential(T))
+        self.curve.add(self._learner_of_all_objects().prequential(T))
         if self.curve.until_next_point() == 0:
-            self.mark()
+            self.add_point()
 
-    def mark(self) -> None:
+    def add_point(self) -> None:
         """Make a point of the error curve on the way."""
         every = -(-len(self.test) // _MOST_TESTED)
-        self.curve.mark(self._error(self.test[:: max(1, every)]))
+        self.curve.add_point(self._error(self.test[:: max(1, every)]))
 
     def finish(self) -> None:
         """Make the last point of the error curve, after a last fit of all answers if the learner makes such fits."""
@@ -92,7 +92,7 @@ class Run:
         if self.learner.kernel.consolidates:
             with suppress(KeyboardInterrupt), waiting("Fitting all answers once more; Ctrl-C does without."):
                 self.learner.consolidate()
-        self.curve.mark(self._error(self.test))
+        self.curve.add_point(self._error(self.test))
 
     def _error(self, T: NDArray[np.int64]) -> float:
         """Share of answers predicted wrongly, a few thousand at a time."""
@@ -121,12 +121,12 @@ class Run:
         # No file has the fingerprint of a stream.
         source = source or {"covered": 0, "fingerprint": ""}
         meta = {"format": _FORMAT, "learner": learner, "curve": curve, "source": source}
-        save_npz(self.checkpoint, arrays, {**meta, "settings": self.settings.that_matter()})
+        save_npz(self.checkpoint, arrays, {**meta, "settings": self.settings.learning_settings()})
 
     def resume(self) -> dict[str, Any]:
         """Stand where the checkpoint was made, and return what it says of the source; other settings are refused."""
         arrays, meta = load_npz(self.checkpoint, format=_FORMAT)
-        for name, wanted in self.settings.that_matter().items():
+        for name, wanted in self.settings.learning_settings().items():
             if (found := meta["settings"].get(name)) != wanted:
                 raise ValueError(
                     f"{self.checkpoint} was made with {name} {found}, but {wanted} is asked for; "
@@ -149,11 +149,11 @@ class Run:
 
 def known_names(settings: Settings) -> list[str]:
     """What answers may call the objects, as far as it is known before the first is read."""
-    if settings.listed:
-        return settings.listed.ids
+    if settings.object_list:
+        return settings.object_list.ids
     checkpoint = settings.out / "checkpoint.npz"
     if not checkpoint.exists():
-        return settings.started[1] if settings.started else []
+        return settings.saved[1] if settings.saved else []
     names: list[str] = load_npz(checkpoint, format=_FORMAT)[0]["labels"].tolist()
     return names
 

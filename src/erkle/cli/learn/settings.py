@@ -20,7 +20,7 @@ from erkle.online.settings import check_settings
 from erkle.steps import STEPS, Step, check_step, margin_of_probability
 from erkle.triplets import Objects, read_objects
 
-_MOVES = ("loss", "step", "direction", "passes")
+_RULE = ("loss", "step", "direction", "passes")
 _LOW_RANK = ("rank", "trace", "consolidate")
 
 
@@ -61,12 +61,12 @@ class Settings:
             raise ValueError(f"--{trouble}") from None
 
     @cached_property
-    def listed(self) -> Objects | None:
+    def object_list(self) -> Objects | None:
         """The objects of the list, if one was given, read once."""
         return None if self.objects is None else read_objects(self.objects)
 
     @cached_property
-    def started(self) -> tuple[ERKLE, list[str]] | None:
+    def saved(self) -> tuple[ERKLE, list[str]] | None:
         """The saved learner to go on with, if one was given, and its names."""
         if self.start is None:
             return None
@@ -76,26 +76,26 @@ class Settings:
             raise ValueError(f"{self.start} was saved without names, which answers need; save it with labels=[...].")
         return learner, labels.tolist()
 
-    def first_learner(self, n_objects: int) -> ERKLE:
+    def new_learner(self, n_objects: int) -> ERKLE:
         """The learner to begin with: the saved one, if there is one."""
-        if self.started:
-            learner = self.started[0]
+        if self.saved:
+            learner = self.saved[0]
             return learner.add_objects(n_objects - learner.n_objects_)
         fresh: ERKLE = clone(self.fresh).set_params(n_objects=n_objects)
         return fresh.partial_fit([])
 
     @property
-    def pattern(self) -> ERKLE:
+    def template(self) -> ERKLE:
         """A learner with the parameters to learn by, whatever its size."""
-        return self.started[0] if self.started else self.fresh
+        return self.saved[0] if self.saved else self.fresh
 
-    def that_matter(self) -> dict[str, Any]:
+    def learning_settings(self) -> dict[str, Any]:
         """Everything the learned kernel and its errors depend on, as JSON can hold it."""
-        learner = self.pattern
+        learner = self.template
         return {
             "start": str(self.start) if self.start else None,
             "kernel": _kernel_text(learner.kernel),
-            **_moves(learner),
+            **_rule(learner),
             "seed": self.seed,
             "holdout": self.holdout,
             "shuffle": self.shuffle,
@@ -108,7 +108,7 @@ def _kernel_text(kernel: Dense | LowRank) -> str:
     return f"Dense(tol={kernel.tol}, projection={kernel.projection!r})"
 
 
-def _moves(learner: ERKLE) -> dict[str, Any]:
+def _rule(learner: ERKLE) -> dict[str, Any]:
     """How answers move the kernel, if the learner's rule decides that."""
     if not learner.kernel.follows_rule:
         return {}
@@ -126,13 +126,13 @@ def kernel_from_options(
     LowRank(rank=10, trace=None, consolidate='auto')
     """
     kernel = Dense(tol) if exact else LowRank(_rank(rank), trace, _share(consolidate))
-    for name in ("exact", *_LOW_RANK, *_MOVES, "tol"):
-        if name in given and (trouble := _trouble(name, given, kernel)):
+    for name in ("exact", *_LOW_RANK, *_RULE, "tol"):
+        if name in given and (trouble := _misfit(name, given, kernel)):
             raise ValueError(trouble)
     return kernel
 
 
-def _trouble(name: str, given: set[str], kernel: Dense | LowRank) -> str | None:
+def _misfit(name: str, given: set[str], kernel: Dense | LowRank) -> str | None:
     """Why an option does not fit."""
     if "start" in given:
         return f"--start and --{name} were both given; a saved kernel is gone on with as it was begun."
@@ -143,11 +143,11 @@ def _trouble(name: str, given: set[str], kernel: Dense | LowRank) -> str | None:
         return low_rank if name in _LOW_RANK else None
     if name == "tol":
         return "--tol was given without --exact; only the exact kernel has projections to be that close."
-    if kernel.chooses and name in _MOVES:
+    if kernel.chooses and name in _RULE:
         return f"--{name} was given without --exact or a number for --rank; the default learner chooses its own moves."
     if kernel.chooses and name == "trace":
         return "--trace was given without a number for --rank; the default learner chooses its own."
-    if kernel.consolidates and name in _MOVES:
+    if kernel.consolidates and name in _RULE:
         return f"--{name} and --consolidate were both given; fits choose their own moves, so leave out one of them."
     return None
 
