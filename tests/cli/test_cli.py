@@ -240,7 +240,7 @@ def test_info_describes_answers_and_kernels(erkle, tmp_path):
         "different questions": "2",
         "repeated answers": "1",
         "answers in conflict": "3 on 1 questions",
-        "wrong whatever the kernel": "25.0 %",
+        "unavoidable error": "25.0 %",
     }
     assert erkle("learn", path, "--out", tmp_path / "out").returncode == 0
     assert "a, b, x" in erkle("info", tmp_path / "out" / "kernel.npz").stdout

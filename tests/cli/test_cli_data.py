@@ -40,7 +40,7 @@ def test_info_counts_answers_repeats_and_conflicts_and_names_source_and_licence(
         "different questions 7",
         "repeated answers 2",
         "answers in conflict 3 on 1 questions",
-        "wrong whatever the kernel 10.0 %",
+        "unavoidable error 10.0 %",
         "columns answer, round, response_time",
         "please cite",
         "Kleindessner",

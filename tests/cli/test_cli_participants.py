@@ -38,7 +38,9 @@ def write(path, study, form):
 
 
 @pytest.mark.parametrize("form", ["csv", "jsonl"])
-def test_participants_are_compared_with_the_others_and_with_the_learner_and_none_is_dropped(erkle, study, form, tmp_path):
+def test_participants_are_compared_with_the_others_and_with_the_learner_and_none_is_dropped(
+    erkle, study, form, tmp_path
+):
     path = write(tmp_path / f"answers.{form}", study, form)
     run = erkle("learn", path, "--participant", "who", "--rank", 3, "--out", tmp_path / "out")
     assert run.returncode == 0, run.stderr
@@ -56,7 +58,9 @@ def test_participants_are_compared_with_the_others_and_with_the_learner_and_none
 
 def test_a_run_without_participants_leaves_no_table_of_an_earlier_one(erkle, study, tmp_path):
     path = write(tmp_path / "answers.csv", study[:100], "csv")
-    assert erkle("learn", path, "--consolidate", "off", "--participant", "Who", "--out", tmp_path / "out").returncode == 0
+    assert (
+        erkle("learn", path, "--consolidate", "off", "--participant", "Who", "--out", tmp_path / "out").returncode == 0
+    )
     assert listing(tmp_path / "out") == [*FILES, "participants.csv"]
     assert erkle("learn", path, "--consolidate", "off", "--out", tmp_path / "out").returncode == 0
     assert listing(tmp_path / "out") == FILES

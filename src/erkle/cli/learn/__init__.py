@@ -1,1 +1,1 @@
-"""What `erkle learn` does."""
+"""The `erkle learn` command."""

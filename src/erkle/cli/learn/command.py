@@ -1,4 +1,4 @@
-"""`erkle learn`: its options."""
+"""`erkle learn`: its options, which are checked before any work begins."""
 
 from pathlib import Path
 from typing import Annotated, Any
@@ -10,47 +10,56 @@ from erkle.cli.options import Out, given_options, results_folder
 
 def learn(
     context: typer.Context,
-    answers: Annotated[str, typer.Argument(help="CSV, TSV or JSONL file of answers, or - for standard input.")],
-    start: Annotated[Path | None, typer.Option(help="A kernel.npz to go on with, with its settings.")] = None,
-    objects: Annotated[Path | None, typer.Option(help="File of the objects: names, or id and name.")] = None,
-    rank: Annotated[str, typer.Option(help="Largest rank of the kernel; auto chooses it, and how to learn.")] = "auto",
-    trace: Annotated[float | None, typer.Option(help="Weight of the trace, for a --rank that is a number.")] = None,
+    answers: Annotated[str, typer.Argument(help="Answer file (CSV, TSV or JSONL), or - for standard input.")],
+    start: Annotated[
+        Path | None, typer.Option(help="Continue with the learner in this kernel.npz, with its settings.")
+    ] = None,
+    objects: Annotated[Path | None, typer.Option(help="File that lists the objects: names, or ids and names.")] = None,
+    rank: Annotated[
+        str, typer.Option(help="Largest rank of the kernel; with auto, the learner chooses all settings.")
+    ] = "auto",
+    trace: Annotated[float | None, typer.Option(help="Weight of the trace, if --rank is a number.")] = None,
     consolidate: Annotated[
         str,
         typer.Option(
-            help="When all answers are fitted again: off, or a share such as 0.05, whenever there are so many more; "
-            "auto chooses where the rank is auto, and is off elsewhere."
+            help="When to fit all answers again: off for never, or a share such as 0.05 for each time the number of "
+            "answers has grown by 5 %; auto lets the learner choose if --rank is auto, and means off otherwise."
         ),
     ] = "auto",
     exact: Annotated[
-        bool, typer.Option("--exact", help="Learn the paper's exact kernel, of any rank, for up to some 1000 objects.")
+        bool,
+        typer.Option("--exact", help="Use the exact kernel of the paper, of any rank, for up to about 1,000 objects."),
     ] = False,
     loss: Annotated[
-        str, typer.Option(help="ste, gnmds, ckl, tste or soe; with settings as in [b]ckl:mu=0.1[/b].")
+        str, typer.Option(help="Loss: ste, gnmds, ckl, tste or soe; with settings as in [b]ckl:mu=0.1[/b].")
     ] = "gnmds",
     step: Annotated[
         str,
         typer.Option(
-            help="pa, pa1, pa2 (passive-aggressive), constant, inverse or inverse-sqrt; with settings as in "
+            help="Step: pa, pa1, pa2 (passive-aggressive), constant, inverse or inverse-sqrt; with settings as in "
             "[b]pa1:C=0.1[/b], [b]pa:probability=0.9[/b] or [b]constant:rate=0.5[/b]."
         ),
     ] = "pa",
-    direction: Annotated[str, typer.Option(help="canonical (the paper's) or gradient.")] = "canonical",
-    passes: Annotated[int, typer.Option(help="How often to learn: with 3, two old answers follow each new one.")] = 1,
-    tol: Annotated[float, typer.Option(help="Relative residual of the eigenpair of a projection.")] = 1e-2,
-    seed: Annotated[int, typer.Option(help="Decides what is replayed and held out, and the order of --shuffle.")] = 0,
-    test: Annotated[Path | None, typer.Option(help="File of answers to measure the error on.")] = None,
-    holdout: Annotated[float, typer.Option(help="Share of the questions kept from learning for that instead.")] = 0.0,
-    shuffle: Annotated[bool, typer.Option("--shuffle", help="Learn in a random order, not the file's.")] = False,
+    direction: Annotated[
+        str, typer.Option(help="Direction of an update: canonical (as in the paper) or gradient.")
+    ] = "canonical",
+    passes: Annotated[
+        int, typer.Option(help="Updates per answer: with 3, each new answer is followed by two earlier ones.")
+    ] = 1,
+    tol: Annotated[float, typer.Option(help="Relative residual of the eigenpair in a projection.")] = 1e-2,
+    seed: Annotated[int, typer.Option(help="Seed of --holdout, --shuffle and everything else that is random.")] = 0,
+    test: Annotated[Path | None, typer.Option(help="Answer file to measure the error on.")] = None,
+    holdout: Annotated[float, typer.Option(help="Share of the questions to hold out for measuring the error.")] = 0.0,
+    shuffle: Annotated[bool, typer.Option("--shuffle", help="Learn the answers in random order.")] = False,
     participant: Annotated[
-        str | None, typer.Option(help="Column of the file that says who answered; who disagrees is told.")
+        str | None, typer.Option(help="Column with the participant; reports participants who disagree with the others.")
     ] = None,
     dimensions: Annotated[int, typer.Option(help="Number of coordinates in embedding.csv.")] = 2,
     out: Out = Path("erkle-out"),
     checkpoint_every: Annotated[int, typer.Option(help="Answers between two checkpoints; 0 for none.")] = 20_000,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on from the checkpoint in --out.")] = False,
+    resume: Annotated[bool, typer.Option("--resume", help="Continue from the checkpoint in --out.")] = False,
 ) -> None:
-    """Learn a kernel, a map and an error curve from answers, one at a time."""
+    """Learn a kernel from answers, and write it with a map, an error curve and a summary."""
     from erkle.cli.learn.learning import learn_file, learn_stream
     from erkle.cli.learn.settings import Settings, kernel_from_options, loss_from_text, step_from_text
     from erkle.online import ERKLE
@@ -75,9 +84,9 @@ def learn(
         resume=resume,
     )
     if answers == "-" and shuffle:
-        raise ValueError("--shuffle needs all answers at once, but - is a stream; pass a file.")
+        raise ValueError("--shuffle needs all answers at once and cannot read standard input; pass a file.")
     if answers == "-" and participant is not None:
-        raise ValueError("--participant reads the answers again in the end, but - is a stream; pass a file.")
+        raise ValueError("--participant reads the answers twice and cannot read standard input; pass a file.")
     with results_folder(out):
         finished = learn_stream(settings) if answers == "-" else learn_file(Path(answers), settings)
     if not finished:

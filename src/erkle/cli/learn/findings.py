@@ -1,8 +1,7 @@
-"""What is found in answers, and what a learner has found out beside its kernel.
+"""Facts about answers and about a learner, as sentences for the screen and as numbers for files.
 
-Of a file: repeats, contradictions, and whether it looks sorted. Of a learner: which setting is best, how sure one may
-be, what more answers would bring. A finding is a sentence for people and numbers for files; `erkle learn`, `erkle info`
-and `erkle data` say the same.
+About answers: repeats, contradictions, and whether they look sorted. About a learner: the setting it chose, how well
+its confidence is calibrated, and a forecast of the error. `erkle learn`, `erkle info` and `erkle data` share them.
 """
 
 import math
@@ -23,23 +22,25 @@ from erkle.triplets import Labels
 
 _COLUMNS = ("anchor", "near", "far")
 _COUNTS = ("n_questions", "n_repeated", "n_contradicted", "n_unsatisfiable", "floor")
-# With fewer answers the curve tells nothing, and a tenth less error is what a person would notice.
-_FEWEST, _LESS = 200, 0.9
+# Fewest answers for a forecast.
+_FEWEST = 200
+# Error that a forecast aims at, as a share of the current error.
+_TARGET = 0.9
 
 
 def repeats(T: NDArray[np.int32] | NDArray[np.int64]) -> dict[str, str]:
-    """How often questions come again, and how often they are answered both ways."""
+    """How many questions are repeated, and how many are answered both ways."""
     found, n_contradicted = conflicts.find(T, n_worst=0), int(conflicts.contradicted(T).sum())
     return {
         "different questions": f"{found.n_questions:,}",
         "repeated answers": f"{int(triplets.duplicates(T).sum()):,}",
         "answers in conflict": f"{n_contradicted:,} on {found.n_contradicted:,} questions",
-        "wrong whatever the kernel": per_cent(found.floor),
+        "unavoidable error": per_cent(found.floor),
     }
 
 
 class FileWarnings:
-    """Counts kept while a file of answers is read, and the warnings that follow from them."""
+    """Counts kept while an answer file is read, and the warnings that follow from them."""
 
     def __init__(self) -> None:
         self.n_answers = 0
@@ -48,7 +49,7 @@ class FileWarnings:
         self._n_first_again = 0
 
     def add(self, T: NDArray[np.int64]) -> None:
-        """Count some more answers."""
+        """Count more answers."""
         if self._first is None:
             self._first = T[0]
             self._n_first_again = -3
@@ -58,23 +59,23 @@ class FileWarnings:
             self._n_first_again += int(np.isin(T, self._first).sum())
 
     def sentences(self, name: str, labels: Labels, shuffled: bool) -> Iterator[str]:
-        """What a user should know before learning: a header taken for an answer, or sorted answers."""
+        """Warnings about a header that was read as an answer, and about sorted answers."""
         if self._first is not None and self.n_answers > 10 and self._n_first_again <= 0:
             names = some([labels.names[i] for i in self._first])
             yield (
-                f"The first answer of {name} ({names}) names objects that no other answer does. If it is a header, "
-                "call its columns anchor, near, far."
+                f"The first line of {name} ({names}) names objects that no other answer mentions. If it is a header, "
+                "name its columns anchor, near, far."
             )
         column = int(np.argmax(self._n_repeated))
         if not shuffled and self.n_answers > 100 and self._n_repeated[column] > 0.9 * self.n_answers:
             yield (
-                f"{name} looks sorted: most answers have the same {_COLUMNS[column]} object as the one before. "
-                "A learner forgets what it sees first; add --shuffle to learn in a random order."
+                f"{name} looks sorted: most answers have the same {_COLUMNS[column]} object as the previous answer. "
+                "Sorted answers are learned less accurately; add --shuffle to learn them in random order."
             )
 
 
 def setting(candidate: Candidate) -> str:
-    """A setting as people write it; a shift of 0 is none.
+    """A setting in words; a shift of 0 is left out.
 
     >>> setting(Candidate({"rank": 25, "ridge": 4.0, "shift": 0.0}, 0.7, 0.5, 0.2, "leads"))
     'rank 25, ridge 4'
@@ -84,29 +85,28 @@ def setting(candidate: Candidate) -> str:
 
 
 def is_choice(selection: Sequence[Candidate]) -> bool:
-    """Whether there was anything to choose from."""
+    """Whether the learner chose among several settings."""
     return len(selection) > 1
 
 
 def choice(selection: Sequence[Candidate]) -> str:
-    """Which candidate leads, and why.
+    """The setting of the leading candidate, and why it leads.
 
     >>> choice([Candidate({"rank": 2}, 1.0, 0.5, 0.2, "leads"), Candidate({"rank": 3}, 0.0, 0.6, 0.25, "runs")])
-    'rank 2: of 2 settings it had the least loss on recent answers, each predicted before it was learned
-    (20.0 % wrong); its weight is 1.00'
+    'rank 2, which has the lowest loss of 2 settings on recent answers (20.0 % predicted wrongly); weight 1.00'
     """
     leader = _leader(selection)
     tried = counted(len(selection), "setting")
     if math.isnan(leader.error):
-        return f"{setting(leader)}, the first of {tried}: there are too few answers to compare them"
+        return f"{setting(leader)}, the first of {tried}, because there are too few answers to compare them"
     return (
-        f"{setting(leader)}: of {tried} it had the least loss on recent answers, each predicted before it was learned "
-        f"({per_cent(leader.error)} wrong); its weight is {leader.weight:.2f}"
+        f"{setting(leader)}, which has the lowest loss of {tried} on recent answers "
+        f"({per_cent(leader.error)} predicted wrongly); weight {leader.weight:.2f}"
     )
 
 
 def findings(learner: ERKLE, conflicts: Conflicts | None) -> dict[str, object]:
-    """All in numbers, as JSON can hold them; None for what a learner does not know."""
+    """The facts about a learner as numbers for JSON; None if a number is unknown."""
     chosen = _leader(learner.selection_)._asdict() if is_choice(learner.selection_) else None
     ahead = outlook(learner.curve_, learner.n_triplets_seen_)
     counts = conflicts and {name: getattr(conflicts, name) for name in _COUNTS}
@@ -124,7 +124,7 @@ def _leader(selection: Sequence[Candidate]) -> Candidate:
 
 
 def selection_table(selection: Sequence[Candidate]) -> tuple[list[str], list[list[object]]]:
-    """Header and rows of selection.csv; what is not known is an empty cell."""
+    """Header and rows of selection.csv; a number that is unknown is an empty cell."""
     names = list(selection[0].setting)
     rows: list[list[object]] = []
     for candidate in selection:
@@ -135,29 +135,29 @@ def selection_table(selection: Sequence[Candidate]) -> tuple[list[str], list[lis
 
 
 def calibration(reliability: Reliability) -> str:
-    """How far confidence and success lie apart.
+    """The mean difference between confidence and accuracy.
 
     >>> import numpy as np
     >>> calibration(Reliability(np.array([10]), np.array([0.9]), np.array([0.8])))
-    'on average 10.0 % off'
+    '10.0 % off on average'
     """
     error = reliability.calibration_error
-    return "nothing predicted yet" if math.isnan(error) else f"on average {per_cent(error)} off"
+    return "nothing predicted yet" if math.isnan(error) else f"{per_cent(error)} off on average"
 
 
 def outlook(curve: Curve, n_learned: int) -> Forecast | None:
-    """What a tenth less error would take; None with too few answers to tell."""
+    """How many more answers reduce the error by a tenth; None if there are too few answers to say."""
     if curve.n_answers.sum() < _FEWEST:
         return None
-    return forecast(curve, _LESS * forecast(curve, 0.5, n_learned).error, n_learned)
+    return forecast(curve, _TARGET * forecast(curve, 0.5, n_learned).error, n_learned)
 
 
 def in_conflict(found: Conflicts) -> str:
-    """The least error that contradictions leave to any kernel, in a sentence."""
+    """A sentence about contradictory answers and the error that no kernel can avoid."""
     return found._replace(questions=found.questions[:0], participants=None).summary()
 
 
 def disputed(found: Conflicts, names: Sequence[str] | None) -> str:
-    """The questions that divide people most, one a line."""
+    """The most disputed questions, one per line."""
     lines = found._replace(participants=None).summary(names).splitlines()[2:]
     return "\n".join(line.strip() for line in lines) or "none"

@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM: work in hand is finished first, waiting is cut short, and a second one ends at once."""
+"""Ctrl-C and SIGTERM: the first one finishes the current work or ends waiting, the second one ends at once."""
 
 import signal
 from collections.abc import Iterator
@@ -7,7 +7,7 @@ from types import FrameType
 
 
 class Interruption:
-    """Whether somebody wants us to stop, and whether we are in the middle of something."""
+    """Whether the user has asked to stop, and whether the current work must be finished first."""
 
     def __init__(self) -> None:
         self.asked = False
@@ -16,7 +16,7 @@ class Interruption:
 
     @contextmanager
     def deferred(self) -> Iterator[None]:
-        """Inside the block a first interruption is only noted."""
+        """Inside the block, the first interruption only sets ``asked``."""
         before, self._busy = self._busy, True
         try:
             yield
@@ -25,7 +25,7 @@ class Interruption:
 
     @contextmanager
     def ending_block(self) -> Iterator[None]:
-        """Inside the block, where nothing is in hand, a first interruption ends the block."""
+        """The first interruption ends the block, unless it is deferred."""
         try:
             yield
         except KeyboardInterrupt:
@@ -40,7 +40,7 @@ class Interruption:
 
 @contextmanager
 def watching() -> Iterator[Interruption]:
-    """Watch for SIGINT and SIGTERM while the block runs."""
+    """Handle SIGINT and SIGTERM inside the block."""
     interruption = Interruption()
     before = {number: signal.signal(number, interruption._on_signal) for number in (signal.SIGINT, signal.SIGTERM)}
     try:

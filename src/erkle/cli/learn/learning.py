@@ -1,4 +1,4 @@
-"""`erkle learn`: a file is checked whole and then learned in order; a stream is learned as it arrives."""
+"""Learn a file, which is checked first, or standard input, which is learned as it arrives."""
 
 import hashlib
 import sys
@@ -21,13 +21,14 @@ from erkle.cli.screen import checking_bar, compile_first, console, counted, lear
 from erkle.conflicts import find
 from erkle.triplets import Chunk, Labels, Reader
 
+# Answers per chunk if they are shuffled.
 _SHUFFLED_CHUNK = 1 << 15
-# Bytes at the beginning of a file, and before a position in it, that a checkpoint knows it by.
-_PIECE = 1 << 16
+# Bytes at the start of a file, and before a position in it, that a fingerprint covers.
+_FINGERPRINTED = 1 << 16
 
 
 class Position(NamedTuple):
-    """How far a file has been used: so many rows behind a byte at the end of a line."""
+    """A position in a file: a byte offset at the end of a line, its line number, and the rows used after it."""
 
     offset: int
     line: int
@@ -35,7 +36,7 @@ class Position(NamedTuple):
 
 
 class Contents(NamedTuple):
-    """What a first reading of the file has found; the answers themselves only if they are to be shuffled."""
+    """The result of reading a file once; it keeps the answers only if they will be shuffled."""
 
     labels: Labels
     n_answers: int
@@ -44,7 +45,7 @@ class Contents(NamedTuple):
 
 
 def learn_file(path: Path, settings: Settings) -> bool:
-    """Learn a file; False if somebody interrupted it, in which case there is a checkpoint to resume from."""
+    """Learn a file. Returns False if it was interrupted; then there is a checkpoint to resume from."""
     _prepare(settings)
     contents = _check(path, settings)
     test = _test_answers(settings, contents.labels) if settings.test else contents.held_out
@@ -56,14 +57,14 @@ def learn_file(path: Path, settings: Settings) -> bool:
         _learn_all(path, contents, position, run, show, interruption)
     if interruption.asked:
         after = f"Stopped after {counted(run.curve.n_answers, 'answer')}"
-        console.print(f"{after}; the same command with --resume goes on there." if run.learner else f"{after}.")
+        console.print(f"{after}; add --resume to the same command to continue." if run.learner else f"{after}.")
         return False
     _finish(run, contents.n_answers, path)
     return True
 
 
 def learn_stream(settings: Settings) -> bool:
-    """Learn standard input as lines arrive; Ctrl-C ends it, and what was learned is written all the same."""
+    """Learn standard input line by line. The results are written even if Ctrl-C ends it; then this returns False."""
     _prepare(settings)
     labels = Labels(known_names(settings))
     run = Run(settings, labels, _test_answers(settings, labels))
@@ -71,12 +72,12 @@ def learn_stream(settings: Settings) -> bool:
         run.resume()
     compile_first(settings.template)
     if sys.stdin.isatty():
-        console.print("Reading answers from the keyboard: anchor,near,far a line, Ctrl-D to end.", style="dim")
+        console.print("Type one answer per line, as anchor,near,far. Press Ctrl-D to end.", style="dim")
     try:
         with watching() as interruption, learning_bar(None) as show:
             _listen(run, show, interruption)
     except (ValueError, MemoryError):
-        # One wrong line, or one object too many, ends the stream, but costs nothing that came before it.
+        # A wrong line, or one object too many, ends the stream; what was learned before is still written.
         if run.curve.n_answers:
             _finish(run, run.curve.n_answers)
         raise
@@ -87,7 +88,7 @@ def learn_stream(settings: Settings) -> bool:
 def _learn_all(
     path: Path, contents: Contents, at: Position, run: Run, show: ShowCurve, interruption: Interruption
 ) -> None:
-    """Learn from a position on, to the end or to the checkpoint that an interruption makes."""
+    """Learn from a position to the end, or until an interruption, which writes a checkpoint."""
     for chunk in _chunks(path, contents, at, run):
         T = chunk.triplets
         skipped = min(at.rows, len(T))
@@ -103,7 +104,7 @@ def _learn_all(
 
 
 def _chunks(path: Path, contents: Contents, at: Position, run: Run) -> Iterator[Chunk]:
-    """The answers in the order of the file, read again, or in a random one, from memory; offsets are rows then."""
+    """The answers, read from the file again or shuffled from memory; offsets of shuffled answers count rows."""
     if contents.answers is None:
         with Reader(path, run.labels, frozen=True) as reader:
             reader.seek(at.offset, at.line)
@@ -128,33 +129,33 @@ def _listen(run: Run, show: ShowCurve, interruption: Interruption) -> None:
                         _save_if_possible(run)
             if interruption.asked:
                 if len(T):
-                    console.print(f"{counted(len(T), 'answer')} had arrived and will not be learned.")
+                    console.print(f"{counted(len(T), 'answer')} had already arrived and will not be learned.")
                 return
 
 
 def _save_if_possible(run: Run) -> None:
-    """A stream cannot be read again: a disk that is full now is no reason to let go of what was learned."""
+    """Save a checkpoint if the disk allows it. A stream cannot be read again, so learning must go on."""
     try:
         run.save()
-    except OSError as trouble:
-        console.print(f"No checkpoint: {trouble.strerror} Learning goes on.", style="yellow")
+    except OSError as error:
+        console.print(f"No checkpoint: {error.strerror} Learning continues.", style="yellow")
 
 
 def _prepare(settings: Settings) -> None:
     checkpoint = settings.out / "checkpoint.npz"
     if checkpoint.exists() and not settings.resume:
         raise ValueError(
-            f"{settings.out} holds the checkpoint of an unfinished run; add --resume to go on with it, "
-            f"or delete {checkpoint} to begin anew."
+            f"{settings.out} contains the checkpoint of an unfinished run; add --resume to continue it, "
+            f"or delete {checkpoint} to start again."
         )
     if settings.resume and not checkpoint.exists():
-        console.print(f"There is no checkpoint in {settings.out}: starting from the first answer.", style="dim")
+        console.print(f"There is no checkpoint in {settings.out}; starting with the first answer.", style="dim")
 
 
 def _check(path: Path, settings: Settings) -> Contents:
-    """Read the file once, so that a mistake on its last line is known before hours of learning."""
+    """Read the file once, so that an error on its last line is found before hours of learning."""
     if path.exists() and not path.is_file() and not path.is_dir():
-        raise ValueError(f"{path} is a pipe or a device, which cannot be read twice; use: erkle learn - < {path}")
+        raise ValueError(f"{path} is a pipe or a device, which cannot be read twice; run: erkle learn - < {path}")
     labels = Labels(known_names(settings))
     found = FileWarnings()
     answers, held_out = [np.empty((0, 3), np.int32)], [np.empty((0, 3), np.int64)]
@@ -170,7 +171,7 @@ def _check(path: Path, settings: Settings) -> Contents:
     everything = np.concatenate(answers) if settings.shuffle else None
     contents = Contents(labels, found.n_answers, np.concatenate(held_out), everything)
     if len(contents.held_out) == found.n_answers:
-        raise ValueError(f"--holdout {settings.holdout} keeps back every answer of {path}; pass a smaller share.")
+        raise ValueError(f"--holdout {settings.holdout} holds out every answer of {path}; pass a smaller share.")
     if not settings.resume:
         for sentence in found.sentences(path.name, labels, settings.shuffle):
             console.print(sentence, style="yellow")
@@ -186,41 +187,41 @@ def _test_answers(settings: Settings, labels: Labels) -> NDArray[np.int64]:
 def _resumed(run: Run, path: Path) -> Position:
     source = run.resume()
     size, covered = path.stat().st_size, source["covered"]
-    # A random order is one of all answers: a file that has grown would be another one.
+    # A file that has grown would be shuffled differently.
     grown = run.settings.shuffle and size > covered
     if size < covered or grown or _fingerprint(path, covered) != source["fingerprint"]:
         raise ValueError(
-            f"{path} is not the file that {run.checkpoint} was made from; resume with that file, "
+            f"{path} is not the file that {run.checkpoint} was made from; resume with the same file, "
             "or choose another --out."
         )
-    console.print(f"Going on after {run.curve.n_answers:,} answers.", style="dim")
+    console.print(f"Continuing after {run.curve.n_answers:,} answers.", style="dim")
     return Position(*source["position"])
 
 
 def _fingerprint(path: Path, offset: int) -> str:
-    """A hash of the beginning of the file and of what stands just before the offset."""
+    """A hash of the start of the file and of the bytes before the offset."""
     digest = hashlib.sha256()
     with path.open("rb") as file:
-        digest.update(file.read(min(_PIECE, offset)))
-        file.seek(max(0, offset - _PIECE))
-        digest.update(file.read(min(_PIECE, offset)))
+        digest.update(file.read(min(_FINGERPRINTED, offset)))
+        file.seek(max(0, offset - _FINGERPRINTED))
+        digest.update(file.read(min(_FINGERPRINTED, offset)))
     return digest.hexdigest()
 
 
 def _finish(run: Run, n_answers: int, path: Path | None = None) -> None:
-    """Write the results; of a stream, which has no path, also those of one that ended in an error."""
+    """Write the results. A stream has no path."""
     source = "standard input" if path is None else str(path)
     learner, settings = run.learner, run.settings
     if learner is None or not run.curve.n_answers:
-        raise ValueError(f"{source} ended before there was an answer to learn; nothing was written.")
+        raise ValueError(f"{source} contained no answer to learn; nothing was written.")
     run.finish()
     names = settings.object_list.names if settings.object_list else run.labels.names
-    # A stream may have named objects that it ended before learning anything about.
+    # A stream may have ended before the last objects it named were learned.
     names = names[: learner.n_objects_]
     history = learner.history_
     found = None if history is None else find(history)
     column = settings.participant_column
-    judged = compare_participants(path, run.labels, column, learner) if path and column else None
+    compared = compare_participants(path, run.labels, column, learner) if path and column else None
     n_test = len(run.test)
-    write_report(Report(learner, names, run.curve, settings, source, n_answers, n_test, found, judged))
+    write_report(Report(learner, names, run.curve, settings, source, n_answers, n_test, found, compared))
     run.checkpoint.unlink(missing_ok=True)

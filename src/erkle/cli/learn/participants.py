@@ -1,4 +1,4 @@
-"""`erkle learn --participant`: how far each participant agrees with the others and with the learner, from a last reading."""
+"""`erkle learn --participant`: how often each participant agrees with the others and with the learner."""
 
 import math
 from pathlib import Path
@@ -12,13 +12,13 @@ from erkle.triplets import Labels, Reader
 
 
 class Comparison(NamedTuple):
-    """The same participants by both standards."""
+    """The same participants, compared with the others and with the learner."""
 
     by_others: Participants
     by_learner: Participants
 
     def table(self) -> tuple[list[str], list[list[object]]]:
-        """Header and rows of participants.csv; agreement with nobody to compare with is an empty cell."""
+        """Header and rows of participants.csv; an agreement that is unknown is an empty cell."""
         header = ["participant", "answers", "shared", "agreement_with_others", "agreement_with_learner", "flagged"]
         others, learner = self
         columns = (others.names, others.n_answers, others.n_shared, others.agreement, learner.agreement)
@@ -28,7 +28,7 @@ class Comparison(NamedTuple):
 
 
 def compare_participants(path: Path, labels: Labels, column: str, learner: ERKLE) -> Comparison:
-    """Read the file once more, and compare each answer with those of others and with what the learner says now."""
+    """Read the file again, and compare each answer with those of others and with the learner's prediction."""
     ids: dict[str, int] = {}
     rows, who, decisions = [], [], []
     with Reader(path, labels, frozen=True, column=column) as reader:
@@ -36,7 +36,7 @@ def compare_participants(path: Path, labels: Labels, column: str, learner: ERKLE
             rows.append(chunk.triplets.astype(np.int32))
             who.append(np.array([ids.setdefault(name, len(ids)) for name in chunk.column], np.int32))
             decisions.append(learner.decision_function(chunk.triplets))
-    # As objects all answers of a participant share one name.
+    # An array of Python objects stores each name once, however many answers it has.
     participants = np.array([*ids, None], dtype=np.object_)[np.concatenate(who)]
     by_others = find(np.concatenate(rows), participants, n_worst=0).participants
     assert by_others is not None

@@ -1,4 +1,4 @@
-"""What a run leaves behind: kernel, coordinates, pictures, tables and a summary, each written atomically."""
+"""The results of a run: kernel, coordinates, pictures, tables and a summary. Each file is written atomically."""
 
 import json
 from typing import NamedTuple
@@ -18,7 +18,7 @@ from erkle.kernels.dense import Dense
 from erkle.online import ERKLE
 from erkle.pictures import errors_figure, map_figure, reliability_figure, save
 
-# The last two are not written by every run.
+# In the order in which they are listed. Not every run writes the last two.
 _FILES = (
     "kernel.npz",
     "embedding.csv",
@@ -33,7 +33,7 @@ _FILES = (
 
 
 class Report(NamedTuple):
-    """All that the files are made of."""
+    """Everything the files are written from."""
 
     learner: ERKLE
     names: list[str]
@@ -47,7 +47,7 @@ class Report(NamedTuple):
 
 
 def write_report(report: Report) -> None:
-    """Write every file, and say in a few lines what came of it."""
+    """Write every file, and print a short summary."""
     learner, out = report.learner, report.settings.out
     learner.save(out / "kernel.npz", labels=report.names)
     X = learner.embedding(max(2, report.settings.dimensions))
@@ -55,10 +55,11 @@ def write_report(report: Report) -> None:
     save(map_figure(X[:, :2], report.names), out / "map.png")
     _write_errors(report)
     save(
-        reliability_figure(*learner.reliability_, title="How sure it was, and how often right"), out / "reliability.png"
+        reliability_figure(*learner.reliability_, title="How sure it was, and how often it was right"),
+        out / "reliability.png",
     )
     for name in _FILES[-2:]:
-        # That of an earlier run must not stay behind.
+        # Remove the file of an earlier run.
         (out / name).unlink(missing_ok=True)
     if is_choice(learner.selection_):
         write_text(out / "selection.csv", csv_text(*selection_table(learner.selection_)))
@@ -121,16 +122,16 @@ def _print(report: Report) -> None:
     learner, curve, out = report.learner, report.curve, report.settings.out
     console.print(f"Learned {counted(curve.n_answers, 'answer')} about {learner.n_objects_:,} objects.")
     recent = f"the last {curve.n_last:,}: {per_cent(curve.last)}"
-    console.print(f"Predicted wrongly before learning: {per_cent(curve.prequential)} ({recent})")
+    console.print(f"Predicted wrongly before learning: {per_cent(curve.prequential)} ({recent}).")
     if report.n_test:
-        console.print(f"Wrong on {counted(report.n_test, 'test answer')}: {per_cent(curve.points[-1, 3])}")
+        console.print(f"Predicted wrongly of {counted(report.n_test, 'test answer')}: {per_cent(curve.points[-1, 3])}.")
     if is_choice(learner.selection_):
         console.print(f"Chosen: {choice(learner.selection_)}.")
-    console.print(f"Confidence of its predictions: {calibration(learner.reliability_)}.")
+    console.print(f"Confidence of the predictions: {calibration(learner.reliability_)}.")
     if ahead := outlook(learner.curve_, learner.n_triplets_seen_):
         console.print(str(ahead))
     if report.conflicts:
         console.print(in_conflict(report.conflicts))
-    for standard in report.participants or ():
-        console.print(standard.summary(), style="yellow" if standard.flagged.any() else "")
+    for compared in report.participants or ():
+        console.print(compared.summary(), style="yellow" if compared.flagged.any() else "")
     console.print(f"Written to {out}: {' '.join(name for name in _FILES if (out / name).exists())}")

@@ -1,7 +1,7 @@
 """The options of `erkle learn`, checked before any work begins.
 
-Options without meaning for the kernel that is asked for are refused, not ignored. Losses and steps are written as a
-name, with settings behind a colon.
+An option that has no effect on the chosen kernel is refused. A loss or a step is written as a name, with its settings
+after a colon.
 """
 
 from dataclasses import dataclass
@@ -20,13 +20,15 @@ from erkle.online.settings import check_settings
 from erkle.steps import STEPS, Step, check_step, margin_of_probability
 from erkle.triplets import Objects, read_objects
 
+# Options that only a learner that follows an update rule uses.
 _RULE = ("loss", "step", "direction", "passes")
+# Options of the low-rank kernel.
 _LOW_RANK = ("rank", "trace", "consolidate")
 
 
 @dataclass(frozen=True)
 class Settings:
-    """The options of `erkle learn`; those that say how to learn are parameters of ``fresh``, a learner of 3 objects."""
+    """The options of `erkle learn`. ``fresh`` is a learner of 3 objects whose parameters say how to learn."""
 
     fresh: ERKLE
     seed: int
@@ -43,41 +45,44 @@ class Settings:
 
     def __post_init__(self) -> None:
         if not 0.0 <= self.holdout < 1.0:
-            raise ValueError(f"--holdout is {self.holdout}; pass a share from 0 up to, not including, 1.")
+            raise ValueError(f"--holdout is {self.holdout}; pass a share of at least 0 and less than 1.")
         if self.holdout and self.test:
             raise ValueError("--holdout and --test were both given; pass one of them.")
         if self.start and self.objects:
-            raise ValueError("--start and --objects were both given; a saved kernel has its own objects.")
+            raise ValueError(
+                "--start and --objects were both given; omit --objects, because a saved learner has its own objects."
+            )
         if self.dimensions < 1:
             raise ValueError(f"--dimensions is {self.dimensions}; pass at least 1.")
         if self.checkpoint_every < 0:
             raise ValueError(f"--checkpoint-every is {self.checkpoint_every}; pass 0 or more answers.")
         if self.seed < 0:
             raise ValueError(f"--seed is {self.seed}; pass an integer of at least 0.")
-        # A learner of three objects meets every other bad value before the file is read; its options have our names.
+        # A learner of three objects checks all other values before the file is read. Its parameters have the names
+        # of our options, and its errors start with them.
         try:
             clone(self.fresh).partial_fit([])
-        except ValueError as trouble:
-            raise ValueError(f"--{trouble}") from None
+        except ValueError as error:
+            raise ValueError(f"--{error}") from None
 
     @cached_property
     def object_list(self) -> Objects | None:
-        """The objects of the list, if one was given, read once."""
+        """The objects in the file of --objects, or None."""
         return None if self.objects is None else read_objects(self.objects)
 
     @cached_property
     def saved(self) -> tuple[ERKLE, list[str]] | None:
-        """The saved learner to go on with, if one was given, and its names."""
+        """The learner in the file of --start and the names of its objects, or None."""
         if self.start is None:
             return None
         learner = ERKLE.load(self.start)
         labels = load_npz(self.start)[0].get("labels")
         if labels is None:
-            raise ValueError(f"{self.start} was saved without names, which answers need; save it with labels=[...].")
+            raise ValueError(f"{self.start} contains no names of objects; save it with labels=[...].")
         return learner, labels.tolist()
 
     def new_learner(self, n_objects: int) -> ERKLE:
-        """The learner to begin with: the saved one, if there is one."""
+        """The learner to start with: the saved one of --start, or a new one."""
         if self.saved:
             learner = self.saved[0]
             return learner.add_objects(n_objects - learner.n_objects_)
@@ -86,11 +91,11 @@ class Settings:
 
     @property
     def template(self) -> ERKLE:
-        """A learner with the parameters to learn by, whatever its size."""
+        """A learner with the parameters of this run and any number of objects."""
         return self.saved[0] if self.saved else self.fresh
 
     def learning_settings(self) -> dict[str, Any]:
-        """Everything the learned kernel and its errors depend on, as JSON can hold it."""
+        """The settings that the learned kernel and its errors depend on, for JSON."""
         learner = self.template
         return {
             "start": str(self.start) if self.start else None,
@@ -109,7 +114,7 @@ def _kernel_text(kernel: Dense | LowRank) -> str:
 
 
 def _rule(learner: ERKLE) -> dict[str, Any]:
-    """How answers move the kernel, if the learner's rule decides that."""
+    """The update rule, if the learner follows one."""
     if not learner.kernel.follows_rule:
         return {}
     loss, step, canonical = check_settings(learner).rule
@@ -120,35 +125,33 @@ def _rule(learner: ERKLE) -> dict[str, Any]:
 def kernel_from_options(
     given: set[str], exact: bool, rank: str, trace: float | None, consolidate: str, tol: float
 ) -> Dense | LowRank:
-    """The kernel; ``given`` are the options that the user wrote.
+    """The kernel of the options; ``given`` are the names of the options that the user has given.
 
     >>> kernel_from_options({"rank"}, False, "10", None, "auto", 0.01)
     LowRank(rank=10, trace=None, consolidate='auto')
     """
     kernel = Dense(tol) if exact else LowRank(_rank(rank), trace, _share(consolidate))
     for name in ("exact", *_LOW_RANK, *_RULE, "tol"):
-        if name in given and (trouble := _misfit(name, given, kernel)):
-            raise ValueError(trouble)
+        if name in given and (sentence := _misfit(name, given, kernel)):
+            raise ValueError(sentence)
     return kernel
 
 
 def _misfit(name: str, given: set[str], kernel: Dense | LowRank) -> str | None:
-    """Why an option does not fit."""
+    """A sentence that says why an option has no effect, or None if it has one."""
     if "start" in given:
-        return f"--start and --{name} were both given; a saved kernel is gone on with as it was begun."
+        return f"--start and --{name} were both given; omit --{name}, because a saved learner keeps its settings."
     if isinstance(kernel, Dense):
-        low_rank = (
-            f"--exact and --{name} were both given; --{name} is for kernels of low rank, so leave out one of them."
-        )
+        low_rank = f"--exact and --{name} were both given; omit one of them, because --{name} needs a low-rank kernel."
         return low_rank if name in _LOW_RANK else None
     if name == "tol":
-        return "--tol was given without --exact; only the exact kernel has projections to be that close."
+        return "--tol was given without --exact; only the exact kernel uses it."
     if kernel.chooses and name in _RULE:
-        return f"--{name} was given without --exact or a number for --rank; the default learner chooses its own moves."
+        return f"--{name} was given without --exact or a number for --rank; the default learner does not use it."
     if kernel.chooses and name == "trace":
-        return "--trace was given without a number for --rank; the default learner chooses its own."
+        return "--trace was given without a number for --rank; the default learner chooses the trace itself."
     if kernel.consolidates and name in _RULE:
-        return f"--{name} and --consolidate were both given; fits choose their own moves, so leave out one of them."
+        return f"--{name} and --consolidate were both given; omit one of them, because fits do not use --{name}."
     return None
 
 
@@ -171,7 +174,7 @@ def _share(text: str) -> float | str:
 
 
 def loss_from_text(text: str) -> Loss:
-    """A loss.
+    """The loss that a text describes.
 
     >>> loss_from_text("ckl:mu=0.1")
     CKL(mu=0.1)
@@ -181,7 +184,7 @@ def loss_from_text(text: str) -> Loss:
 
 
 def step_from_text(text: str) -> Step:
-    """A step; passive-aggressive ones also take a probability in place of the margin.
+    """The step that a text describes; passive-aggressive steps accept a probability instead of the margin.
 
     >>> step_from_text("pa1:C=0.1")
     PassiveAggressiveI(margin=1.0, C=0.1)
@@ -206,7 +209,7 @@ def _part(text: str, known: dict[str, type[Any]], kind: str) -> Any:
             has = f"takes {', '.join(spellings.values())}" if spellings else "takes no settings"
             raise ValueError(f"--{kind} {name} has no setting {word!r}; it {has}.")
         if spellings[word] in fields or {word, *fields} >= {"margin", "probability"}:
-            raise ValueError(f"--{kind} {text} sets the same thing twice; give each setting once.")
+            raise ValueError(f"--{kind} {text} gives a setting twice; give each setting once.")
         fields[spellings[word]] = value
     if "probability" in fields:
         fields["margin"] = margin_of_probability(fields.pop("probability"))
