@@ -34,7 +34,7 @@ _SOME = 12 * [(0, 1, 2)]
 # Seconds of work from which the time left is estimated: a unit of work may take minutes.
 _ESTIMATED_FROM = 3600.0
 # Seconds between two lines where no bar can be drawn; more once the work has taken ten times as long.
-_QUIET = 4.0
+SECONDS_BETWEEN_LINES = 4.0
 # Names and paths are printed as they are: no markup.
 console = Console(stderr=True, highlight=False, markup=False)
 
@@ -118,7 +118,7 @@ def _lines(line: Callable[[float], str]) -> Iterator[None]:
     start, done = time.monotonic(), Event()
 
     def show() -> None:
-        while not done.wait(max(_QUIET, (time.monotonic() - start) / 10)):
+        while not done.wait(max(SECONDS_BETWEEN_LINES, (time.monotonic() - start) / 10)):
             console.print(line(time.monotonic() - start), style="dim")
 
     thread = Thread(target=show, daemon=True)

@@ -22,7 +22,7 @@ _FORMAT = "erkle checkpoint"
 # Answers learned between two updates of the bar, which is also when Ctrl-C is handled.
 _PIECE = 1000
 # Most test answers used for a point of the error curve, spread evenly; the last point uses all of them.
-_MOST_TESTED = 5000
+MOST_TESTED = 5000
 
 
 class Run:
@@ -69,7 +69,7 @@ class Run:
         n_objects = len(self.labels)
         n_known = self.learner.n_objects_ if self.learner else 0
         if n_objects > n_known and isinstance(self.settings.template.kernel, Dense):
-            _check_memory(n_objects)
+            check_memory(n_objects)
         if self.learner is None:
             self.learner = self.settings.new_learner(n_objects)
         elif n_objects > n_known:
@@ -83,7 +83,7 @@ class Run:
 
     def add_point(self) -> None:
         """Add a point to the error curve, measured on some of the test answers."""
-        every = -(-len(self.test) // _MOST_TESTED)
+        every = -(-len(self.test) // MOST_TESTED)
         self.curve.add_point(self._error(self.test[:: max(1, every)]))
 
     def finish(self) -> None:
@@ -97,7 +97,7 @@ class Run:
     def _error(self, T: NDArray[np.int64]) -> float:
         """Share of answers predicted wrongly, computed in pieces to limit memory."""
         assert self.learner is not None
-        pieces = [T[start : start + _MOST_TESTED] for start in range(0, len(T), _MOST_TESTED)]
+        pieces = [T[start : start + MOST_TESTED] for start in range(0, len(T), MOST_TESTED)]
         right = sum(int(self.learner.predict(piece).sum()) for piece in pieces)
         return 1.0 - right / len(T) if len(T) else float("nan")
 
@@ -158,7 +158,7 @@ def known_names(settings: Settings) -> list[str]:
     return names
 
 
-def _check_memory(n_objects: int) -> None:
+def check_memory(n_objects: int) -> None:
     """Refuse objects whose two dense matrices cannot fit into memory, before the system kills the process."""
     if not hasattr(os, "sysconf"):
         return
