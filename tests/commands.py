@@ -1,4 +1,4 @@
-"""What tests of the command share: made-up answers, what lies in a folder of results, and Ctrl-C at a given moment."""
+"""Helpers for tests of the command: simulated answers, the files of a run, and ways to stop a run."""
 
 import csv
 import itertools
@@ -7,10 +7,14 @@ import signal
 import sys
 
 import numpy as np
+import pytest
 
 from erkle import ERKLE, triplets
+from erkle.cli.learn.run import Run
+from erkle.files import load_npz
 
 COMMAND = [sys.executable, "-m", "erkle"]
+# Files written with --exact, and by the default learner.
 EXACT = ["embedding.csv", "errors.csv", "errors.png", "kernel.npz", "map.png", "reliability.png", "summary.json"]
 FILES = sorted([*EXACT, "selection.csv"])
 
@@ -23,8 +27,13 @@ def answers_of(n_objects, n_answers, seed=0):
 
 
 def write(path, T, header="anchor,near,far"):
-    path.write_text("\n".join([header, *(",".join(f"object {i}" for i in row) for row in T.tolist())]) + "\n")
+    path.write_text("".join([f"{header}\n", *lines(T)]))
     return path
+
+
+def lines(T):
+    """Answers as lines of a stream."""
+    return [",".join(f"object {i}" for i in row) + "\n" for row in T.tolist()]
 
 
 def listing(folder):
@@ -41,7 +50,7 @@ def learned(folder):
 
 
 def interrupting(monkeypatch, owner, name, at_call, how=signal.SIGINT):
-    """Ctrl-C, or another signal, in the middle of some function, at its so-manieth call."""
+    """Send Ctrl-C, or another signal, to this process at the given call of a function."""
     original, calls = getattr(owner, name), itertools.count(1)
 
     def interrupted(*arguments, **options):
@@ -50,3 +59,27 @@ def interrupting(monkeypatch, owner, name, at_call, how=signal.SIGINT):
         return original(*arguments, **options)
 
     monkeypatch.setattr(owner, name, interrupted)
+
+
+def n_saved(folder):
+    """The number of answers learned at the checkpoint in a folder."""
+    return load_npz(folder / "checkpoint.npz", format="erkle checkpoint")[1]["curve"]["n_answers"]
+
+
+class Killed(BaseException):
+    """Ends a command as a SIGKILL would: nothing catches it."""
+
+
+def killed(erkle, monkeypatch, at_checkpoint, *command):
+    """Run a command that ends right after a checkpoint, as if its process was killed."""
+    save, calls = Run.save, itertools.count(1)
+
+    def save_and_die(run, *source):
+        save(run, *source)
+        if next(calls) == at_checkpoint:
+            raise Killed
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Run, "save", save_and_die)
+        with pytest.raises(Killed):
+            erkle(*command)

@@ -1,4 +1,4 @@
-"""`erkle data` as users run it."""
+"""`erkle data`: list, download and describe data sets."""
 
 import pytest
 
@@ -19,7 +19,7 @@ def home(tmp_path, cache):
     return put(tmp_path / "data", FILES)
 
 
-def test_the_list_shows_every_set_and_which_are_here(erkle, home):
+def test_the_list_shows_every_data_set_and_whether_it_is_here(erkle, home):
     run = erkle("data", "list", "--data", home)
     assert run.returncode == 0
     lines = {line.split()[0]: line.split() for line in run.stdout.splitlines() if line.split()[0] in CATALOGUE}
@@ -51,7 +51,7 @@ def test_info_counts_answers_repeats_and_conflicts_and_names_source_and_licence(
     assert ".py" not in run.stderr
 
 
-def test_info_of_a_set_that_is_not_here_says_how_to_bring_it_and_fetches_nothing(erkle, home, cache):
+def test_info_about_a_data_set_that_is_not_here_says_how_to_download_it(erkle, home, cache):
     run = erkle("data", "info", "eggs300", "--data", home)
     assert run.returncode == 0
     assert "erkle data fetch eggs300" in squeezed(run.stdout)
@@ -59,7 +59,7 @@ def test_info_of_a_set_that_is_not_here_says_how_to_bring_it_and_fetches_nothing
     assert not cache.exists()
 
 
-def test_a_set_written_to_a_file_is_what_learn_reads(erkle, home, tmp_path):
+def test_learn_reads_the_file_that_fetch_writes(erkle, home, tmp_path):
     out = tmp_path / "answers.csv"
     run = erkle("data", "fetch", "cars60", "--data", home, "--out", out)
     assert run.returncode == 0, run.stderr
@@ -72,11 +72,11 @@ def test_a_set_written_to_a_file_is_what_learn_reads(erkle, home, tmp_path):
     assert erkle("data", "fetch", "cars60", "--data", home, "--out", tmp_path / "no" / "a.csv").returncode == 2
 
 
-def test_fetch_brings_a_set_to_the_folder_it_is_told(erkle, cache, tmp_path, monkeypatch):
+def test_fetch_downloads_to_the_given_folder(erkle, cache, tmp_path, monkeypatch):
     content = FILES["cars60/survey_data.csv"]
     put(cache, FILES)
     publish(monkeypatch, "cars60", Source(f"{NOBODY}/survey_data.csv", sha256(content)))
-    # What is in the cache does; what is wanted elsewhere has to come from the network.
+    # A copy in the cache is enough, but for another folder the data set must be downloaded.
     assert erkle("data", "fetch", "cars60").returncode == 0
     run = erkle("data", "fetch", "cars60", "--data", tmp_path / "new")
     assert run.returncode == 2
@@ -84,7 +84,7 @@ def test_fetch_brings_a_set_to_the_folder_it_is_told(erkle, cache, tmp_path, mon
 
 
 @pytest.mark.usefixtures("cache")
-def test_trouble_is_one_sentence(erkle, tmp_path, monkeypatch):
+def test_an_expected_error_is_one_sentence(erkle, tmp_path, monkeypatch):
     publish(monkeypatch, "cars60", Source(f"{NOBODY}/survey_data.csv", None))
     for arguments, said in [
         (["fetch", "aset401"], "choose from aset400"),
