@@ -105,7 +105,8 @@ def _report(
     console.print(f"  It predicts {per_cent(score)} of {_N_TEST:,} new questions correctly.")
     limit = f" (at most {per_cent(max(wrong, 1.0 - wrong))} is possible, because of the wrong answers)" if wrong else ""
     console.print(
-        f"  While learning, it predicted {per_cent(1.0 - curve.prequential)} of the answers before it saw them{limit}.",
+        f"  While learning, it predicted {per_cent(1.0 - curve.prequential)} of the answers correctly "
+        f"before it saw them{limit}.",
         soft_wrap=True,
     )
     console.print(
