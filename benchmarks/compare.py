@@ -23,7 +23,7 @@ import numpy as np
 from benchmarks.batch import TASKS, TRACES, TRIALS, task
 from benchmarks.comparison import report
 from benchmarks.tuning import Fit, Fitter, Task, compare, load, save
-from erkle import CKL, ERKLE, GNMDS, RCKL, SOE, STE, Popularity, TripletEmbedding
+from erkle import CKL, ERKLE, GNMDS, RCKL, SOE, STE, Dense, Popularity, TripletEmbedding
 
 _ROOT = Path(__file__).parents[1]
 _PYTHON = _ROOT / ".venv-cblearn" / "bin" / "python"
@@ -76,8 +76,8 @@ def _learners() -> dict[str, dict[str, Fitter]]:
         **{f"erkle TripletEmbedding {name}, tuned": _grid("ridge", fit, n_components=50) for name, fit in maps.items()},
         "erkle RCKL STE, default": {"defaults": partial(_fitted, RCKL)},
         "erkle RCKL STE, tuned": _grid("trace", partial(_fitted, RCKL)),
-        "erkle PA-ERKLE, one pass": {"defaults": partial(_fitted, ERKLE, seeded=True)},
-        "erkle PA-ERKLE, ten passes": {"defaults": partial(_fitted, ERKLE, passes=10, seeded=True)},
+        "erkle PA-ERKLE, one pass": {"defaults": partial(_fitted, ERKLE, kernel=Dense(), seeded=True)},
+        "erkle PA-ERKLE, ten passes": {"defaults": partial(_fitted, ERKLE, kernel=Dense(), passes=10, seeded=True)},
         "erkle Popularity": {"defaults": partial(_fitted, Popularity)},
     }
 
