@@ -20,8 +20,9 @@ from listening import listening
 from erkle.service import Configuration, create_app
 from erkle.service.accounts import passwords
 from erkle.service.accounts.sessions import COOKIE
+from erkle.service.learning.full_log import kernel_npz
 from erkle.store import State, Store
-from people import PASSWORD, THINGS, settings
+from people import PASSWORD, THINGS, Somebody, settings
 
 _REAL_HASHING = {"HASHER": passwords.HASHER, "UNKNOWN_ACCOUNT": passwords.UNKNOWN_ACCOUNT}
 
@@ -155,6 +156,18 @@ def make(store):
     return make
 
 
+@pytest.fixture(scope="session")
+def compiled(tmp_path_factory, new_database):
+    """Compile what a learner runs, so that no server compiles while a test kills it or waits for its end."""
+    data = new_database(tmp_path_factory.mktemp("compiled") / "erkle.db").parent
+    with TestClient(create_app(Configuration(data=data))) as client:
+        store = client.app.state.store
+        study = store.studies.create("Cities", THINGS, settings())
+        store.studies.change_state(study.id, State.OPEN)
+        Somebody(client, study.id).answer_all()
+        kernel_npz(store, study)
+
+
 class Server(NamedTuple):
     """A server process, its address, its log and its data."""
 
@@ -170,7 +183,7 @@ class Server(NamedTuple):
 
 
 @pytest.fixture
-def serve(tmp_path):
+def serve(tmp_path, compiled):
     """Start the real server in a process, on a free port: ``serve()``.
 
     Keywords are environment variables: ``serve(ERKLE_SERVER_PUBLIC_URL="https://example.org")``.

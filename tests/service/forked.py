@@ -3,6 +3,7 @@
 import multiprocessing
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -75,6 +76,24 @@ class ForkedServing(Serving):
             if self.process.poll() is not None or time.monotonic() > deadline:
                 raise RuntimeError(f"The server did not start: {log.read_text()[-2000:]}")
             time.sleep(0.02)
+
+    def kill(self):
+        """Kill the server and its workers, and wait until the workers have released the port."""
+        super().kill()
+        deadline = time.monotonic() + 60
+        while not _is_free(self.port):
+            assert time.monotonic() < deadline
+            time.sleep(0.005)
+
+
+def _is_free(port):
+    with socket.socket() as listener:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listener.bind(("127.0.0.1", port))
+        except OSError:
+            return False
+        return True
 
 
 def _serve(command, log, folder, environment):

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import uvicorn
 
 from erkle.service import Configuration, create_app
-from erkle.service.app import SERVER
+from erkle.service.configuration import SERVER
 from erkle.store import State
 from people import THINGS, settings
 

@@ -21,16 +21,16 @@ def test_importing_erkle_does_not_import_the_service():
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
-def test_every_page_is_there():
+def test_every_page_exists():
     assert [page for page in PAGES.values() if not (STATIC / page).is_file()] == []
 
 
-def test_the_folder_of_the_data_is_the_operators_only(tmp_path):
+def test_only_the_operator_can_read_the_data_folder(tmp_path):
     with TestClient(create_app(Configuration(data=tmp_path / "new"))):
         assert stat.S_IMODE((tmp_path / "new").stat().st_mode) == 0o700
 
 
-def test_an_application_can_be_started_again_on_its_data(tmp_path):
+def test_an_application_can_be_restarted_with_its_data(tmp_path):
     for _ in range(2):
         with TestClient(create_app(Configuration(data=tmp_path))) as client:
             assert client.get("/health").status_code == 200

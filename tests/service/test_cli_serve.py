@@ -16,6 +16,8 @@ from forked import ErkleServe
 from erkle.client import Client
 from people import PASSWORD
 
+pytestmark = pytest.mark.usefixtures("compiled")
+
 
 @contextmanager
 def serving(tmp_path, *options, start=ErkleServe):

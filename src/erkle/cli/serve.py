@@ -114,11 +114,13 @@ def _data_folder(data: Path | None, demo: bool) -> Iterator[Path]:
 def _run(configuration: Configuration, listener: socket.socket, workers: int, quiet: bool) -> None:
     import uvicorn
 
-    from erkle.service import create_app
-    from erkle.service.app import SERVER
-    from erkle.service.web.logs import log_as_json
+    from erkle.service.configuration import SERVER
 
     if workers == 1:
+        # Several workers import the application themselves, so the process that starts them does not need it.
+        from erkle.service import create_app
+        from erkle.service.web.logs import log_as_json
+
         log_as_json()
         if quiet:
             # Keep the links printed above on the screen.

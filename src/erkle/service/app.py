@@ -2,7 +2,6 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Any
 
 from anyio import CapacityLimiter
 from anyio.to_thread import run_sync
@@ -29,17 +28,6 @@ from erkle.service.web.middleware.observing import Observing
 from erkle.service.web.pages import STATIC, Files
 from erkle.service.web.shutdown import Shutdown
 from erkle.store import Store
-
-SERVER: dict[str, Any] = {
-    # The application itself reads proxy headers and writes the log.
-    "proxy_headers": False,
-    "server_header": False,
-    "access_log": False,
-    "ws": "none",
-    "timeout_graceful_shutdown": 5,
-    "timeout_keep_alive": 30,
-}
-"""Options for ``uvicorn.run`` that the application needs."""
 
 # Passwords hashed at the same time; each takes 46 MB.
 _HASHING_AT_ONCE = 2

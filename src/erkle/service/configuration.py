@@ -26,6 +26,17 @@ from erkle.store import limits
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 _MB = 1_000_000
 
+SERVER: dict[str, Any] = {
+    # The application itself reads proxy headers and writes the log.
+    "proxy_headers": False,
+    "server_header": False,
+    "access_log": False,
+    "ws": "none",
+    "timeout_graceful_shutdown": 5,
+    "timeout_keep_alive": 30,
+}
+"""Options for ``uvicorn.run`` that the application needs."""
+
 
 class Rate(BaseModel):
     """At most ``burst`` requests at once, and ``per_second`` in the long run; a rate of 0 means no limit."""

@@ -1,4 +1,4 @@
-"""Who is signed in: by a password or by a link, in a session that begins new and really ends."""
+"""Accounts and signing in, with a password or a one-time link; sessions start fresh and really end."""
 
 from unittest.mock import Mock
 
@@ -15,24 +15,24 @@ def token_of(link):
     return link.partition("#")[2]
 
 
-def newcomer(token, name="ann", password=PASSWORD):
+def new_account(token, name="ann", password=PASSWORD):
     return {"token": token, "name": name, "password": password}
 
 
 def another(client):
-    """Another browser of the same application."""
+    """Another browser that uses the same application."""
     return TestClient(client.app)
 
 
-def test_there_is_no_account_at_first(client, store):
+def test_a_new_server_has_no_account(client, store):
     assert store.accounts.all() == []
     assert client.post("/api/login", json={"name": "admin", "password": "admin"}).status_code == 401
 
 
-def test_the_setup_link_makes_an_administrator_who_is_signed_in(client, store):
+def test_the_setup_link_creates_an_administrator_and_signs_in(client, store):
     link = setup_link(store, "http://testserver/")
     assert link.startswith("http://testserver/setup#")
-    answer = client.post("/api/setup", json=newcomer(token_of(link)))
+    answer = client.post("/api/setup", json=new_account(token_of(link)))
     assert answer.status_code == 200
     assert answer.json()["account"]["admin"] is True
     assert client.get("/api/me").json() == answer.json()
@@ -40,61 +40,61 @@ def test_the_setup_link_makes_an_administrator_who_is_signed_in(client, store):
 
 def test_the_setup_link_works_only_once(client, store):
     token = token_of(setup_link(store, ""))
-    assert client.post("/api/setup", json=newcomer(token)).status_code == 200
-    assert another(client).post("/api/setup", json=newcomer(token, "bob")).status_code == 409
+    assert client.post("/api/setup", json=new_account(token)).status_code == 200
+    assert another(client).post("/api/setup", json=new_account(token, "bob")).status_code == 409
     assert [account.name for account in store.accounts.all()] == ["ann"]
 
 
-def test_a_second_setup_link_is_worth_nothing_once_there_is_an_account(client, store):
+def test_a_setup_link_is_invalid_once_there_is_an_account(client, store):
     first, second = (token_of(setup_link(store, "")) for _ in range(2))
-    assert client.post("/api/setup", json=newcomer(first)).status_code == 200
-    assert another(client).post("/api/setup", json=newcomer(second, "bob")).status_code == 409
+    assert client.post("/api/setup", json=new_account(first)).status_code == 200
+    assert another(client).post("/api/setup", json=new_account(second, "bob")).status_code == 409
     assert setup_link(store, "") is None
 
 
-def test_a_forged_setup_link_makes_no_account(client, store):
+def test_a_forged_setup_link_creates_no_account(client, store):
     setup_link(store, "")
     for token in ("x", "A" * 43, "../../etc/passwd", "é"):
-        assert client.post("/api/setup", json=newcomer(token)).status_code == 409
+        assert client.post("/api/setup", json=new_account(token)).status_code == 409
     assert store.accounts.all() == []
 
 
-def test_a_link_is_good_for_its_own_purpose_only(client, store, admin):
+def test_a_link_works_only_for_its_purpose(client, store, admin):
     invitation = token_of(admin.post("/api/invitations").json()["link"])
     assert client.post("/api/enter", json={"token": invitation}).status_code == 409
-    assert client.post("/api/setup", json=newcomer(invitation, "new")).status_code == 409
-    assert client.post("/api/invited", json=newcomer(invitation, "new")).status_code == 200
+    assert client.post("/api/setup", json=new_account(invitation, "new")).status_code == 409
+    assert client.post("/api/invited", json=new_account(invitation, "new")).status_code == 200
 
 
-def test_an_invitation_makes_one_researcher_who_is_no_administrator(client, admin):
+def test_an_invitation_creates_one_researcher_who_is_not_an_administrator(client, admin):
     invited = admin.post("/api/invitations")
     assert invited.status_code == 201
     link = invited.json()["link"]
     assert link.startswith("http://testserver/invited#")
-    answer = client.post("/api/invited", json=newcomer(token_of(link), "new"))
+    answer = client.post("/api/invited", json=new_account(token_of(link), "new"))
     assert answer.json()["account"] | {"id": ""} == {"id": "", "name": "new", "admin": False}
-    assert another(client).post("/api/invited", json=newcomer(token_of(link), "more")).status_code == 409
+    assert another(client).post("/api/invited", json=new_account(token_of(link), "more")).status_code == 409
 
 
 def test_a_taken_name_does_not_use_up_the_invitation(client, admin, researcher):
     token = token_of(admin.post("/api/invitations").json()["link"])
-    assert client.post("/api/invited", json=newcomer(token, "ANN")).status_code == 409
-    assert client.post("/api/invited", json=newcomer(token, "new")).status_code == 200
+    assert client.post("/api/invited", json=new_account(token, "ANN")).status_code == 409
+    assert client.post("/api/invited", json=new_account(token, "new")).status_code == 200
 
 
 @pytest.mark.parametrize("path", ["/api/invitations", "/api/accounts"])
-def test_who_is_no_administrator_cannot_invite_or_see_accounts(researcher, path):
+def test_only_administrators_can_invite_and_see_accounts(researcher, path):
     answer = researcher.get(path) if path == "/api/accounts" else researcher.post(path)
     assert (answer.status_code, reason(answer)) == (403, "not-admin")
 
 
-def test_an_administrator_sees_names_and_no_hashes(admin, researcher):
+def test_an_administrator_sees_names_but_no_hashes(admin, researcher):
     answer = admin.get("/api/accounts")
     assert [account["name"] for account in answer.json()] == ["root", "ann"]
     assert "argon2" not in answer.text
 
 
-def test_a_link_to_enter_signs_in_once(client, store, researcher):
+def test_a_login_link_works_once(client, store, researcher):
     account = researcher.get("/api/me").json()["account"]
     token = store.links.create(Purpose.ENTER, account["id"])
     assert client.post("/api/enter", json={"token": token}).json()["account"] == account
@@ -102,25 +102,25 @@ def test_a_link_to_enter_signs_in_once(client, store, researcher):
     assert another(client).post("/api/enter", json={"token": token}).status_code == 409
 
 
-def test_whoever_follows_no_link_is_nobody(client):
+def test_without_a_session_nobody_is_signed_in(client):
     assert (client.get("/api/me").status_code, reason(client.get("/api/me"))) == (401, "signed-out")
 
 
 @pytest.mark.parametrize("name", ["ann", "ANN", "  ann "])
-def test_a_name_is_the_same_in_other_capitals(client, researcher, name):
+def test_case_and_spaces_of_a_name_do_not_matter(client, researcher, name):
     answer = another(client).post("/api/login", json={"name": name, "password": PASSWORD})
     assert answer.json()["account"]["name"] == "ann"
 
 
-@pytest.mark.parametrize(("name", "password"), [("ann", PASSWORD + "!"), ("nobody", PASSWORD), ("ann", ""), ("", "")])
-def test_a_wrong_name_and_a_wrong_password_are_told_in_the_same_words(client, researcher, name, password):
-    answer = client.post("/api/login", json={"name": name, "password": password})
-    assert answer.status_code == 401
-    assert answer.json() == {"error": {"reason": "wrong", "sentence": answer.json()["error"]["sentence"]}}
-    assert "set-cookie" not in answer.headers
+def test_a_wrong_name_and_a_wrong_password_give_the_same_error(client, researcher):
+    wrong = [("ann", PASSWORD + "!"), ("nobody", PASSWORD), ("ann", ""), ("", "")]
+    answers = [client.post("/api/login", json={"name": name, "password": password}) for name, password in wrong]
+    assert {(answer.status_code, reason(answer)) for answer in answers} == {(401, "wrong")}
+    assert len({answer.text for answer in answers}) == 1
+    assert not any("set-cookie" in answer.headers for answer in answers)
 
 
-def test_a_name_that_nobody_has_is_checked_against_a_hash_too(monkeypatch):
+def test_a_password_is_hashed_even_if_there_is_no_such_account(monkeypatch):
     hasher = Mock(wraps=passwords.HASHER)
     monkeypatch.setattr(passwords, "HASHER", hasher)
     assert passwords.matches(PASSWORD, None) is False
@@ -128,7 +128,7 @@ def test_a_name_that_nobody_has_is_checked_against_a_hash_too(monkeypatch):
     assert [call.args[0] for call in hasher.verify.call_args_list] == [passwords.UNKNOWN_ACCOUNT] * 2
 
 
-def test_what_is_no_hash_is_nobodys_password():
+def test_an_invalid_hash_matches_no_password():
     assert passwords.matches(PASSWORD, "no hash at all") is False
 
 
@@ -140,24 +140,24 @@ def test_checking_a_password_takes_as_long_when_there_is_no_such_account(real_ha
 @pytest.mark.parametrize("password", ["short", "123456789", "", "aaaaaaaaaaaaaaa", "x" * 1001, "ann-ann-an"])
 def test_a_password_that_is_easy_to_guess_is_refused(client, store, password):
     token = token_of(setup_link(store, ""))
-    answer = client.post("/api/setup", json=newcomer(token, "ann-ann-an", password))
+    answer = client.post("/api/setup", json=new_account(token, "ann-ann-an", password))
     assert answer.status_code == 422
     assert "x" * 50 not in answer.text
-    assert client.post("/api/setup", json=newcomer(token)).status_code == 200, "the link was not used up"
+    assert client.post("/api/setup", json=new_account(token)).status_code == 200, "the link was not used up"
 
 
 @pytest.mark.parametrize("name", ["", "   ", "a\x00b", "a\nb", "a‮b", "x" * 201, "\ud800"])
-def test_a_name_that_cannot_be_seen_is_refused(client, store, name):
+def test_a_name_that_is_not_printable_is_refused(client, store, name):
     import json
 
     token = token_of(setup_link(store, ""))
-    body = json.dumps(newcomer(token, name))
+    body = json.dumps(new_account(token, name))
     answer = client.post("/api/setup", content=body, headers={"Content-Type": "application/json"})
     assert answer.status_code == 422
     assert store.accounts.all() == []
 
 
-def test_a_password_is_kept_as_argon2id_only(store, researcher):
+def test_a_password_is_stored_only_as_an_argon2id_hash(store, researcher):
     _, kept = store.accounts.named("ann")
     assert kept.startswith("$argon2id$")
     assert PASSWORD not in kept
@@ -167,7 +167,7 @@ def test_letters_that_look_the_same_are_the_same_password():
     assert passwords.matches("cafe\u0301 au lait", passwords.hashed("café au lait"))
 
 
-def test_an_old_hash_is_made_anew_when_somebody_signs_in(client, store):
+def test_an_outdated_hash_is_replaced_at_the_next_login(client, store):
     from argon2 import PasswordHasher
 
     weak = PasswordHasher(time_cost=1, memory_cost=16, parallelism=1).hash(PASSWORD)
@@ -180,21 +180,21 @@ def test_an_old_hash_is_made_anew_when_somebody_signs_in(client, store):
     assert client.get("/api/me").status_code == 200
 
 
-def test_signing_out_ends_the_session_here_and_in_the_browser(client, researcher):
+def test_signing_out_ends_the_session_and_deletes_the_cookie(client, researcher):
     cookie = researcher.cookies["erkle_session"]
     assert researcher.post("/api/logout").status_code == 204
     assert "erkle_session" not in researcher.cookies
     assert client.get("/api/me", headers={"Cookie": f"erkle_session={cookie}"}).status_code == 401
 
 
-def test_signing_in_gives_a_new_session_and_ends_the_one_before(client, researcher):
+def test_signing_in_starts_a_new_session_and_ends_the_previous_one(client, researcher):
     before = researcher.cookies["erkle_session"]
     researcher.post("/api/login", json={"name": "ann", "password": PASSWORD})
     assert researcher.cookies["erkle_session"] != before
     assert client.get("/api/me", headers={"Cookie": f"erkle_session={before}"}).status_code == 401
 
 
-def test_a_session_that_somebody_else_prepared_is_not_taken_over(client, researcher):
+def test_a_session_token_that_an_attacker_planted_is_not_used(client, researcher):
     prepared = "A" * 43
     client.cookies.set("erkle_session", prepared, domain="testserver.local")
     answer = client.post(
@@ -242,18 +242,18 @@ def test_a_researcher_cannot_delete_accounts(researcher, stranger):
     assert stranger.get("/api/me").status_code == 200
 
 
-def test_a_session_ends_after_its_time(store, client, researcher):
+def test_a_session_expires(store, client, researcher):
     account = researcher.get("/api/me").json()["account"]["id"]
     session = store.sessions.open(account, 1e-6)
     assert client.get("/api/me", headers={"Cookie": f"erkle_session={session.token}"}).status_code == 401
 
 
 @pytest.mark.parametrize("cookie", ["", "A" * 43, "x' OR 1=1 --", "A" * 5000, "%00", "é"])
-def test_a_forged_cookie_is_nobody(client, cookie):
+def test_a_forged_cookie_does_not_sign_in(client, cookie):
     answer = client.get("/api/me", headers={b"Cookie": f"erkle_session={cookie}".encode()})
     assert answer.status_code == 401
 
 
-def test_the_first_page_leads_to_the_door_or_to_the_studies(client, researcher):
+def test_the_home_page_redirects_to_the_login_or_to_the_studies(client, researcher):
     assert client.get("/", follow_redirects=False).headers["location"] == "/login"
     assert researcher.get("/", follow_redirects=False).headers["location"] == "/studies"

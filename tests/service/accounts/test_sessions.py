@@ -1,4 +1,4 @@
-"""What proves that a researcher's own page asked: the cookie, the CSRF token, and whose study it is."""
+"""Access control: the session cookie, the CSRF token, and the owner of a study."""
 
 import pytest
 from fastapi.routing import APIRoute
@@ -37,7 +37,7 @@ def test_the_token_of_an_earlier_session_of_the_same_account_is_refused(research
     assert researcher.post("/api/logout", headers={"X-CSRF-Token": after}).status_code == 204
 
 
-def test_the_token_without_the_cookie_is_nobody(client, researcher):
+def test_the_token_without_the_cookie_does_not_sign_in(client, researcher):
     answer = client.post("/api/logout", headers={"X-CSRF-Token": researcher.headers["X-CSRF-Token"]})
     assert (answer.status_code, reason(answer)) == (401, "signed-out")
 
@@ -60,7 +60,7 @@ PUBLIC = {
 CHANGES = sorted({route for route in every_route() if route[0] not in ("GET", "HEAD")} - PUBLIC)
 
 
-def filled(path, study):
+def with_study(path, study):
     return path.replace("{study}", study).replace("{", "").replace("}", "")
 
 
@@ -68,17 +68,17 @@ def test_every_change_needs_a_session_and_its_token(client, researcher, study):
     assert CHANGES
     del researcher.headers["X-CSRF-Token"]
     for method, path in CHANGES:
-        nobody, forged = (who.request(method, filled(path, study), json={}) for who in (client, researcher))
+        nobody, forged = (who.request(method, with_study(path, study), json={}) for who in (client, researcher))
         assert (nobody.status_code, reason(nobody)) == (401, "signed-out"), path
         assert (forged.status_code, reason(forged)) == (403, "csrf"), path
 
 
-def test_no_route_that_changes_something_is_a_get(client, researcher, store, study):
-    """Every address is fetched, as a page that embeds them could make a browser do."""
+def test_no_get_request_changes_anything(client, researcher, store, study):
+    """Fetch every address, as a page that embeds them makes a browser do."""
     before = [store.studies.all(), store.accounts.all(), store.studies.counts(study), store.participants.all(study)]
     for method, path in every_route():
         if method == "GET" and not path.endswith("/events"):
-            researcher.get(filled(path, study), follow_redirects=False)
+            researcher.get(with_study(path, study), follow_redirects=False)
     assert [
         store.studies.all(),
         store.accounts.all(),
@@ -88,7 +88,7 @@ def test_no_route_that_changes_something_is_a_get(client, researcher, store, stu
     assert researcher.get("/api/me").status_code == 200
 
 
-def test_what_changes_something_is_no_get(researcher):
+def test_routes_that_change_something_refuse_get(researcher):
     for path in ("/api/login", "/api/logout", "/api/setup", "/api/enter", "/api/invitations"):
         answer = researcher.get(path)
         assert (answer.status_code, answer.headers["allow"], reason(answer)) == (405, "POST", "method")
@@ -104,7 +104,7 @@ def test_what_changes_something_is_no_get(researcher):
         {"Origin": "http://testserver.evil.example"},
     ],
 )
-def test_a_foreign_page_cannot_sign_somebody_in(client, researcher, headers):
+def test_a_page_of_another_site_cannot_sign_in(client, researcher, headers):
     answer = client.post("/api/login", json={"name": "ann", "password": PASSWORD}, headers=headers)
     assert (answer.status_code, reason(answer)) == (403, "foreign")
     assert "set-cookie" not in answer.headers
@@ -116,13 +116,13 @@ def test_our_own_page_and_a_program_can_sign_in(client, researcher, headers):
 
 
 @pytest.mark.parametrize("kind", ["text/plain", "application/x-www-form-urlencoded", None])
-def test_what_a_form_of_a_foreign_page_can_send_is_not_read_as_json(client, researcher, kind):
+def test_content_types_that_a_form_can_send_are_not_read_as_json(client, researcher, kind):
     body = f'{{"name": "ann", "password": "{PASSWORD}"}}'
     answer = client.post("/api/login", content=body, headers={} if kind is None else {"Content-Type": kind})
     assert answer.status_code == 422
 
 
-def test_the_cookie_is_for_no_script_and_no_foreign_page(client, researcher):
+def test_scripts_and_other_sites_cannot_use_the_cookie(client, researcher):
     name, flags = cookie_of(client.post("/api/login", json={"name": "ann", "password": PASSWORD}))
     assert name.startswith(f"{COOKIE}=")
     assert {"httponly", "samesite=strict", "path=/"} < flags
@@ -135,13 +135,13 @@ class TestBehindHttps:
     def configuration(self, data_folder):
         return Configuration(data=data_folder, public_url="https://testserver")
 
-    def test_the_cookie_is_sent_over_https_only(self, client, store, kept_password):
+    def test_the_cookie_is_sent_only_over_https(self, client, store, kept_password):
         store.accounts.create("ann", kept_password)
         https = TestClient(client.app, base_url="https://testserver")
         _, flags = cookie_of(https.post("/api/login", json={"name": "ann", "password": PASSWORD}))
         assert {"secure", "httponly", "samesite=strict"} < flags
 
-    def test_an_invitation_leads_to_the_public_address(self, client, store, kept_password):
+    def test_an_invitation_has_the_public_address(self, client, store, kept_password):
         store.accounts.create("root", kept_password, admin=True)
         https = TestClient(client.app, base_url="https://testserver")
         me = https.post("/api/login", json={"name": "root", "password": PASSWORD}).json()
@@ -149,17 +149,17 @@ class TestBehindHttps:
         assert link.startswith("https://testserver/invited#")
 
 
-def test_secure_cookies_on_an_http_address_are_a_mistake(tmp_path):
+def test_secure_cookies_with_an_http_address_are_refused(tmp_path):
     with pytest.raises(ValueError, match="secure_cookies"):
         Configuration(data=tmp_path, public_url="http://example.org", secure_cookies=True)
 
 
-def test_other_peoples_studies_are_not_there(researcher, stranger, study, store):
-    """In the same words as one that nobody has, whatever is asked."""
+def test_studies_of_others_give_the_same_error_as_unknown_studies(researcher, stranger, study, store):
+    """For every route of a study."""
     of_a_study = [route for route in every_route() if route[1].startswith("/api/studies/{study}")]
     assert of_a_study
     for method, path in of_a_study:
-        theirs, nobodys = (stranger.request(method, filled(path, id), json={}) for id in (study, "nope"))
+        theirs, nobodys = (stranger.request(method, with_study(path, id), json={}) for id in (study, "nope"))
         assert theirs.status_code == 404, path
         assert theirs.text == nobodys.text
     assert store.studies.get(study).title == "Cities"

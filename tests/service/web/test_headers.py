@@ -1,4 +1,4 @@
-"""What every response says to the browser, and for whom the server answers at all."""
+"""Security headers of all responses, and files that cannot be read."""
 
 import pytest
 from fastapi.testclient import TestClient
@@ -18,14 +18,15 @@ EVERYWHERE = {
 
 
 @pytest.fixture(scope="module")
-def client(tmp_path_factory):
-    with TestClient(create_app(Configuration(data=tmp_path_factory.mktemp("data")))) as client:
+def client(tmp_path_factory, new_database):
+    data = new_database(tmp_path_factory.mktemp("data") / "erkle.db").parent
+    with TestClient(create_app(Configuration(data=data))) as client:
         yield client
 
 
-def is_guarded(answer):
-    told = {name: answer.headers.get(name) for name in EVERYWHERE}
-    return told == EVERYWHERE and "camera=()" in answer.headers["permissions-policy"]
+def has_security_headers(answer):
+    found = {name: answer.headers.get(name) for name in EVERYWHERE}
+    return found == EVERYWHERE and "camera=()" in answer.headers["permissions-policy"]
 
 
 @pytest.mark.parametrize("path", [path.replace("{study}", "abc") for path in PAGES])
@@ -35,7 +36,7 @@ def test_every_page_has_the_strict_policy(client, path):
     assert answer.headers["content-type"] == "text/html; charset=utf-8"
     assert answer.headers["content-security-policy"] == PAGE_POLICY
     assert answer.headers["cache-control"] == "no-cache"
-    assert is_guarded(answer)
+    assert has_security_headers(answer)
     assert "server" not in answer.headers
 
 
@@ -47,7 +48,7 @@ def test_the_policy_allows_no_inline_script_and_no_other_host():
 
 
 @pytest.mark.parametrize("page", sorted({STATIC / page for page in PAGES.values()}), ids=lambda page: page.name)
-def test_no_page_has_what_the_policy_forbids(page):
+def test_no_page_contains_what_the_policy_forbids(page):
     import re
 
     text = page.read_text(encoding="utf-8")
@@ -59,15 +60,15 @@ def test_no_page_has_what_the_policy_forbids(page):
 @pytest.mark.parametrize(
     "path", ["/api/me", "/api/nothing", "/nothing", "/health", "/openapi.json", "/static/base.css"]
 )
-def test_everything_else_is_guarded_too_and_cannot_become_a_page(client, path):
+def test_other_responses_have_the_headers_and_cannot_become_pages(client, path):
     answer = client.get(path)
-    assert is_guarded(answer)
+    assert has_security_headers(answer)
     assert answer.headers["content-security-policy"].startswith("default-src 'none'")
     assert "sandbox" in answer.headers["content-security-policy"]
 
 
 @pytest.mark.parametrize("path", ["/api/me", "/api/take/abc", "/api/nothing"])
-def test_what_the_api_says_is_kept_by_nobody(client, path):
+def test_responses_of_the_api_are_not_cached(client, path):
     assert client.get(path).headers["cache-control"] == "no-store"
 
 
@@ -76,7 +77,7 @@ def test_a_page_that_has_not_changed_is_not_sent_again(client, path):
     first = client.get(path)
     again = client.get(path, headers={"If-None-Match": first.headers["etag"]})
     assert (again.status_code, again.content) == (304, b"")
-    assert "content-security-policy" not in again.headers, "what was said of the page must stay"
+    assert "content-security-policy" not in again.headers, "the cached policy must stay"
 
 
 def test_head_is_get_without_the_body(client):

@@ -1,4 +1,4 @@
-"""How much and how often: bodies that are too large, and those who try too often."""
+"""Limits on the size of request bodies and on the rate of requests."""
 
 import http.client
 import threading
@@ -32,7 +32,7 @@ def configuration(data_folder):
 
 
 def coming_from(client, address):
-    """Somebody behind a trusted proxy."""
+    """A client behind a trusted proxy."""
     return TestClient(client.app, client=("10.0.0.1", 1234), headers={"X-Forwarded-For": address})
 
 
@@ -40,7 +40,7 @@ def guess(client, name="ann", password="not the password"):
     return client.post("/api/login", json={"name": name, "password": password}).status_code
 
 
-def test_a_bucket_gives_a_burst_and_then_at_its_rate():
+def test_a_bucket_allows_a_burst_and_then_its_rate():
     now = [0.0]
     buckets = Buckets(Rate(per_second=2, burst=3), clock=lambda: now[0])
     assert [buckets.wait("a") for _ in range(5)] == [0, 0, 0, 0.5, 0.5]
@@ -50,14 +50,14 @@ def test_a_bucket_gives_a_burst_and_then_at_its_rate():
     assert [buckets.wait("a") for _ in range(4)] == [0, 0, 0, 0.5]
 
 
-def test_there_are_never_more_buckets_than_so_many():
+def test_the_number_of_buckets_is_limited():
     buckets = Buckets(Rate(per_second=1, burst=1), most=100)
     for key in range(10_000):
         buckets.wait(key)
     assert len(buckets) == 100
 
 
-def test_many_threads_get_no_more_than_the_burst():
+def test_many_threads_together_get_no_more_than_the_burst():
     buckets, got = Buckets(Rate(per_second=SLOW, burst=50)), []
     threads = [threading.Thread(target=lambda: got.extend(buckets.wait("a") == 0 for _ in range(50))) for _ in range(4)]
     for thread in threads:
@@ -67,7 +67,7 @@ def test_many_threads_get_no_more_than_the_burst():
     assert sum(got) == 50
 
 
-def test_who_guesses_a_password_has_few_tries_and_the_right_one_does_not_help(client, store, kept_password):
+def test_after_too_many_wrong_passwords_the_right_one_is_refused_as_well(client, store, kept_password):
     store.accounts.create("ann", kept_password)
     assert [guess(client) for _ in range(4)] == [401, 401, 401, 429]
     answer = client.post("/api/login", json={"name": " ANN", "password": PASSWORD})
@@ -76,23 +76,23 @@ def test_who_guesses_a_password_has_few_tries_and_the_right_one_does_not_help(cl
     assert "set-cookie" not in answer.headers
 
 
-def test_who_guesses_from_one_place_does_not_keep_the_owner_out(client, store, kept_password):
+def test_guesses_from_one_address_do_not_lock_the_owner_out(client, store, kept_password):
     store.accounts.create("ann", kept_password)
     while guess(client) != 429:
         pass
     assert guess(coming_from(client, "192.0.2.7"), password=PASSWORD) == 200
 
 
-def test_who_guesses_from_many_places_has_few_tries_too(client):
+def test_guesses_from_many_addresses_are_limited(client):
     guesses = [guess(coming_from(client, f"192.0.2.{i}")) for i in range(8)]
     assert guesses == [401] * 6 + [429] * 2
 
 
-def test_one_place_that_tries_many_names_is_stopped(client):
+def test_guesses_of_many_names_from_one_address_are_limited(client):
     assert [guess(client, f"name{i}") for i in range(13)].count(429) == 1
 
 
-def test_an_ipv6_network_is_one_place(client):
+def test_an_ipv6_network_counts_as_one_address(client):
     guesses = [guess(coming_from(client, f"2001:db8:1:2::{i:x}"), f"name{i}") for i in range(13)]
     assert guesses.count(429) == 1
     assert guess(coming_from(client, "2001:db8:1:3::1")) == 401
@@ -103,7 +103,7 @@ def test_guessing_links_is_limited(client):
     assert codes == [409] * 12 + [429]
 
 
-def test_who_is_no_trusted_proxy_is_not_believed(client):
+def test_the_header_of_an_untrusted_proxy_is_ignored(client):
     guesses = [
         client.post(
             "/api/login", json={"name": "ann", "password": "x"}, headers={"X-Forwarded-For": f"192.0.2.{i}"}
@@ -113,17 +113,17 @@ def test_who_is_no_trusted_proxy_is_not_believed(client):
     assert guesses == [401, 401, 401, 429]
 
 
-def test_what_stands_before_the_proxys_own_word_is_not_believed(client):
+def test_addresses_before_the_one_that_the_proxy_added_are_ignored(client):
     guesses = [guess(coming_from(client, f"198.51.100.{i}, 192.0.2.1, 10.0.0.2")) for i in range(4)]
     assert guesses == [401, 401, 401, 429]
 
 
-def test_the_port_that_a_proxy_tells_does_not_matter(client):
+def test_the_port_in_a_proxys_header_does_not_matter(client):
     assert [guess(coming_from(client, f"192.0.2.1:{i}")) for i in range(4)] == [401, 401, 401, 429]
     assert [guess(coming_from(client, f"[2001:db8::1]:{i}"), "bob") for i in range(4)] == [401, 401, 401, 429]
 
 
-def test_joining_is_limited_for_each_place(client, study):
+def test_joining_is_limited_for_each_address(client, study):
     def join(who):
         return who.post(f"/api/take/{study}/join", json={"parameters": {}, "consent": True}).status_code
 
@@ -131,7 +131,7 @@ def test_joining_is_limited_for_each_place(client, study):
     assert join(coming_from(client, "192.0.2.9")) == 200
 
 
-def test_answering_is_limited_for_each_participant_and_each_place(client, study):
+def test_answering_is_limited_for_each_participant_and_each_address(client, study):
     def resume(participant, who=client):
         return who.post(f"/api/take/{study}/resume", json={"participant": participant}).status_code
 
@@ -153,30 +153,30 @@ def test_a_body_that_is_too_large_is_refused_by_its_length(client):
 
 
 @pytest.mark.parametrize("length", ["-1", "1e3", "9" * 30, "+5", "1_0"])
-def test_a_length_that_is_no_number_is_refused(client, length):
+def test_an_invalid_content_length_is_refused(client, length):
     answer = client.post("/api/login", content=big(5), headers={**JSON, "Content-Length": length})
     assert answer.status_code == 413
 
 
-def test_a_body_that_is_too_large_is_refused_without_a_length_and_not_read_to_its_end(client):
-    read, told = [], []
+def test_a_large_body_without_a_length_is_refused_before_its_end(client):
+    read, sent = [], []
 
     async def receive():
         read.append(1000)
         return {"type": "http.request", "body": b"x" * 1000, "more_body": len(read) < 1000}
 
     async def send(message):
-        told.append(message)
+        sent.append(message)
 
     headers = [(b"host", b"testserver"), (b"content-type", b"application/json")]
     scope = {"type": "http", "method": "POST", "path": "/api/login", "query_string": b"", "headers": headers}
-    # A test client reads a body to its end before it sends it, so the application is called directly.
+    # The test client reads a body to its end before it sends it, so call the application directly.
     client.portal.call(client.app, {**scope, "client": ("127.0.0.1", 1), "scheme": "http"}, receive, send)
-    assert told[0]["status"] == 413
+    assert sent[0]["status"] == 413
     assert sum(read) == 11_000
 
 
-def test_a_body_that_is_just_small_enough_is_read(client):
+def test_a_body_below_the_limit_is_read(client):
     answer = client.post("/api/login", content=big(9000), headers=JSON)
     assert answer.status_code == 422
 
@@ -185,7 +185,7 @@ def files(size):
     return {"file": ("answers.csv", b"x" * size, "text/csv")}
 
 
-def test_only_who_is_signed_in_may_send_large_files(client, researcher):
+def test_only_a_signed_in_researcher_may_send_large_files(client, researcher):
     assert client.post("/api/import", files=files(20_000)).status_code == 413
     forged = client.post("/api/import", files=files(20_000), headers={"Cookie": "erkle_session=" + "A" * 43})
     assert forged.status_code == 413
@@ -193,14 +193,14 @@ def test_only_who_is_signed_in_may_send_large_files(client, researcher):
     assert researcher.post("/api/import", files=files(60_000)).status_code == 413
 
 
-def test_large_json_is_refused_from_those_who_are_signed_in_too(researcher):
+def test_a_signed_in_researcher_may_not_send_large_json(researcher):
     assert researcher.post("/api/studies", json={"title": "x" * 20_000}).status_code == 413
 
 
 @pytest.mark.parametrize(
     "body", [b"[" * 5000, b'{"name": ' + b"9" * 5000 + b"}", b"\xff\xfe", b'{"name": "\\ud800"}', b""]
 )
-def test_a_body_that_cannot_be_read_is_no_fault_of_ours(client, body):
+def test_an_unreadable_body_is_an_error_of_the_client(client, body):
     answer = client.post("/api/login", content=body, headers=JSON)
     assert answer.status_code in (400, 422)
     assert set(answer.json()["error"]) == {"reason", "sentence"}

@@ -1,4 +1,4 @@
-"""What the service tells its operator: enough to run it, and nothing that names a person or opens a door."""
+"""Logs and metrics have what an operator needs, and no personal data or secrets."""
 
 import json
 import logging
@@ -19,18 +19,18 @@ from people import PASSWORD, THINGS, lines, reason, settings
 
 @pytest.fixture
 def log():
-    """The lines of JSON that this process logs."""
-    told = []
+    """The lines of JSON that this process logs, parsed."""
+    logged = []
 
     class Keeper(logging.Handler):
         def emit(self, record):
-            told.append(json.loads(JsonLines().format(record)))
+            logged.append(json.loads(JsonLines().format(record)))
 
     logger, keeper = logging.getLogger("erkle"), Keeper()
     before = logger.level
     logger.addHandler(keeper)
     logger.setLevel(logging.INFO)
-    yield told
+    yield logged
     logger.removeHandler(keeper)
     logger.setLevel(before)
 
@@ -81,8 +81,8 @@ def test_a_real_servers_log_has_no_names_ids_tokens_addresses_or_queries(serve, 
     ]
     assert [secret for secret in secrets if secret in text] == []
     requests = [line for line in lines(server.log) if line["event"] == "request"]
-    told = [(line["method"], line["route"], line["status"]) for line in requests if line["route"] != "/health"]
-    assert told == [
+    seen = [(line["method"], line["route"], line["status"]) for line in requests if line["route"] != "/health"]
+    assert seen == [
         ("POST", "/api/login", 200),
         ("POST", "/api/login", 401),
         ("POST", "/api/take/{study}/join", 200),
@@ -98,7 +98,7 @@ def test_a_real_servers_log_has_no_names_ids_tokens_addresses_or_queries(serve, 
     assert "erkle_answers_total 0.0" in numbers
 
 
-def test_what_fails_unexpectedly_is_logged_without_its_words_and_told_to_nobody(app, log):
+def test_an_unexpected_error_is_logged_without_its_message_and_the_client_gets_a_500(app, log):
     def fail():
         raise RuntimeError("the password is tomato")
 
@@ -115,7 +115,7 @@ def test_what_fails_unexpectedly_is_logged_without_its_words_and_told_to_nobody(
 
 
 @pytest.mark.parametrize("error", [ValueError, UnicodeError, LookupError])
-def test_an_error_that_is_meant_for_nobody_outside_is_a_500_that_pages_try_again(app, log, error):
+def test_other_errors_of_python_are_a_500_as_well(app, log, error):
     def fail():
         raise error("the password is tomato")
 
@@ -127,7 +127,7 @@ def test_an_error_that_is_meant_for_nobody_outside_is_a_500_that_pages_try_again
     assert "tomato" not in json.dumps(log) + answer.text
 
 
-FORESEEN = [
+EXPECTED = [
     (StoreError("No."), 400, "refused"),
     (Unknown("No."), 404, "unknown"),
     (NotAllowed("No."), 409, "not-allowed"),
@@ -137,8 +137,8 @@ FORESEEN = [
 ]
 
 
-@pytest.mark.parametrize(("error", "status", "why"), FORESEEN)
-def test_an_error_that_was_foreseen_says_what_is_wrong_with_the_request(app, error, status, why):
+@pytest.mark.parametrize(("error", "status", "why"), EXPECTED)
+def test_an_expected_error_has_its_status_reason_and_sentence(app, error, status, why):
     def fail():
         raise error
 
@@ -149,14 +149,14 @@ def test_an_error_that_was_foreseen_says_what_is_wrong_with_the_request(app, err
     assert answer.json()["error"]["sentence"] == "No."
 
 
-def test_a_method_and_an_address_that_we_do_not_know_are_not_repeated(client, log):
+def test_an_unknown_method_and_address_are_not_logged(client, log):
     client.request("TOMATO", "/tomato/tomato")
     [line] = log
     assert (line["method"], line["route"], line["status"]) == ("OTHER", "unmatched", 404)
     assert "tomato" not in json.dumps(line).lower()
 
 
-def test_a_database_that_is_gone_is_unhealthy(client, store, monkeypatch):
+def test_a_server_without_its_database_is_unhealthy(client, store, monkeypatch):
     def gone():
         raise OSError("the disk is gone")
 
@@ -183,5 +183,5 @@ def test_metrics_count_what_happened(client, admin, study, store):
     assert "ann" not in text
 
 
-def test_metrics_are_not_for_researchers(researcher):
+def test_metrics_are_closed_to_researchers(researcher):
     assert researcher.get("/metrics").status_code == 403
