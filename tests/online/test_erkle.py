@@ -1,4 +1,4 @@
-"""Laws of the learner: it is the literal algorithm, only faster; and whatever it is given, it stays usable."""
+"""Laws of the learner: it equals the naive algorithm, and it stays usable whatever input it gets."""
 
 import math
 import re
@@ -12,24 +12,26 @@ from sklearn.exceptions import NotFittedError
 
 import naive
 from erkle import CKL, ERKLE, GNMDS, STE, Constant, Dense, LowRank, PassiveAggressive, metrics
+from erkle._compiled.overloads import is_built_in
 from erkle.kernels.dense import DenseKernel
 from erkle.triplets import sample
 from parts import (
     DIRECTIONS,
-    LOSSES,
+    OTHER_PAIRS,
+    PAIRS,
     PROJECTIONS,
-    STEPS,
     Cooling,
     SquaredHinge,
     answers,
+    loop_in_python,
     precise,
     relative,
     state,
 )
 
 
-def spread(learner):
-    """Smallest eigenvalue of the kernel as it is kept, as a share of the largest."""
+def smallest_share(learner):
+    """The smallest eigenvalue of the stored kernel, as a share of the largest."""
     values = np.linalg.eigvalsh(learner._model.kernel.unprojected())
     return values[0] / values[-1]
 
@@ -47,26 +49,31 @@ def assert_learns_like_the_naive_one(T, loss, step, direction, projection="inver
     )
     for start in range(0, len(T), each):
         learner.partial_fit(T[start : start + each])
-        assert spread(learner) >= -1e-8
+        assert smallest_share(learner) >= -1e-8
     expected, active = naive.erkle(T.tolist(), np.eye(n), loss, step, direction, passes, seed=3)
     assert relative(learner.kernel_matrix(), expected) < 1e-6
-    # An answer replayed or repeated may stand exactly at its margin, where rounding decides.
+    # A replayed or repeated answer may lie exactly at its margin, where rounding decides whether it moves the kernel.
     assert abs(learner.counters_.n_active - active) <= (0.002 if passes == 1 else 0.03) * active + 1
     assert learner.n_triplets_seen_ == len(T)
 
 
 @pytest.mark.parametrize("direction", DIRECTIONS)
-@pytest.mark.parametrize("step", STEPS)
-@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize(("loss", "step"), PAIRS)
 def test_with_a_small_tolerance_the_kernel_is_the_naive_one(loss, step, direction):
-    assert_learns_like_the_naive_one(answers(30, 2000, flipped=0.1), loss, step, direction)
+    assert_learns_like_the_naive_one(answers(30, 1000, flipped=0.1), loss, step, direction)
+
+
+@pytest.mark.parametrize(("loss", "step"), OTHER_PAIRS)
+def test_with_the_loop_in_python_the_kernel_is_the_naive_one(loss, step, monkeypatch):
+    loop_in_python(monkeypatch, "dense")
+    for direction in DIRECTIONS:
+        assert_learns_like_the_naive_one(answers(15, 400, flipped=0.1), loss, step, direction)
 
 
 @pytest.mark.parametrize("direction", DIRECTIONS)
-@pytest.mark.parametrize("loss", LOSSES)
-def test_the_literal_projection_gives_the_naive_kernel_too(loss, direction):
-    step = Constant(0.5)
-    assert_learns_like_the_naive_one(answers(30, 1000, flipped=0.1), loss, step, direction, projection="eigh")
+@pytest.mark.parametrize(("loss", "step"), PAIRS)
+def test_the_literal_projection_also_gives_the_naive_kernel(loss, step, direction):
+    assert_learns_like_the_naive_one(answers(20, 500, flipped=0.1), loss, step, direction, projection="eigh")
 
 
 @pytest.mark.parametrize("projection", PROJECTIONS)
@@ -74,35 +81,35 @@ def test_the_literal_projection_gives_the_naive_kernel_too(loss, direction):
 @pytest.mark.parametrize(
     ("loss", "step"), [(GNMDS(), PassiveAggressive()), (STE(), Constant(1.0)), (CKL(), Constant())]
 )
-def test_several_passes_are_the_naive_ones(loss, step, direction, projection):
+def test_several_passes_learn_like_the_naive_ones(loss, step, direction, projection):
     T = answers(20, 300, flipped=0.1)
     assert_learns_like_the_naive_one(T, loss, step, direction, projection=projection, passes=3, each=20)
 
 
-@pytest.mark.parametrize(
-    ("loss", "step"),
-    [(SquaredHinge(), Cooling()), (SquaredHinge(), PassiveAggressive()), (STE(), Cooling())],
-    ids=["both", "loss", "step"],
-)
-def test_parts_of_the_users_own_learn_like_the_naive_ones(loss, step):
-    # Both in one test: a user's parts are compiled again in every process.
+def test_a_users_loss_and_step_learn_like_the_naive_ones():
     for direction in DIRECTIONS:
-        assert_learns_like_the_naive_one(answers(20, 500, flipped=0.1), loss, step, direction)
+        assert_learns_like_the_naive_one(answers(20, 500, flipped=0.1), SquaredHinge(), Cooling(), direction)
+
+
+def test_a_users_loss_or_step_is_never_cached_on_disk():
+    assert is_built_in(STE(), Constant())
+    assert not is_built_in(SquaredHinge(), Constant())
+    assert not is_built_in(STE(), Cooling())
 
 
 def points(n, width, seed):
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n, width))
     D = ((X[:, None] - X) ** 2).sum(axis=2)
-    T = sample(n, 20_000, rng)
+    T = sample(n, 15_000, rng)
     swap = D[T[:, 0], T[:, 1]] > D[T[:, 0], T[:, 2]]
     T[swap, 1:] = T[swap, :0:-1]
-    return T[:10_000], T[10_000:]
+    return T[:5000], T[5000:]
 
 
-def test_with_the_default_tolerance_the_kernel_is_close_and_its_error_the_same():
-    train, test = points(100, 50, seed=0)
-    fast, literal = ERKLE(100, kernel=Dense()), ERKLE(100, kernel=Dense(projection="eigh"))
+def test_with_the_default_tolerance_the_kernel_is_close_to_the_exact_one_and_predicts_as_well():
+    train, test = points(60, 30, seed=0)
+    fast, literal = ERKLE(60, kernel=Dense()), ERKLE(60, kernel=Dense(projection="eigh"))
     for start in range(0, len(train), 1000):
         fast.partial_fit(train[start : start + 1000])
         assert np.linalg.eigvalsh(fast._model.kernel.unprojected())[0] >= -1e-3
@@ -111,11 +118,11 @@ def test_with_the_default_tolerance_the_kernel_is_close_and_its_error_the_same()
     assert abs(fast.score(test) - literal.score(test)) <= 0.0005
     P = np.tril(fast._model.kernel._state.P)
     P = P + np.tril(P, -1).T
-    shifted = fast._model.kernel.unprojected() + fast._model.kernel._state.memory["sigma"] * np.eye(100)
-    np.testing.assert_allclose(P @ shifted, np.eye(100), atol=1e-9)
+    shifted = fast._model.kernel.unprojected() + fast._model.kernel._state.memory["sigma"] * np.eye(60)
+    np.testing.assert_allclose(P @ shifted, np.eye(60), atol=1e-9)
 
 
-@settings(max_examples=40)
+@settings(max_examples=30)
 @given(
     seed=st.integers(0, 10**6),
     n=st.integers(3, 15),
@@ -123,7 +130,7 @@ def test_with_the_default_tolerance_the_kernel_is_close_and_its_error_the_same()
     direction=st.sampled_from(DIRECTIONS),
     tol=st.sampled_from([0.5, 1e-2]),
 )
-def test_the_kernel_given_out_is_positive_semidefinite_to_rounding(seed, n, rate, direction, tol):
+def test_the_kernel_matrix_is_a_positive_semidefinite_copy(seed, n, rate, direction, tol):
     learner = ERKLE(n, kernel=Dense(tol=tol), loss=STE(), step=Constant(rate), direction=direction).fit(
         sample(n, 100, seed)
     )
@@ -136,24 +143,18 @@ def test_the_kernel_given_out_is_positive_semidefinite_to_rounding(seed, n, rate
 
 
 @pytest.mark.parametrize("projection", PROJECTIONS)
-def test_looking_changes_nothing(projection):
+def test_reading_does_not_change_the_learner(projection):
     T = answers(10, 300, flipped=0.2)
-    looked_at, left_alone = (ERKLE(10, kernel=Dense(projection=projection), passes=2, random_state=0) for _ in range(2))
+    read, untouched = (ERKLE(10, kernel=Dense(projection=projection), passes=2, random_state=0) for _ in range(2))
     for start in range(0, 300, 30):
-        looked_at.partial_fit(T[start : start + 30])
-        left_alone.partial_fit(T[start : start + 30])
-        (
-            looked_at.kernel_matrix(),
-            looked_at.embedding(),
-            looked_at.embedding(2),
-            looked_at.score(T),
-            looked_at.predict_one((0, 1, 2)),
-        )
-        looked_at.decision_function(T), looked_at.prequential_error_
-    assert state(looked_at) == state(left_alone)
+        read.partial_fit(T[start : start + 30])
+        untouched.partial_fit(T[start : start + 30])
+        read.kernel_matrix(), read.embedding(), read.embedding(2), read.score(T), read.predict_one((0, 1, 2))
+        read.decision_function(T), read.prequential_error_
+    assert state(read) == state(untouched)
 
 
-def test_the_embedding_has_the_kernels_distances_and_the_map_is_its_first_columns():
+def test_the_embedding_has_the_distances_of_the_kernel():
     learner = ERKLE(10, kernel=Dense()).fit(answers(10, 300))
     X, K = learner.embedding(), learner.kernel_matrix()
     distances = ((X[:, None] - X) ** 2).sum(axis=2)
@@ -173,7 +174,7 @@ def test_decisions_are_differences_of_squared_distances():
 
 
 @pytest.mark.parametrize("passes", [1, 3])
-def test_prequential_decisions_are_those_just_before_each_answer(passes):
+def test_prequential_decisions_are_made_just_before_each_answer_is_learned(passes):
     T = answers(10, 200, flipped=0.2)
     learner, follower = (ERKLE(10, kernel=Dense(), passes=passes, random_state=1) for _ in range(2))
     decisions = learner.prequential(T)
@@ -186,7 +187,7 @@ def test_prequential_decisions_are_those_just_before_each_answer(passes):
     assert learner._n_mistakes == np.count_nonzero(decisions <= 0)
 
 
-def test_a_tie_is_a_mistake_so_the_first_answer_always_is_one():
+def test_a_tie_counts_as_a_mistake_so_the_first_answer_is_always_one():
     learner = ERKLE(5, kernel=Dense())
     assert learner.predict_one((0, 1, 2)) is False
     assert math.isnan(learner.knowledge().prequential_error_)
@@ -197,7 +198,7 @@ def test_a_tie_is_a_mistake_so_the_first_answer_always_is_one():
     assert ERKLE(5, kernel=Dense()).fit(np.empty((0, 3), int)).score(sample(5, 20, 0)) == 0.0
 
 
-def test_answers_and_questions_say_the_same():
+def test_questions_with_answers_equal_oriented_triplets():
     T = answers(8, 100)
     yes = np.random.default_rng(0).random(100) < 0.5
     questions = np.where(yes[:, None], T, T[:, [0, 2, 1]])
@@ -220,7 +221,7 @@ def test_nothing_to_learn_leaves_the_initial_kernel():
         assert learner.prequential(nothing).shape == (0,)
 
 
-def test_what_has_learned_nothing_says_so():
+def test_reading_an_unfitted_learner_is_an_error():
     for look in ("n_objects_", "n_triplets_seen_", "counters_", "history_", "curve_", "selection_"):
         with pytest.raises(NotFittedError, match="partial_fit"):
             getattr(ERKLE(4), look)
@@ -228,19 +229,19 @@ def test_what_has_learned_nothing_says_so():
         with pytest.raises(NotFittedError, match="partial_fit"):
             getattr(ERKLE(4), compute)()
     for act in ("decision_function", "predict", "score"):
-        with pytest.raises(NotFittedError, match="has learned nothing yet"):
+        with pytest.raises(NotFittedError, match="partial_fit"):
             getattr(ERKLE(4, kernel=Dense()), act)([(0, 1, 2)])
-    with pytest.raises(NotFittedError, match="has learned nothing yet"):
+    with pytest.raises(NotFittedError, match="partial_fit"):
         ERKLE(4, kernel=Dense()).save("nowhere.npz")
     assert not hasattr(ERKLE(4, kernel=Dense()), "no_such_name")
 
 
-# Growing.
+# Adding objects.
 
 
 @pytest.mark.parametrize("projection", PROJECTIONS)
 @pytest.mark.parametrize("passes", [1, 3])
-def test_objects_added_later_are_as_if_they_had_been_there(projection, passes):
+def test_adding_objects_later_equals_having_them_from_the_start(projection, passes):
     few, all_of_them = answers(8, 150, flipped=0.2), answers(12, 300, flipped=0.2)
     settings = {"kernel": precise(projection), "passes": passes, "random_state": 0}
     grown = ERKLE(8, **settings).fit(few).add_objects(3).add_objects().partial_fit(all_of_them)
@@ -258,24 +259,21 @@ def test_objects_may_be_added_before_the_first_answer():
 
 
 @pytest.mark.parametrize("n_new", [-1, 1.5, "2", None, True])
-def test_a_number_of_new_objects_that_is_none_is_refused(n_new):
-    with pytest.raises(ValueError, match=r"^n_new is .*; pass an integer of at least 0: objects cannot be removed\.$"):
+def test_a_bad_number_of_new_objects_is_refused(n_new):
+    with pytest.raises(ValueError, match=rf"^n_new is {n_new!r}; .* at least 0"):
         ERKLE(3, kernel=Dense()).add_objects(n_new)
 
 
 # Bad input.
 
-NO_TRIPLETS = {
-    "out of range": (
-        [(0, 1, 6)],
-        "name object 6 (row 0), but there are 6 objects; pass n_objects=7 or call add_objects.",
-    ),
-    "late": ([(0, 1, 2), (0, 1, 29)], "name object 29 (row 1), but there are 6 objects; pass n_objects=30 or call add"),
-    "negative": ([(0, -1, 2)], "name object -1 (row 0), but ids start at 0"),
-    "repeated": ([(0, 1, 2), (0, 1, 1)], "name object 1 twice (row 1: 0, 1, 1)"),
-    "fractions": ([(0, 1, 2.5)], "name object 2.5 (row 0), but ids are whole numbers"),
-    "nan": ([(0, 1, math.nan)], "name object nan (row 0)"),
-    "infinite": ([(0, 1, math.inf)], "name object inf (row 0)"),
+BAD_TRIPLETS = {
+    "out of range": ([(0, 1, 6)], "object 6 (row 0)"),
+    "late": ([(0, 1, 2), (0, 1, 29)], "object 29 (row 1)"),
+    "negative": ([(0, -1, 2)], "object -1 (row 0)"),
+    "repeated": ([(0, 1, 2), (0, 1, 1)], "object 1 twice (row 1: 0, 1, 1)"),
+    "fractions": ([(0, 1, 2.5)], "object 2.5 (row 0)"),
+    "nan": ([(0, 1, math.nan)], "object nan (row 0)"),
+    "infinite": ([(0, 1, math.inf)], "object inf (row 0)"),
     "strings": ([("a", "b", "c")], "but ids are whole numbers"),
     "booleans": ([(True, False, True)], "of type bool"),
     "objects": ([(0, 1, None)], "of type object"),
@@ -290,25 +288,25 @@ NO_TRIPLETS = {
 METHODS = ["fit", "partial_fit", "prequential", "decision_function", "predict", "score"]
 
 
-@pytest.mark.parametrize("passes", [1, 3])
 @pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize(("X", "words"), NO_TRIPLETS.values(), ids=NO_TRIPLETS)
-def test_bad_triplets_are_refused_and_leave_the_learner_as_it_was(X, words, method, passes):
+@pytest.mark.parametrize(("X", "words"), BAD_TRIPLETS.values(), ids=BAD_TRIPLETS)
+def test_bad_triplets_are_refused_and_leave_the_learner_as_it_was(X, words, method):
     T = answers(6, 60)
-    learner = ERKLE(6, kernel=Dense(), passes=passes, random_state=0).fit(T[:40])
-    before = state(learner)
-    with pytest.raises(ValueError, match=f"^Triplets .*{re.escape(words)}"):
-        getattr(learner, method)(X)
-    assert state(learner) == before
-    learner.partial_fit(T[40:])
-    assert state(learner) == state(ERKLE(6, kernel=Dense(), passes=passes, random_state=0).fit(T))
+    for passes in (1, 3):
+        learner = ERKLE(6, kernel=Dense(), passes=passes, random_state=0).fit(T[:40])
+        before = state(learner)
+        with pytest.raises(ValueError, match=f"^Triplets .*{re.escape(words)}"):
+            getattr(learner, method)(X)
+        assert state(learner) == before
+        learner.partial_fit(T[40:])
+        assert state(learner) == state(ERKLE(6, kernel=Dense(), passes=passes, random_state=0).fit(T))
 
 
 @pytest.mark.parametrize("method", ["fit", "partial_fit", "prequential", "score"])
 @pytest.mark.parametrize(
     ("y", "words"),
     [
-        ([True], "have shape (1,), but there are 2 questions"),
+        ([True], "have shape (1,)"),
         ([True, False, True], "have shape (3,)"),
         ([[True], [False]], "have shape (2, 1)"),
         (True, "have shape ()"),
@@ -332,14 +330,14 @@ def test_bad_answers_are_refused_and_leave_the_learner_as_it_was(y, words, metho
 def test_one_triplet_is_three_ids(triplet):
     learner = ERKLE(6, kernel=Dense())
     for act in (learner.learn_one, learner.predict_one):
-        with pytest.raises(ValueError, match=r"^The triplet has shape .*; pass three ids"):
+        with pytest.raises(ValueError, match=re.escape(str(np.shape(triplet)))):
             act(triplet)
-    with pytest.raises(ValueError, match="name object 6"):
+    with pytest.raises(ValueError, match="object 6"):
         learner.learn_one((0, 1, 6))
 
 
-def test_there_must_be_something_to_score():
-    with pytest.raises(ValueError, match=r"^There are no triplets to score; pass at least one\.$"):
+def test_scoring_no_triplets_is_refused():
+    with pytest.raises(ValueError, match="at least one"):
         ERKLE(6, kernel=Dense()).fit(answers(6, 9)).score(np.empty((0, 3), int))
 
 
@@ -355,9 +353,9 @@ def test_there_must_be_something_to_score():
         ("direction", ["up", "", 1, ["canonical"], "Canonical"]),
     ],
 )
-def test_a_parameter_that_is_none_is_named(parameter, values):
+def test_an_error_names_the_bad_parameter(parameter, values):
     for value in values:
-        learner = ERKLE(**{"n_objects": 5, "kernel": Dense(), parameter: value})  # __init__ only stores
+        learner = ERKLE(**{"n_objects": 5, "kernel": Dense(), parameter: value})  # __init__ checks nothing
         with pytest.raises(ValueError, match=rf"^{parameter} is .*; pass [^\n]*\.$"):
             learner.fit([(0, 1, 2)])
         assert not learner.__sklearn_is_fitted__()
@@ -370,7 +368,7 @@ def test_a_parameter_that_is_none_is_named(parameter, values):
         ("projection", ["lapack", "", None, 1, ["eigh"]]),
     ],
 )
-def test_a_field_of_dense_that_is_wrong_is_named(field, values):
+def test_an_error_names_the_bad_field_of_dense(field, values):
     for value in values:
         learner = ERKLE(5, kernel=Dense(**{field: value}))
         with pytest.raises(ValueError, match=rf"^{field} is .*; pass [^\n]*\.$"):
@@ -386,7 +384,7 @@ def test_a_tolerance_without_effect_is_refused():
 @pytest.mark.parametrize(
     ("kernel", "words"),
     [
-        (np.eye(4), r"has shape \(4, 4\); pass one of shape \(5, 5\)"),
+        (np.eye(4), r"has shape \(4, 4\)"),
         (np.ones(5), r"has shape \(5,\)"),
         (1.0, r"has shape \(\)"),
         (np.diag([1, 1, 1, 1, math.nan]), "has entries that are not finite"),
@@ -402,7 +400,7 @@ def test_a_tolerance_without_effect_is_refused():
         (1j * np.eye(5), "is not an array of numbers"),
     ],
 )
-def test_an_initial_kernel_that_is_none_is_refused(kernel, words):
+def test_a_bad_initial_kernel_is_refused(kernel, words):
     with pytest.raises(ValueError, match=f"^The initial kernel {words}"):
         ERKLE(5, kernel=Dense(initial=kernel)).fit([(0, 1, 2)])
 
@@ -420,7 +418,7 @@ def test_an_initial_kernel_that_is_none_is_refused(kernel, words):
     ],
 )
 @pytest.mark.parametrize("projection", PROJECTIONS)
-def test_any_positive_semidefinite_initial_kernel_will_do(kernel, projection):
+def test_any_positive_semidefinite_initial_kernel_is_accepted(kernel, projection):
     given_out = np.array(kernel, dtype=float)
     learner = ERKLE(5, kernel=Dense(projection=projection, initial=kernel)).fit([])
     np.testing.assert_allclose(learner.kernel_matrix(), given_out, atol=1e-9)
@@ -435,7 +433,7 @@ def test_any_positive_semidefinite_initial_kernel_will_do(kernel, projection):
     ("name", "value", "error"),
     [("step", Constant(-1.0), ValueError), ("loss", STE, TypeError), ("direction", "up", ValueError)],
 )
-def test_a_bad_part_set_on_the_way_is_refused_and_leaves_the_learner_as_it_was(name, value, error, passes):
+def test_a_bad_part_set_between_calls_is_refused_and_leaves_the_learner_as_it_was(name, value, error, passes):
     T = answers(6, 60)
     learner = ERKLE(6, kernel=Dense(), passes=passes, random_state=0).fit(T[:40])
     before, good = state(learner), learner.get_params()[name]
@@ -451,34 +449,46 @@ def test_a_bad_part_set_on_the_way_is_refused_and_leaves_the_learner_as_it_was(n
 # Overflow and interruption.
 
 
-class Poisoned(NamedTuple):
-    """Slopes that are not numbers where an answer holds by more than a hundred."""
+# One loss and one step with several faults, because each class of a loss and a step is compiled by itself.
 
-    poison: float = 1.0
+FINE, NAN, STEEP, RAISING = 1.0, 2.0, 3.0, 4.0
+CONSTANT, AGGRESSIVE, BACKWARDS = 1.0, 2.0, 3.0
+
+
+class BadLoss(NamedTuple):
+    """Slopes that are bad for some distances.
+
+    If an answer holds by more than a hundred, they are NaN or raise an error. If it is very wrong, steep slopes
+    overflow.
+    """
+
+    fault: float
 
     def value(self, d_near, d_far):
         return 0.0
 
     def slopes(self, d_near, d_far):
+        if self.fault == STEEP:
+            return math.exp(d_near - d_far), -math.exp(d_near - d_far)
         if d_far - d_near > 100.0:
-            return math.inf - math.inf, -1.0
+            if self.fault == NAN:
+                return math.inf - math.inf, -1.0
+            if self.fault == RAISING:
+                raise ArithmeticError("too far")
         return 1.0, -1.0
 
 
-class Steep(NamedTuple):
-    """exp(d_near - d_far), which overflows for answers that are very wrong."""
+class BadStep(NamedTuple):
+    """A constant step, a passive-aggressive step that ignores the slope, or one that turns negative at answer 30."""
 
-    def value(self, d_near, d_far):
-        return math.exp(d_near - d_far)
-
-    def slopes(self, d_near, d_far):
-        return math.exp(d_near - d_far), -math.exp(d_near - d_far)
-
-
-class Backwards(NamedTuple):
-    """A step that goes the wrong way after some answers."""
+    kind: float
+    size: float = 1.0
 
     def magnitude(self, j, excess, slope, fall):
+        if self.kind == CONSTANT:
+            return self.size * slope
+        if self.kind == AGGRESSIVE:
+            return max(0.0, excess + self.size) / fall
         return 0.1 if j < 30 else -0.1
 
 
@@ -490,17 +500,17 @@ far_apart = np.diag([0.0, 1e4, 0.0, 1e4, 0.0, 1e4])
     [
         ({"loss": STE(), "step": Constant(1e200)}, 1),
         ({"loss": GNMDS(), "step": PassiveAggressive(margin=1e200)}, 1),
-        ({"loss": Poisoned(), "step": PassiveAggressive(2e4), "direction": "gradient"}, None),
-        ({"loss": Poisoned(), "step": Constant(3.0)}, None),
-        ({"loss": Steep(), "initial": far_apart, "direction": "gradient"}, None),
-        ({"step": Backwards()}, 30),
+        ({"loss": BadLoss(NAN), "step": BadStep(AGGRESSIVE, 2e4), "direction": "gradient"}, None),
+        ({"loss": BadLoss(NAN), "step": BadStep(CONSTANT, 3.0)}, None),
+        ({"loss": BadLoss(STEEP), "step": BadStep(AGGRESSIVE), "initial": far_apart, "direction": "gradient"}, None),
+        ({"loss": BadLoss(FINE), "step": BadStep(BACKWARDS)}, 30),
     ],
     ids=["rate", "margin", "nan with PA", "nan", "infinite with PA", "negative"],
 )
-def test_a_move_that_is_no_number_is_refused_and_nothing_is_lost(parameters, at_answer):
+def test_a_move_that_is_not_finite_or_negative_is_refused_and_nothing_is_lost(parameters, at_answer):
     T = sample(6, 400, 0)
     parameters = dict(parameters)
-    initial, name = parameters.pop("initial", None), type(parameters.get("loss", GNMDS())).__name__
+    initial, name = parameters.pop("initial", None), type(parameters["loss"]).__name__
     for projection in PROJECTIONS:
         kernel = Dense(projection=projection, initial=initial)
         learner = ERKLE(6, kernel=kernel, **parameters)
@@ -510,39 +520,26 @@ def test_a_move_that_is_no_number_is_refused_and_nothing_is_lost(parameters, at_
         assert at_answer in (None, number)
         assert learner.n_triplets_seen_ == number - 1
         assert np.isfinite(learner.kernel_matrix()).all()
-        # Exactly the answers before it have been learned, and others can follow.
+        # It has learned exactly the answers before, and can learn others.
         prefix = ERKLE(6, kernel=kernel, **parameters).partial_fit(T[: number - 1])
         assert state(learner) == state(prefix)
         learner.set_params(loss=GNMDS(), step=PassiveAggressive()).partial_fit(T[number:])
         assert np.isfinite(learner.kernel_matrix()).all()
 
 
-class Raising(NamedTuple):
-    """Slopes that raise, in compiled code too, where an answer holds by more than a hundred."""
-
-    def value(self, d_near, d_far):
-        return 0.0
-
-    def slopes(self, d_near, d_far):
-        if d_far - d_near > 100.0:
-            raise ArithmeticError("too far")
-        return 1.0, -1.0
-
-
-def test_an_error_from_inside_a_users_loss_comes_through_and_nothing_is_lost():
+def test_an_error_that_a_users_loss_raises_reaches_the_caller_and_nothing_is_lost():
     T = sample(6, 400, 0)
-    learner = ERKLE(6, kernel=Dense(), loss=Raising(), step=Constant(3.0))
+    parameters = {"kernel": Dense(), "loss": BadLoss(RAISING), "step": BadStep(CONSTANT, 3.0)}
+    learner = ERKLE(6, **parameters)
     with pytest.raises(ArithmeticError, match="too far"):
         learner.partial_fit(T)
     assert 0 < learner.n_triplets_seen_ < 400
-    assert state(learner) == state(
-        ERKLE(6, kernel=Dense(), loss=Raising(), step=Constant(3.0)).fit(T[: learner.n_triplets_seen_])
-    )
+    assert state(learner) == state(ERKLE(6, **parameters).fit(T[: learner.n_triplets_seen_]))
 
 
 @pytest.mark.parametrize("passes", [1, 3])
 @pytest.mark.parametrize("projection", PROJECTIONS)
-def test_after_an_interruption_the_counters_tell_what_was_learned(projection, passes, monkeypatch):
+def test_after_an_interruption_the_counters_match_what_was_learned(projection, passes, monkeypatch):
     T = answers(8, 700, flipped=0.3)
     settings = {"kernel": Dense(projection=projection), "passes": passes, "random_state": 0}
     learner = ERKLE(8, **settings).fit(T[:50])
@@ -556,7 +553,7 @@ def test_after_an_interruption_the_counters_tell_what_was_learned(projection, pa
     follower = ERKLE(8, **settings)
     decisions = follower.prequential(T[:seen])
     assert learner._n_mistakes == np.count_nonzero(decisions <= 0)
-    # The draws of answers not learned are given back: the two generators stand at the same place.
+    # The draws for answers that were not learned are undone, so both generators have the same state.
     assert learner._replay.rng.bit_generator.state == follower._replay.rng.bit_generator.state
     np.testing.assert_array_equal(learner._replay.history, follower._replay.history)
     if passes == 1:
@@ -581,9 +578,9 @@ class Uncompilable(NamedTuple):
         return eval("1.0"), -1.0
 
 
-def test_a_loss_that_cannot_be_compiled_is_named():
+def test_an_error_names_the_loss_that_cannot_be_compiled():
     learner = ERKLE(5, kernel=Dense(), loss=Uncompilable())
-    with pytest.raises(TypeError, match=r"^Uncompilable\.slopes or .* could not be compiled; use arithmetic"):
+    with pytest.raises(TypeError, match=r"^Uncompilable\.slopes"):
         learner.fit([(0, 1, 2)])
     assert learner.n_triplets_seen_ == 0
     learner.set_params(loss=GNMDS()).partial_fit([(0, 1, 2)])
