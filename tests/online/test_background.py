@@ -1,4 +1,4 @@
-"""Laws of fits in the background: learning goes on, the result is taken over, and errors come out."""
+"""Laws of fits in the background: learning continues, the result is used, and errors are raised."""
 
 import threading
 
@@ -16,7 +16,7 @@ from parts import answers, state
 
 @pytest.fixture
 def held(monkeypatch):
-    """Fits that wait in their thread until they are let go."""
+    """Fits that wait in their thread until the event is set."""
     gate, fit = threading.Event(), Refitting._fit_all
 
     def waiting(self, *arguments):
@@ -30,7 +30,7 @@ def held(monkeypatch):
 
 
 @SPEC
-def test_learning_goes_on_while_a_fit_is_under_way_and_its_result_is_taken_over(spec, held):
+def test_learning_continues_during_a_fit_and_then_uses_its_result(spec, held):
     T = answers(12, 300)
     learner = learner_of(spec).fit(T[:200])
     alone, review = learner_of(spec).fit(T[:200]), learner._model.next_review
@@ -45,7 +45,7 @@ def test_learning_goes_on_while_a_fit_is_under_way_and_its_result_is_taken_over(
     assert learner._model is model
     learner.partial_fit([])
     assert learner._model is not model
-    # The same as a fit before these answers, which then are learned online.
+    # This equals a fit before these answers, which are then learned online.
     alone.consolidate()
     alone.partial_fit(later)
     np.testing.assert_allclose(learner.kernel_matrix(), alone.kernel_matrix(), atol=1e-9)
@@ -55,7 +55,7 @@ def test_learning_goes_on_while_a_fit_is_under_way_and_its_result_is_taken_over(
     assert learner._model.next_review > 300
 
 
-def test_a_fit_that_came_due_meanwhile_wins(held):
+def test_a_fit_that_became_due_meanwhile_takes_precedence(held):
     T = answers(12, 200)
     learner = learner_of().fit(T[:100])
     future = learner.consolidate(background=True)
@@ -67,7 +67,7 @@ def test_a_fit_that_came_due_meanwhile_wins(held):
     assert learner._model is model
 
 
-def test_a_fit_by_hand_wins_too(held):
+def test_an_explicit_fit_takes_precedence(held):
     learner = learner_of().fit(answers(12, 100))
     future = learner.consolidate(background=True)
     learner.consolidate()
@@ -79,7 +79,7 @@ def test_a_fit_by_hand_wins_too(held):
     assert state(learner) == before
 
 
-def test_objects_added_meanwhile_are_there_afterwards(held):
+def test_objects_added_during_a_fit_are_kept(held):
     learner = learner_of().fit(answers(12, 101))
     future = learner.consolidate(background=True)
     learner.add_objects(2).learn_one((0, 12, 13))
@@ -91,7 +91,7 @@ def test_objects_added_meanwhile_are_there_afterwards(held):
     assert learner.predict_one((0, 12, 13))
 
 
-def test_an_error_in_the_thread_comes_out_at_the_next_call_and_only_there(monkeypatch):
+def test_an_error_in_the_thread_is_raised_once_by_the_next_call(monkeypatch):
     learner = learner_of().fit(answers(12, 100))
     before = state(learner)
     with monkeypatch.context() as patch:
@@ -104,7 +104,7 @@ def test_an_error_in_the_thread_comes_out_at_the_next_call_and_only_there(monkey
     assert learner.partial_fit(answers(12, 5)).n_triplets_seen_ == 105
 
 
-def test_a_copy_and_a_file_know_nothing_of_a_fit_under_way(held, tmp_path):
+def test_a_copy_and_a_file_do_not_include_a_running_fit(held, tmp_path):
     learner = learner_of().fit(answers(12, 100))
     before = state(learner)
     learner.consolidate(background=True)
@@ -115,7 +115,7 @@ def test_a_copy_and_a_file_know_nothing_of_a_fit_under_way(held, tmp_path):
     assert state(learner.partial_fit([])) == state(learner_of().fit(answers(12, 50)))
 
 
-def test_what_is_saved_has_the_fit_that_has_ended(held, tmp_path):
+def test_a_file_includes_a_finished_fit(held, tmp_path):
     learner, alone = (learner_of().fit(answers(12, 100)) for _ in range(2))
     future = learner.consolidate(background=True)
     held.set()
@@ -125,7 +125,7 @@ def test_what_is_saved_has_the_fit_that_has_ended(held, tmp_path):
     np.testing.assert_allclose(ERKLE.load(tmp_path / "kernel.npz").kernel_matrix(), alone.kernel_matrix(), atol=1e-9)
 
 
-def test_threads_that_limit_blas_side_by_side_leave_it_as_it_was():
+def test_threads_that_limit_blas_at_the_same_time_restore_the_original_limit():
     numbers = lambda: [blas["num_threads"] for blas in ThreadpoolController().select(user_api="blas").info()]  # noqa: E731
     inside, end, before = threading.Event(), threading.Event(), numbers()
 

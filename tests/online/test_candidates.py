@@ -1,4 +1,4 @@
-"""Laws of candidates: the best predictions lead, those far behind are eliminated, and others take their place."""
+"""Laws of candidates: the one with the best predictions leads, those far behind are eliminated and replaced."""
 
 import math
 from typing import NamedTuple
@@ -13,13 +13,13 @@ from erkle.online.selection.evidence import Evidence
 
 
 class Size(NamedTuple):
-    """The setting of a candidate that does nothing."""
+    """The setting of a candidate without a model."""
 
     size: int
 
 
 class Proposed:
-    """Proposals that are always the same, or those next to the leader."""
+    """Fixed proposals, or the neighbours of the leader."""
 
     def __init__(self, neighbours=(), urgent=(), exploratory=()):
         self._neighbours, self._urgent, self._exploratory = neighbours, urgent, exploratory
@@ -52,7 +52,7 @@ def candidates_of(*losses, margin=10.0, **proposed):
 
 
 @given(st.lists(st.floats(0, 1e6), min_size=1, max_size=8))
-def test_the_one_with_the_least_loss_leads_and_weights_add_up(losses):
+def test_the_candidate_with_the_smallest_loss_leads_and_weights_sum_to_one(losses):
     candidates = candidates_of(*losses)
     weights = np.array(candidates.weights())
     assert weights.sum() == pytest.approx(1.0)
@@ -67,7 +67,7 @@ def test_the_one_with_the_least_loss_leads_and_weights_add_up(losses):
     assert kept == {i for i, loss in enumerate(losses) if loss <= min(losses) + 10.0}
 
 
-def test_those_far_behind_retire_and_say_when():
+def test_candidates_far_behind_retire_and_report_when():
     candidates = candidates_of(3.0, 1.0, 50.0)
     candidates.review(120, 5)
     assert [row.status for row in candidates.table()] == ["leads", "runs", "eliminated after 120 answers"]
@@ -76,7 +76,7 @@ def test_those_far_behind_retire_and_say_when():
     assert math.isnan(candidates.table()[-1].loss)
 
 
-def test_without_evidence_all_count_the_same_and_with_much_the_leader_alone():
+def test_without_evidence_weights_are_equal_and_with_much_evidence_only_the_leader_counts():
     assert candidates_of(0.0, 0.0, 0.0, 0.0).weights() == [0.25] * 4
     assert candidates_of(5.0, 100.0, 1e9).weights() == [1.0, 0.0, 0.0]
     weights = candidates_of(0.0, 1.0).weights()
@@ -96,7 +96,7 @@ def test_neighbours_of_the_leader_enter_just_behind_it_until_there_are_most():
     assert len(candidates.entries) == 3
 
 
-def test_a_retired_setting_comes_back_only_when_there_is_half_as_much_again():
+def test_a_retired_setting_returns_only_after_half_as_many_answers_again():
     candidates = candidates_of(0.0, 50.0, neighbours=[1])
     candidates.review(100, 5)
     assert candidates.eliminated == {Size(1): 100}
@@ -109,10 +109,10 @@ def test_a_retired_setting_comes_back_only_when_there_is_half_as_much_again():
 
 
 @pytest.mark.parametrize(("excess", "stays"), [(-0.5, True), (2.0, False)])
-def test_an_exploratory_candidate_counts_for_nothing_at_first_and_leaves_if_it_is_worse(excess, stays):
+def test_an_exploratory_candidate_has_no_weight_at_first_and_leaves_if_it_is_worse(excess, stays):
     candidates = candidates_of(3.0, neighbours=[1], exploratory=[1, 7])
     candidates.review(100, 4)
-    # Size 1 is a neighbour besides, and enters as such.
+    # Size 1 is also a neighbour, and enters as a neighbour.
     assert [entry.evidence.discounted_loss for entry in candidates.entries] == pytest.approx(
         [3.0, 4.0, 3.0 + 1.3 * 9.5]
     )
@@ -120,14 +120,14 @@ def test_an_exploratory_candidate_counts_for_nothing_at_first_and_leaves_if_it_i
     leader, neighbour, explorer = candidates.entries
     for entry in (leader, neighbour):
         entry.evidence.add(np.full(20, 0.1), 101)
-    # Predictions of another size: the temperature at which they are best is its own.
+    # Its predictions have another scale, so another temperature is best for them.
     explorer.evidence.add(np.full(20, 100.0 * excess), 101)
     assert (candidates.weights()[2] > 0.0) == stays
     candidates.review(121, 4)
     assert (explorer in candidates.entries) == stays
 
 
-def test_one_exploratory_candidate_enters_in_the_place_of_the_last_and_others_where_there_is_room():
+def test_one_exploratory_candidate_replaces_the_last_and_others_enter_if_there_is_room():
     by = {"neighbours": [5, 6], "exploratory": [7, 8]}
     full = candidates_of(3.0, 4.0, 5.0, **by)
     full.review(100, 3)
@@ -138,14 +138,14 @@ def test_one_exploratory_candidate_enters_in_the_place_of_the_last_and_others_wh
 
 
 @given(seen=st.integers(0, 10**9), share=st.floats(0, 1e300))
-def test_a_review_is_followed_by_a_later_one(seen, share):
+def test_the_next_review_comes_later(seen, share):
     later = next_review(seen, share)
     assert later >= seen + 5
     if share <= 1.0:
         assert later <= max(seen + 5, seen + math.ceil(share * seen))
 
 
-def test_an_urgent_setting_enters_in_the_place_of_the_last_and_one_too_many_retires():
+def test_an_urgent_setting_replaces_the_last_candidate():
     pressed = candidates_of(0.0, 1.0, 2.0, urgent=[7])
     pressed.review(100, 3)
     assert [entry.setting.size for entry in pressed.entries] == [0, 1, 7]

@@ -1,4 +1,4 @@
-"""Laws of the evidence: its sums are what NumPy says, its temperature is right, and confidence is calibrated."""
+"""Laws of the evidence: its sums equal NumPy's, its temperature is right, and confidence is calibrated."""
 
 import math
 
@@ -26,13 +26,13 @@ KERNEL = pytest.mark.parametrize("kernel", KERNELS.values(), ids=KERNELS)
 
 
 def weights_of(numbers, discount):
-    """What each answer counts for once all have been heard."""
+    """The weight of each answer after all answers."""
     keep = 1 - discount / (numbers + discount)
     return np.array([np.prod(keep[i + 1 :]) for i in range(len(numbers))])
 
 
 @given(excess=values, first=st.integers(1, 1000), discount=st.sampled_from([3.0, 8.0]))
-def test_the_sums_are_those_of_numpy(excess, first, discount):
+def test_the_sums_equal_numpys(excess, first, discount):
     x = np.array(excess)
     evidence = Evidence(discount)
     evidence.add(x, first)
@@ -49,7 +49,7 @@ def test_the_sums_are_those_of_numpy(excess, first, discount):
 
 
 @given(excess=values, cut=st.integers(0, 30))
-def test_any_split_of_what_is_heard_is_the_same_to_the_last_bit(excess, cut):
+def test_any_split_of_the_answers_gives_the_same_evidence_to_the_last_bit(excess, cut):
     x = np.array(excess)
     whole, split = Evidence(), Evidence()
     whole.add(x, 1)
@@ -60,7 +60,7 @@ def test_any_split_of_what_is_heard_is_the_same_to_the_last_bit(excess, cut):
 
 
 @given(excess=values)
-def test_compiled_and_python_hear_the_same(excess):
+def test_compiled_and_python_give_the_same_evidence(excess):
     fast, slow = Evidence(), Evidence()
     fast.add(np.array(excess), 5)
     compiled.add_answers.py_func(np.array(excess), 5, slow.discount, TEMPERATURES, _PRIOR, slow.sums, slow.bins)
@@ -68,7 +68,7 @@ def test_compiled_and_python_hear_the_same(excess):
     np.testing.assert_allclose(fast.bins, slow.bins, rtol=1e-12)
 
 
-def test_the_excess_of_a_map_is_that_of_its_kernel():
+def test_the_excess_of_a_map_equals_that_of_its_kernel():
     X, T = np.random.default_rng(0).normal(size=(9, 4)), sample(9, 200, 1)
     expected = LowRankKernel.of_map(X[:, :-1], 3, 0.0, X[:, -1]).excess(T)
     for function in (compiled.excess_of_map, compiled.excess_of_map.py_func):
@@ -96,7 +96,7 @@ def test_every_answer_is_in_one_bin_of_confidence(excess):
 
 
 @given(excess=values.filter(bool))
-def test_confidence_is_that_of_the_temperature_before_each_answer(excess):
+def test_confidence_uses_the_temperature_before_each_answer(excess):
     evidence, total = Evidence(), 0.0
     for number, x in enumerate(excess, 1):
         total += 1.0 / (1.0 + math.exp(-min(abs(x) / evidence.temperature, 700.0)))
@@ -112,7 +112,7 @@ def test_recent_answers_count_most():
 
 
 @pytest.mark.parametrize("temperature", [0.2, 1.0, 5.0])
-def test_the_temperature_of_simulated_answers_is_found_and_makes_confidence_true(temperature):
+def test_the_temperature_of_simulated_answers_is_found_and_gives_calibrated_confidence(temperature):
     rng = np.random.default_rng(0)
     size = np.abs(rng.normal(scale=3.0 * temperature, size=20_000))
     right = rng.random(len(size)) < 1.0 / (1.0 + np.exp(-size / temperature))
@@ -122,7 +122,7 @@ def test_the_temperature_of_simulated_answers_is_found_and_makes_confidence_true
     assert evidence.reliability().calibration_error < 0.02
 
 
-def test_a_copy_with_a_handicap_goes_on_by_itself():
+def test_a_copy_with_a_handicap_is_independent():
     evidence = Evidence(8.0)
     evidence.add(np.array([-1.0, 2.0, 0.5]), 1)
     copy = evidence.with_handicap(1.5)
@@ -145,7 +145,7 @@ def test_without_answers_there_is_no_evidence():
 
 
 def noisy_answers(n, size, seed, scale=3.0):
-    """Answers that people would give whose probabilities are those of STE."""
+    """Simulated answers with the probabilities of STE."""
     rng = np.random.default_rng(seed)
     X, T = scale**0.5 * rng.normal(size=(n, 2)), sample(n, size, rng)
     a, b, c = X[T.T]
@@ -168,13 +168,13 @@ def test_probabilities_are_calibrated_and_agree_with_predictions(kernel):
     np.testing.assert_allclose(probabilities[:, 1], 1.0 / (1.0 + np.exp(-decisions)))
     assert learner.reliability_.n_answers.sum() == 2500
     assert learner.reliability_.calibration_error < 0.05
-    # And of answers not heard yet.
+    # The same holds for new answers.
     near = learner.predict_proba(T[2500:])[:, 1]
     assert abs(np.maximum(near, 1 - near).mean() - np.mean(near > 0.5)) < 0.06
 
 
 @KERNEL
-def test_the_evidence_is_of_what_was_predicted_before_each_answer(kernel):
+def test_the_evidence_is_about_predictions_before_each_answer(kernel):
     T = answers(8, 150, flipped=0.2)
     learner = ERKLE(8, kernel=kernel, passes=2, random_state=0)
     decisions = learner.prequential(T)
@@ -184,13 +184,13 @@ def test_the_evidence_is_of_what_was_predicted_before_each_answer(kernel):
     assert learner.temperature_ == evidence.temperature
 
 
-def test_a_learner_that_has_learned_nothing_is_sure_of_nothing():
+def test_a_learner_without_answers_gives_probabilities_of_one_half():
     learner = ERKLE(5).fit([])
     np.testing.assert_array_equal(learner.predict_proba([(0, 1, 2)]), [[0.5, 0.5]])
     assert learner.temperature_ == 1.0
 
 
-def test_constant_steps_far_too_long_are_seen_through():
+def test_the_temperature_corrects_for_steps_that_are_too_long():
     T = noisy_answers(15, 2000, seed=2)
     learner = ERKLE(15, loss=STE(), step=Constant(5.0), kernel=LowRank(2)).fit(T)
     assert learner.temperature_ > 2.0

@@ -1,4 +1,4 @@
-"""Laws of the race: the best mixture is learned, and no candidate misses an answer."""
+"""Laws of the race: it learns a good mixture, and no candidate misses an answer."""
 
 import itertools
 
@@ -19,7 +19,7 @@ def racer(n=12, **parameters):
     return ERKLE(n, kernel=LowRank(consolidate="off"), random_state=0, **parameters)
 
 
-def test_who_takes_part_can_be_looked_at():
+def test_the_selection_lists_all_candidates():
     learner = racer(30).fit(answers(30, 2500))
     rows = learner.selection_
     assert sum(row.weight for row in rows) == pytest.approx(1.0)
@@ -37,7 +37,7 @@ def test_who_takes_part_can_be_looked_at():
     assert len(rows) > 3
 
 
-def test_the_map_the_matrix_and_the_decisions_are_those_of_one_mixture():
+def test_the_embedding_the_matrix_and_the_decisions_belong_to_one_mixture():
     learner, T = racer().fit(answers(12, 150)), answers(12, 60, seed=4)
     K, X = learner.kernel_matrix(), learner.embedding()
     assert np.linalg.eigvalsh(K)[0] > -1e-12
@@ -49,7 +49,7 @@ def test_the_map_the_matrix_and_the_decisions_are_those_of_one_mixture():
     np.testing.assert_allclose(K, parts, atol=1e-9)
 
 
-def test_candidates_start_within_the_number_of_objects_and_may_outgrow_it():
+def test_ranks_start_below_the_number_of_objects_and_can_grow_with_it():
     learner = racer(3).fit([(0, 1, 2)])
     assert {entry.setting.rank for entry in learner._model.candidates.entries} == {2}
     learner.add_objects(20).partial_fit(answers(23, 1500))
@@ -57,13 +57,13 @@ def test_candidates_start_within_the_number_of_objects_and_may_outgrow_it():
     assert max(row.setting["rank"] for row in learner.selection_) > 2
 
 
-def test_ranks_grow_where_the_leader_has_the_largest():
+def test_larger_ranks_are_tried_if_the_leader_has_the_largest():
     T = make_gaussian(23, 5, 4000, random_state=0).triplets
     grown = racer(3).fit([(0, 1, 2)]).add_objects(20).partial_fit(T[:3000])
     assert grown.score(T[3000:]) > racer(23).fit(T[:3000]).score(T[3000:]) - 0.03
 
 
-def test_two_begin_and_two_follow_when_there_are_five_answers_an_object():
+def test_two_candidates_start_and_two_follow_at_five_answers_per_object():
     T = answers(50, 300)
     # Reviews are at 208 and at 250 answers.
     early, late = (
@@ -73,13 +73,13 @@ def test_two_begin_and_two_follow_when_there_are_five_answers_an_object():
     assert late == {*early, (2, 2e-3, 1.0), (5, 0.0, 10.0)}
 
 
-def test_a_race_has_no_rank_that_its_objects_cannot_have():
+def test_no_rank_reaches_the_number_of_objects():
     learner = racer(4).fit(answers(4, 300))
     assert max(row.setting["rank"] for row in learner.selection_) == 3
 
 
 @pytest.mark.parametrize(("behind", "left"), [(19.0, 2), (21.0, 1)])
-def test_a_race_waits_for_those_who_are_twenty_nats_behind(behind, left):
+def test_a_race_keeps_candidates_up_to_twenty_nats_behind(behind, left):
     model = Racing(50)
     for entry, loss in zip(model.candidates.entries, (10.0, 10.0 + behind), strict=True):
         entry.evidence.sums[:-1], entry.evidence.sums[-1] = loss, 100.0
@@ -87,7 +87,7 @@ def test_a_race_waits_for_those_who_are_twenty_nats_behind(behind, left):
     assert len(model.candidates.entries) == left
 
 
-def test_those_that_followed_and_retired_do_not_come_back_but_as_neighbours():
+def test_a_retired_follower_comes_back_only_as_a_neighbour():
     candidates, follows = Racing(50).candidates, OnlineSetting(2, 2e-3, 1.0)
     candidates.leader.setting = OnlineSetting(20, 8e-3, 0.3)
     assert follows in OnlineProposals().neighbours(candidates, 500)
@@ -98,7 +98,7 @@ def test_those_that_followed_and_retired_do_not_come_back_but_as_neighbours():
     assert OnlineProposals().neighbours(candidates, 249) == []
 
 
-def test_neighbours_differ_in_weight_first_then_in_rate_and_then_in_rank():
+def test_neighbours_differ_in_trace_first_then_in_rate_then_in_rank():
     assert [tuple(pace) for pace in racing._neighbours_of(OnlineSetting(5, 5e-4, 3.0), 50)] == [
         (5, 2e-3, 3.0),
         (5, 0.0, 3.0),
@@ -122,7 +122,7 @@ def test_neighbours_differ_in_weight_first_then_in_rate_and_then_in_rank():
         (20, 0.0, 99, None),
     ],
 )
-def test_a_larger_rank_is_urgent_for_a_leader_of_the_largest_where_there_are_answers_for_it(
+def test_a_larger_rank_is_urgent_if_the_leader_has_the_largest_and_there_are_enough_answers(
     top, trace, per_object, urgent
 ):
     candidates, paces = Racing(50).candidates, [OnlineSetting(rank, trace, 3.0) for rank in (top, 2)]
@@ -135,14 +135,14 @@ def test_a_larger_rank_is_urgent_for_a_leader_of_the_largest_where_there_are_ans
 
 @pytest.mark.parametrize("passes", [1, 3])
 @pytest.mark.parametrize("at", [0, 1, 2, 5])
-def test_after_an_interruption_all_candidates_are_level_and_every_answer_counts_once(at, passes, monkeypatch):
+def test_after_an_interruption_all_candidates_have_learned_the_same_answers(at, passes, monkeypatch):
     T = answers(12, 400, flipped=0.2)
     learner, whole = racer(passes=passes).fit(T[:50]), racer(passes=passes).fit(T)
     calls, learn = itertools.count(), LowRankKernel.learn
 
     def interrupted(kernel, rule, stretch):
         if next(calls) == at:
-            # Ctrl-C is heard when the compiled loop has come back, or before it has begun.
+            # Ctrl-C takes effect before or after the compiled loop, never inside it.
             if at % 2:
                 learn(kernel, rule, stretch)
             raise KeyboardInterrupt
@@ -155,13 +155,13 @@ def test_after_an_interruption_all_candidates_are_level_and_every_answer_counts_
     seen = learner.n_triplets_seen_
     assert 50 < seen <= 400
     assert len(learner._replay.history) == seen
-    # A review that has come due in the meantime is made by the next call, whatever it learns.
+    # The next call makes the review that has become due, even if it has nothing to learn.
     assert state(learner.partial_fit([])) == state(racer(passes=passes).fit(T[:seen]))
     learner.partial_fit(T[seen:])
     assert state(learner) == state(whole)
 
 
-def test_a_review_chooses_by_what_was_predicted():
+def test_a_review_chooses_the_leader_by_its_predictions():
     learner = racer().fit(answers(12, 99))
     entries = list(learner._model.candidates.entries)
     entries[1].evidence.sums[:-2] -= 30.0
@@ -172,7 +172,7 @@ def test_a_review_chooses_by_what_was_predicted():
     assert all(weight >= 0.0 for weight in learner._model.shares)
 
 
-def test_a_race_among_points_in_the_plane_predicts_new_answers():
+def test_a_race_predicts_new_answers_about_points_in_the_plane():
     T = answers(25, 4000)
     learner = racer(25).fit(T[:3000])
     fixed = [ERKLE(25, kernel=LowRank(rank), random_state=0).fit(T[:3000]).score(T[3000:]) for rank in (2, 10)]
@@ -181,12 +181,12 @@ def test_a_race_among_points_in_the_plane_predicts_new_answers():
     assert learner.counters_.n_eigenpairs == learner.counters_.n_active
 
 
-def test_no_rank_beyond_forty_is_tried():
+def test_no_rank_above_forty_is_tried():
     assert racing._largest_rank(10**6) == 40
 
 
 @pytest.mark.parametrize("part", ["values", "B"])
-def test_a_kernel_that_is_no_longer_finite_is_an_error_and_no_loop_without_end(part):
+def test_a_kernel_that_is_not_finite_is_an_error_and_not_an_endless_loop(part):
     learner = racer().fit(answers(12, 50))
     getattr(learner._model.candidates.entries[1].model._state, part)[:] = np.nan
     with pytest.raises(FloatingPointError, match="not finite"):

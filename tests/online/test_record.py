@@ -1,4 +1,4 @@
-"""Laws of the record: it counts what was learned, whatever the calls, and a file cannot make it up."""
+"""Laws of the record: it counts the answers that were learned, independently of the calls."""
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ T = answers(8, 700, flipped=0.2)
 
 
 def assert_counts(learner, T, decisions):
-    """Counts equal those of an obvious recount."""
+    """The counts equal those of a naive recount."""
     n = learner.n_objects_
     np.testing.assert_array_equal(learner.n_anchored_, np.bincount(T[:, 0], minlength=n))
     np.testing.assert_array_equal(learner.n_appearances_, np.bincount(T.ravel(), minlength=n))
@@ -29,7 +29,7 @@ def assert_same(curve, other):
 
 
 @pytest.mark.parametrize("kernel", [pytest.param(Dense(), id="dense"), *KERNELS])
-def test_counts_are_those_of_a_naive_recount(kernel):
+def test_counts_equal_a_naive_recount(kernel):
     learner = ERKLE(8, kernel=kernel, random_state=0)
     assert_counts(learner, T, learner.prequential(T))
     assert learner.curve_.n_wrong.sum() == learner._n_mistakes
@@ -53,13 +53,13 @@ def test_any_split_of_a_stream_gives_the_same_curve(kernel, tmp_path):
     assert pieces.answers_needed(0.1) == whole.answers_needed(0.1)
 
 
-def test_a_curve_of_predictions_is_that_of_a_learner_that_made_them():
+def test_the_curve_of_predictions_equals_that_of_the_learner_that_made_them():
     learner = ERKLE(8, kernel=Dense())
     decisions = learner.prequential(T)
     assert_same(Curve.of(np.arange(len(T)), decisions <= 0), learner.curve_)
 
 
-def test_new_objects_begin_at_0_and_fit_begins_anew():
+def test_new_objects_start_at_zero_and_fit_resets_the_counts():
     learner = ERKLE(8, kernel=Dense()).fit(T).add_objects(2)
     assert learner.n_anchored_[8:].tolist() == learner.n_appearances_[8:].tolist() == [0, 0]
     learner.learn_one((9, 8, 0))
@@ -68,7 +68,7 @@ def test_new_objects_begin_at_0_and_fit_begins_anew():
     assert learner.fit(T[:10]).curve_.n_answers.sum() == 10
 
 
-def test_after_an_interruption_only_what_was_learned_counts(monkeypatch):
+def test_after_an_interruption_only_learned_answers_count(monkeypatch):
     def interrupt(*arguments):
         raise KeyboardInterrupt
 
@@ -82,9 +82,9 @@ def test_after_an_interruption_only_what_was_learned_counts(monkeypatch):
     assert_counts(learner, T[:seen], ERKLE(8, kernel=Dense()).prequential(T[:seen]))
 
 
-def test_counts_given_out_stay_as_they_were():
+def test_counts_returned_earlier_do_not_change():
     learner = ERKLE(5, kernel=LowRank(2)).fit([(0, 1, 2)])
-    heads, appearances = learner.n_anchored_, learner.n_appearances_
+    anchored, appearances = learner.n_anchored_, learner.n_appearances_
     learner.learn_one((0, 1, 2))
-    assert heads.tolist() == [1, 0, 0, 0, 0]
+    assert anchored.tolist() == [1, 0, 0, 0, 0]
     assert appearances.tolist() == [1, 1, 1, 0, 0]

@@ -1,4 +1,4 @@
-"""Laws of consolidation: all answers are fitted now and then, nothing is lost in between, and it pays."""
+"""Laws of consolidation: all answers are fitted from time to time, nothing is lost, and predictions improve."""
 
 import pickle
 
@@ -19,7 +19,7 @@ from erkle.online.selection.evidence import Evidence
 from erkle.triplets import sample
 from parts import answers, state
 
-SPECS = {"chosen": LowRank(), "chosen, seldom": LowRank(consolidate=0.5), "given": LowRank(3, 1e-3, 0.2)}
+SPECS = {"chosen": LowRank(), "chosen, rarely": LowRank(consolidate=0.5), "given": LowRank(3, 1e-3, 0.2)}
 SPEC = pytest.mark.parametrize("spec", SPECS.values(), ids=SPECS)
 
 
@@ -28,7 +28,7 @@ def learner_of(spec=SPECS["chosen"], n=12, **parameters):
 
 
 class Reviews:
-    """Counts the calls of a method, and may raise in one of them."""
+    """Counts the calls of a method, and can raise in one of them."""
 
     def __init__(self, monkeypatch, owner, name, raises_at=None, error=KeyboardInterrupt):
         self.calls, original = 0, getattr(owner, name)
@@ -45,7 +45,7 @@ class Reviews:
 # The schedule.
 
 
-def test_shares_grow_with_the_stream_up_to_doubling():
+def test_the_automatic_share_grows_with_the_stream_up_to_one():
     assert automatic_share(1000, 100) == pytest.approx(0.05 * 1.15)
     assert automatic_share(40_000, 10) == pytest.approx(0.1, rel=0.01)
     assert automatic_share(10**9, 100) == pytest.approx(1.0)
@@ -55,14 +55,14 @@ def test_shares_grow_with_the_stream_up_to_doubling():
 @pytest.mark.parametrize(
     ("share", "expected"), [(1.0, [10, 20, 40, 80, 160, 320]), (0.5, [10, 15, 23, 35, 53, 80, 120])]
 )
-def test_all_answers_are_fitted_whenever_there_is_a_share_more(share, expected, monkeypatch):
+def test_all_answers_are_fitted_whenever_their_number_has_grown_by_the_share(share, expected, monkeypatch):
     fitted, fit = [], Refitting._fit_all
     monkeypatch.setattr(Refitting, "_fit_all", lambda self, T, *rest: (fitted.append(len(T)), fit(self, T, *rest)))
     learner_of(LowRank(3, 0.01, share)).fit(answers(12, 330))
     assert fitted[: len(expected)] == expected
 
 
-def test_a_schedule_costs_a_number_of_fits_that_grows_with_the_logarithm(monkeypatch):
+def test_the_number_of_fits_grows_logarithmically(monkeypatch):
     reviews = Reviews(monkeypatch, Refitting, "review")
     learner_of(LowRank(2, 0.01, 0.2)).fit(answers(12, 2000))
     assert reviews.calls < 35
@@ -81,7 +81,7 @@ def test_a_schedule_costs_a_number_of_fits_that_grows_with_the_logarithm(monkeyp
         (100_000, 10, 1.0, 67),
     ],
 )
-def test_fits_are_brief_while_answers_and_objects_are_few_and_the_schedule_is_ours(
+def test_the_automatic_schedule_uses_short_fits_while_answers_and_objects_are_few(
     n, seen, share, iterations, monkeypatch
 ):
     asked = []
@@ -95,10 +95,10 @@ def test_fits_are_brief_while_answers_and_objects_are_few_and_the_schedule_is_ou
     assert asked == [iterations]
 
 
-# What is fitted.
+# The fits.
 
 
-def test_a_fit_by_hand_lowers_what_is_fitted_and_is_gone_on_from():
+def test_an_explicit_fit_lowers_the_objective_and_replaces_the_kernel():
     T = answers(12, 300, flipped=0.1)
     learner = learner_of(LowRank(3, 1e-3, 100.0)).fit(T)
     objective = ByMap(terms_of(T, STE()), 1e-3 * len(T))
@@ -128,14 +128,14 @@ def test_consolidating_again_changes_little(spec):
 
 
 @pytest.mark.parametrize("kernel", [Dense(), LowRank(3), LowRank(consolidate="off")])
-def test_a_learner_that_keeps_no_answers_has_nothing_to_fit(kernel):
+def test_a_learner_without_fits_refuses_to_consolidate(kernel):
     learner = ERKLE(6, kernel=kernel).fit(answers(6, 20))
-    with pytest.raises(ValueError, match="keeps no answers to fit"):
+    with pytest.raises(ValueError, match="consolidate"):
         learner.consolidate()
 
 
 @SPEC
-def test_before_the_first_answer_there_is_nothing_to_fit_and_no_harm(spec):
+def test_consolidating_before_the_first_answer_does_nothing(spec):
     learner = learner_of(spec)
     learner.consolidate()
     assert learner.n_triplets_seen_ == 0
@@ -144,14 +144,14 @@ def test_before_the_first_answer_there_is_nothing_to_fit_and_no_harm(spec):
     assert learner.n_triplets_seen_ == 50
 
 
-def test_the_seed_decides_and_nothing_else():
+def test_equal_random_states_give_equal_learners():
     T = answers(12, 200)
     first, again, other = (ERKLE(12, random_state=seed).fit(T) for seed in (0, 0, 1))
     assert state(first) == state(again)
     assert state(first) != state(other)
 
 
-def test_the_fits_can_be_looked_at():
+def test_the_selection_lists_all_fits():
     learner = learner_of(n=20).fit(answers(20, 1000))
     rows = learner.selection_
     assert sum(row.weight for row in rows) == pytest.approx(1.0)
@@ -168,7 +168,7 @@ def test_the_fits_can_be_looked_at():
     )
 
 
-def test_objects_that_become_many_are_fitted_alike_before_and_after_saving(monkeypatch):
+def test_a_saved_learner_fits_many_new_objects_like_the_original(monkeypatch):
     monkeypatch.setattr(refitting, "TUNING", refitting.TUNING._replace(many_objects=10))
     T, later = answers(8, 100), answers(40, 400)
     straight, saved = learner_of(n=8).fit(T), pickle.loads(pickle.dumps(learner_of(n=8).fit(T)))
@@ -178,7 +178,7 @@ def test_objects_that_become_many_are_fitted_alike_before_and_after_saving(monke
 
 
 @SPEC
-def test_objects_added_at_any_time_are_placed_once_something_is_said_of_them(spec):
+def test_objects_added_later_are_placed_by_their_answers(spec):
     learner = learner_of(spec, n=8)
     for n, size in ((8, 60), (9, 70), (15, 300)):
         learner.add_objects(n - (learner.n_objects_ if learner.__sklearn_is_fitted__() else 8))
@@ -188,7 +188,7 @@ def test_objects_added_at_any_time_are_placed_once_something_is_said_of_them(spe
     assert learner.score(answers(15, 300)) > 0.85
 
 
-def test_a_learner_may_outgrow_the_ranks_it_started_with():
+def test_ranks_can_grow_with_the_number_of_objects():
     learner = learner_of(n=3).fit([(0, 1, 2)] * 20)
     assert max(row.setting["rank"] for row in learner.selection_) <= 2
     rng = np.random.default_rng(0)
@@ -205,7 +205,7 @@ def test_a_learner_may_outgrow_the_ranks_it_started_with():
 
 @SPEC
 @pytest.mark.parametrize("at", [1, 2, 3])
-def test_a_review_that_was_interrupted_is_made_again_and_nothing_is_lost(at, spec, monkeypatch):
+def test_an_interrupted_review_is_repeated_and_nothing_is_lost(at, spec, monkeypatch):
     T = answers(12, 120, flipped=0.1)
     learner = learner_of(spec).fit(T[:15])
     due = learner._model.next_review
@@ -246,11 +246,11 @@ def test_an_interruption_between_two_fits_loses_nothing(monkeypatch):
     assert state(learner.partial_fit(T[seen:])) == state(learner_of(LowRank(3, 1e-3, 0.5)).fit(T))
 
 
-# It pays.
+# Accuracy.
 
 
 def simulated(n, width, size, flipped=0.0, seed=0):
-    """Answers about points, some of them wrong, and as many right ones to be tested with."""
+    """Answers about points, some of them wrong, and as many correct answers to test with."""
     rng = np.random.default_rng(seed)
     X, T = rng.normal(size=(n, width)), sample(n, 2 * size, rng)
     a, b, c = X[T.T]
@@ -260,7 +260,7 @@ def simulated(n, width, size, flipped=0.0, seed=0):
     return T[:size], T[size:]
 
 
-def test_of_points_in_the_plane_it_learns_more_than_the_exact_kernel():
+def test_it_is_more_accurate_than_the_dense_kernel_for_points_in_the_plane():
     train, test = simulated(30, 2, 1500)
     error = 1 - learner_of(n=30).fit(train).score(test)
     assert error < 0.12
@@ -268,14 +268,14 @@ def test_of_points_in_the_plane_it_learns_more_than_the_exact_kernel():
 
 
 @pytest.mark.parametrize(("n", "width", "size", "share"), [(30, 2, 1500, 0.55), (60, 5, 3000, 0.75)])
-def test_where_a_fifth_of_the_answers_is_wrong_it_is_far_better_than_the_exact_kernel(n, width, size, share):
-    """Less than half the error at n = 90, d = 5 and 10,000 answers, which takes longer (`make people`)."""
+def test_it_is_far_more_accurate_than_the_dense_kernel_if_a_fifth_of_the_answers_is_wrong(n, width, size, share):
+    """It makes less than half the errors at n = 90, d = 5 and 10,000 answers, which takes longer (`make people`)."""
     train, test = simulated(n, width, size, flipped=0.2)
     learner = learner_of(n=n).fit(train)
     assert 1 - learner.score(test) <= share * (1 - ERKLE(n, kernel=Dense()).fit(train).score(test))
 
 
-def test_a_fit_to_the_end_has_room_for_who_has_become_the_best(monkeypatch):
+def test_an_explicit_fit_has_room_for_the_rank_of_a_new_leader(monkeypatch):
     monkeypatch.setattr(Refitting, "_fit", lambda *arguments: None)
     learner = learner_of(n=60).fit(answers(60, 300))
     candidates = learner._model.candidates
@@ -289,10 +289,10 @@ def test_a_fit_to_the_end_has_room_for_who_has_become_the_best(monkeypatch):
 
 
 @pytest.mark.parametrize(("per_object", "moves"), [(1.0, True), (2.0, True), (2.9, True), (3.0, False), (6.0, False)])
-def test_while_answers_are_few_each_of_them_moves_what_is_known_of_its_objects_popularity(per_object, moves):
+def test_while_answers_are_few_each_answer_moves_the_shifts_of_its_objects(per_object, moves):
     T = make_gaussian(200, 50, 1500, random_state=0).triplets
     learner = learner_of(n=200).fit(T[: round(200 * per_object)])
-    # From a fit of now, of shifts and hardly anything else, with the next one far away.
+    # Fit little but shifts now, and put the next fit far away.
     model = learner._model
     model.candidates.entries = [Entry(FitSetting(2, 4.0, 0.3), np.zeros((200, 3)), Evidence())]
     model._fit_all(learner.history_, model.candidates.entries, 50, 1e-6)
@@ -303,13 +303,13 @@ def test_while_answers_are_few_each_of_them_moves_what_is_known_of_its_objects_p
     learner.learn_one(answer)
     rise = np.zeros(200)
     if moves:
-        # A step of Newton's, where each of two objects in an answer has a curvature of a fifth.
+        # A Newton step, where each of the two objects has a curvature of one fifth.
         rise[far] = wrong / (0.6 + 0.4 * per_object)
         rise[near] = -rise[far]
     np.testing.assert_allclose(model.kernel.shifts - before, rise, atol=1e-9)
 
 
-def test_where_no_fit_has_shifts_no_answer_makes_any():
+def test_answers_move_no_shifts_if_no_fit_has_shifts():
     learner = learner_of(LowRank(3, 1e-3, 0.2), n=60)
     for T in np.split(answers(60, 120), 12):
         learner.partial_fit(T)

@@ -1,8 +1,9 @@
-"""Laws of streams: how a stream is cut into calls, saved, loaded and looked at in between is without effect."""
+"""Laws of streams: splitting a stream into calls, saving, loading and reading in between have no effect."""
 
 import copy
 import itertools
 import pickle
+import re
 import tempfile
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import erkle.online.erkle
-from erkle import CKL, ERKLE, GNMDS, STE, Constant, Dense, Inverse, PassiveAggressive
+from erkle import CKL, ERKLE, GNMDS, STE, Constant, Dense, PassiveAggressive
 from erkle.online.replay import Replay, generator
 from erkle.triplets import sample
 from parts import KERNELS, PROJECTIONS, Cooling, SquaredHinge, answers, state
@@ -21,7 +22,7 @@ PASSES = pytest.mark.parametrize("passes", [1, 3])
 PROJECTION = pytest.mark.parametrize("projection", PROJECTIONS)
 
 
-# Ways to learn a piece of a stream; each returns the learner to go on with.
+# Ways to learn a piece of a stream; each returns the learner to continue with.
 
 
 def by_partial_fit(learner, piece):
@@ -69,7 +70,7 @@ def after_saving(learner, piece):
         return ERKLE.load(Path(folder, "learner.npz"), loss=learner.loss, step=learner.step).partial_fit(piece)
 
 
-def after_looking(learner, piece):
+def then_reading(learner, piece):
     learner.partial_fit(piece)
     learner.kernel_matrix(), learner.embedding(), learner.score([(0, 1, 2)]), learner.predict_one((0, 1, 2))
     return learner
@@ -91,14 +92,14 @@ WAYS = [
     after_pickling,
     after_copying,
     after_saving,
-    after_looking,
+    then_reading,
     after_a_refusal,
 ]
 cuts = st.lists(st.tuples(st.integers(0, 300), st.sampled_from(WAYS)), max_size=8)
 
 
 def in_pieces(learner, T, cuts):
-    """The learner after T, learned up to the first cut, and from each cut to the next in the way it says."""
+    """Learn T in pieces; each cut is a position and the way to learn from there to the next cut."""
     cuts = sorted(cuts, key=lambda cut: cut[0])
     ends = [position for position, _ in cuts[1:]] + [len(T)]
     learner.partial_fit(T[: cuts[0][0] if cuts else len(T)])
@@ -109,10 +110,10 @@ def in_pieces(learner, T, cuts):
 
 @pytest.mark.parametrize(
     ("loss", "step"),
-    [(GNMDS(), PassiveAggressive()), (STE(), Constant(1.0)), (CKL(), Inverse(3.0)), (SquaredHinge(), Cooling())],
-    ids=["PA", "STE", "CKL", "own"],
+    [(GNMDS(), PassiveAggressive()), (STE(), Constant(1.0)), (CKL(), Constant(0.5)), (SquaredHinge(), Cooling())],
+    ids=["PA", "STE", "CKL", "user's"],
 )
-@settings(max_examples=50)
+@settings(max_examples=20)
 @given(cuts=cuts, projection=st.sampled_from(PROJECTIONS), passes=st.sampled_from([1, 3]))
 def test_any_split_of_a_stream_gives_the_same_kernel(loss, step, projection, passes, cuts):
     T = answers(7, 300, flipped=0.2)
@@ -127,7 +128,7 @@ def test_any_split_of_a_stream_gives_the_same_kernel(loss, step, projection, pas
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
-@settings(max_examples=12)
+@settings(max_examples=8)
 @given(cuts=cuts, passes=st.sampled_from([1, 3]))
 def test_any_split_of_a_stream_gives_the_same_model(kernel, passes, cuts):
     T = answers(7, 300, flipped=0.2)
@@ -140,7 +141,7 @@ def test_any_split_of_a_stream_gives_the_same_model(kernel, passes, cuts):
 
 @PASSES
 @pytest.mark.parametrize("kernel", KERNELS)
-def test_objects_may_be_added_before_or_after_saving(kernel, passes):
+def test_objects_can_be_added_before_or_after_saving(kernel, passes):
     T, later = answers(5, 120, flipped=0.2), answers(12, 200, flipped=0.2)
     straight, saved = (ERKLE(5, kernel=kernel, passes=passes, random_state=5).fit(T) for _ in range(2))
     straight.add_objects(3).partial_fit(later[:0]).add_objects(4).partial_fit(later)
@@ -151,7 +152,7 @@ def test_objects_may_be_added_before_or_after_saving(kernel, passes):
 
 @PASSES
 @PROJECTION
-def test_blocks_inside_a_call_are_without_effect(projection, passes, monkeypatch):
+def test_the_size_of_blocks_within_a_call_has_no_effect(projection, passes, monkeypatch):
     T = answers(7, 300, flipped=0.2)
     whole = ERKLE(7, kernel=Dense(projection=projection), passes=passes, random_state=0).fit(T)
     monkeypatch.setattr(erkle.online.erkle, "_BLOCK", 10)
@@ -163,7 +164,7 @@ def test_blocks_inside_a_call_are_without_effect(projection, passes, monkeypatch
 
 @PASSES
 @PROJECTION
-def test_fit_twice_is_fit_once(projection, passes):
+def test_fit_starts_from_scratch(projection, passes):
     T = answers(7, 300, flipped=0.2)
     parameters = {"kernel": Dense(projection=projection), "passes": passes, "random_state": 0}
     once, twice = ERKLE(7, **parameters).fit(T), ERKLE(7, **parameters).fit(T[::-1]).fit(T)
@@ -172,7 +173,7 @@ def test_fit_twice_is_fit_once(projection, passes):
     assert state(grown) == state(once)
 
 
-def test_the_seed_matters_only_for_several_passes():
+def test_the_random_state_matters_only_for_several_passes():
     T = answers(7, 100)
     one_pass = [ERKLE(7, kernel=Dense(), random_state=seed).fit(T).kernel_matrix() for seed in (0, 1, None)]
     np.testing.assert_array_equal(one_pass[0], one_pass[1])
@@ -184,7 +185,7 @@ def test_the_seed_matters_only_for_several_passes():
     assert np.abs(first - other).max() > 1e-6
 
 
-# The schedule itself.
+# The schedule of replayed answers.
 
 
 def pieces(T, positions):
@@ -245,12 +246,11 @@ def test_several_passes_keep_all_answers():
 
 
 @given(keep=st.integers(1, 12), sizes=st.lists(st.integers(0, 30), max_size=8))
-def test_of_what_is_kept_the_last_answers_are_there(keep, sizes):
+def test_a_limited_history_keeps_the_last_answers(keep, sizes):
     T = np.arange(3 * sum(sizes)).reshape(-1, 3)
     replay = Replay(1, generator(0), keep)
     for piece in np.split(T, np.cumsum(sizes[:-1])) if sizes else []:
         replay.schedule(piece)
-    # However the stream was split.
     np.testing.assert_array_equal(replay.history, T[-keep:])
     assert len(replay._history) <= 4 * keep + 2 * max(sizes, default=0)
     assert replay.seen == len(T)
@@ -266,10 +266,10 @@ def test_a_low_rank_kernel_keeps_answers_and_a_dense_one_keeps_none(kernel):
     assert ERKLE(7, kernel=Dense()).fit(T).history_ is None
 
 
-def test_a_generator_given_is_drawn_from_once_and_never_shared():
-    given_out = np.random.default_rng(3)
-    first, second = generator(given_out), generator(given_out)
-    assert first is not given_out
+def test_a_generator_passed_in_is_drawn_from_once_and_never_shared():
+    passed = np.random.default_rng(3)
+    first, second = generator(passed), generator(passed)
+    assert first is not passed
     assert first.random() != second.random()
     assert generator(np.random.default_rng(3)).random() == generator(np.random.default_rng(3)).random()
     assert generator(np.random.RandomState(3)).random() == generator(np.random.RandomState(3)).random()
@@ -279,8 +279,6 @@ def test_a_generator_given_is_drawn_from_once_and_never_shared():
 
 
 @pytest.mark.parametrize("seed", [-1, 1.5, "seed", object()])
-def test_a_seed_that_is_none_is_refused(seed):
-    with pytest.raises(
-        ValueError, match=r"^random_state is .*; pass None, an integer of at least 0 or a numpy Generator\.$"
-    ):
+def test_a_bad_random_state_is_refused(seed):
+    with pytest.raises(ValueError, match=rf"^random_state is {re.escape(repr(seed))}; "):
         ERKLE(5, kernel=Dense(), random_state=seed).fit([(0, 1, 2)])

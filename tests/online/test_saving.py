@@ -1,9 +1,10 @@
-"""Laws of saved learners: they come back to the last bit, run no code, and a damaged file is told from a whole one."""
+"""Laws of saved learners: they load to the last bit, run no code, and a damaged file is detected."""
 
 import io
 import json
 import os
 import pickle
+import re
 import zipfile
 
 import numpy as np
@@ -11,9 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from erkle import CKL, ERKLE, STE, Constant, Dense, LowRank, PassiveAggressiveI
+from erkle import ERKLE, SOE, STE, Constant, Dense, LowRank, PassiveAggressiveII
 from erkle.files import FileError, load_npz, save_npz
-from parts import DIRECTIONS, KERNELS, LOSSES, PROJECTIONS, STEPS, Cooling, SquaredHinge, answers, precise, state
+from parts import DIRECTIONS, KERNELS, PAIRS, PROJECTIONS, Cooling, SquaredHinge, answers, precise, state
 
 T = answers(7, 200, flipped=0.2)
 
@@ -31,9 +32,8 @@ def assert_same(loaded, learner):
     assert state(loaded) == state(learner)
 
 
-@pytest.mark.parametrize("step", STEPS)
-@pytest.mark.parametrize("loss", LOSSES)
-def test_a_loaded_learner_goes_on_like_the_saved_one(loss, step, path):
+@pytest.mark.parametrize(("loss", "step"), PAIRS)
+def test_a_loaded_learner_continues_like_the_saved_one(loss, step, path):
     learner = ERKLE(7, kernel=Dense(), loss=loss, step=step).fit(T)
     learner.save(path)
     loaded = ERKLE.load(path)
@@ -42,7 +42,7 @@ def test_a_loaded_learner_goes_on_like_the_saved_one(loss, step, path):
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
-def test_a_loaded_low_rank_learner_goes_on_like_the_saved_one(kernel, path):
+def test_a_loaded_low_rank_learner_continues_like_the_saved_one(kernel, path):
     learner = ERKLE(7, kernel=kernel, random_state=3).fit(T)
     learner.save(path)
     loaded = ERKLE.load(path)
@@ -59,11 +59,11 @@ def test_a_loaded_low_rank_learner_goes_on_like_the_saved_one(kernel, path):
 @pytest.mark.parametrize("passes", [1, 3])
 @pytest.mark.parametrize("projection", PROJECTIONS)
 @pytest.mark.parametrize("direction", DIRECTIONS)
-def test_every_parameter_comes_back(direction, projection, passes, path):
+def test_every_parameter_is_restored(direction, projection, passes, path):
     X = np.random.default_rng(0).normal(size=(7, 3))
     parameters = {
-        "loss": CKL(mu=0.3),
-        "step": PassiveAggressiveI(margin=2.0, C=0.7),
+        "loss": SOE(margin=0.3),
+        "step": PassiveAggressiveII(margin=2.0, C=0.7),
         "direction": direction,
         "passes": passes,
         "random_state": 11,
@@ -82,7 +82,7 @@ def test_every_parameter_comes_back(direction, projection, passes, path):
 
 
 @pytest.mark.parametrize("seed", [None, 5, np.int64(5), np.random.default_rng(5), np.random.RandomState(5)])
-def test_the_draws_go_on_whatever_the_seed_was(seed, path):
+def test_random_draws_continue_after_loading(seed, path):
     learner = ERKLE(7, kernel=Dense(), passes=4, random_state=seed).fit(T)
     learner.save(path)
     loaded = ERKLE.load(path)
@@ -90,7 +90,7 @@ def test_the_draws_go_on_whatever_the_seed_was(seed, path):
     assert_same(loaded, learner)
 
 
-def test_numpy_numbers_as_parameters_come_back_as_plain_ones(path):
+def test_numpy_numbers_as_parameters_are_restored_as_plain_numbers(path):
     kernel, step = Dense(tol=np.float32(0.01)), Constant(np.int64(2))
     ERKLE(np.int64(7), kernel=kernel, passes=np.int32(2), step=step).fit(T).save(path)
     loaded = ERKLE.load(path)
@@ -114,7 +114,7 @@ def test_the_kernel_and_the_labels_are_plain_arrays(path):
     assert state(ERKLE.load(path)) == state(learner)
 
 
-def test_labels_must_be_as_many_as_the_objects(path):
+def test_a_wrong_number_of_labels_is_refused(path):
     with pytest.raises(ValueError, match="2 labels for 7 objects"):
         ERKLE(7, kernel=Dense()).fit(T).save(path, ["a", "b"])
     assert not path.exists()
@@ -128,23 +128,19 @@ def test_the_same_learner_gives_the_same_bytes(path, tmp_path):
     assert path.read_bytes() == (tmp_path / "again.npz").read_bytes() == (tmp_path / "loaded.npz").read_bytes()
 
 
-def test_parts_of_the_users_own_must_be_given_again(path):
+def test_a_users_loss_and_step_must_be_passed_to_load(path):
     learner = ERKLE(7, kernel=Dense(), loss=SquaredHinge(2.0), step=Cooling()).fit(T)
     learner.save(path)
-    with pytest.raises(
-        FileError, match=r"learned with the loss SquaredHinge, which is your own; pass loss=SquaredHinge"
-    ):
+    with pytest.raises(FileError, match="loss=SquaredHinge"):
         ERKLE.load(path)
-    with pytest.raises(
-        FileError, match=r"learned with the step Cooling, which is your own; pass step=Cooling\(\.\.\.\) to"
-    ):
+    with pytest.raises(FileError, match="step=Cooling"):
         ERKLE.load(path, loss=SquaredHinge(2.0))
-    with pytest.raises(TypeError, match=r"^The loss is the class SquaredHinge; pass a value, SquaredHinge\(\)\.$"):
+    with pytest.raises(TypeError, match=r"SquaredHinge\(\)"):
         ERKLE.load(path, loss=SquaredHinge, step=Cooling())
     assert_same(ERKLE.load(path, loss=SquaredHinge(2.0), step=Cooling()), learner)
 
 
-def test_another_loss_and_step_may_be_given(path):
+def test_another_loss_and_step_can_be_passed_to_load(path):
     ERKLE(7, kernel=Dense()).fit(T).save(path)
     loaded = ERKLE.load(path, loss=STE(), step=Constant(0.1))
     assert (loaded.loss, loaded.step) == (STE(), Constant(0.1))
@@ -165,7 +161,7 @@ def test_another_loss_and_step_may_be_given(path):
     ids=str,
 )
 @pytest.mark.parametrize("passes", [1, 2])
-def test_parameters_set_anew_do_not_make_the_file_unreadable(changed, passes, path):
+def test_a_learner_with_changed_parameters_can_be_loaded(changed, passes, path):
     learner = ERKLE(7, kernel=Dense(), passes=passes, random_state=0).fit(T).set_params(**changed)
     learner.save(path)
     loaded = ERKLE.load(path)
@@ -173,7 +169,7 @@ def test_parameters_set_anew_do_not_make_the_file_unreadable(changed, passes, pa
     assert_same(loaded, learner)
 
 
-def test_a_learner_whose_parameters_are_wrong_is_refused_before_anything_is_written(path):
+def test_a_learner_with_bad_parameters_is_refused_before_anything_is_written(path):
     learner = ERKLE(7, kernel=Dense()).fit(T)
     learner.save(path)
     before = path.read_bytes()
@@ -182,7 +178,7 @@ def test_a_learner_whose_parameters_are_wrong_is_refused_before_anything_is_writ
     assert path.read_bytes() == before
 
 
-def test_a_subclass_loads_as_itself(path):
+def test_a_subclass_loads_instances_of_itself(path):
     class Mine(ERKLE):
         pass
 
@@ -194,7 +190,7 @@ def test_a_subclass_loads_as_itself(path):
 
 
 def assert_refused(path):
-    """One sentence in a FileError or OSError, and never another exception."""
+    """Loading raises a FileError or an OSError of one line that names the file."""
     with pytest.raises((FileError, OSError)) as info:
         ERKLE.load(path)
     assert path.name in str(info.value)
@@ -206,16 +202,16 @@ def whole_file(path):
     return path.read_bytes()
 
 
-def test_a_file_cut_short_is_refused_wherever_it_was_cut(path):
+def test_a_truncated_file_is_refused_at_any_length(path):
     content = whole_file(path)
-    for length in range(0, len(content), 53):
+    for length in range(0, len(content), 101):
         path.write_bytes(content[:length])
         assert_refused(path)
 
 
-@settings(max_examples=200)
+@settings(max_examples=100)
 @given(position=st.floats(0, 1, exclude_max=True), flip=st.integers(1, 255))
-def test_a_byte_changed_is_refused_or_harmless(position, flip, tmp_path_factory):
+def test_a_changed_byte_is_refused_or_harmless(position, flip, tmp_path_factory):
     folder = tmp_path_factory.getbasetemp()
     original, damaged = folder / "original.npz", folder / "damaged.npz"
     content = original.read_bytes() if original.exists() else whole_file(original)
@@ -225,12 +221,12 @@ def test_a_byte_changed_is_refused_or_harmless(position, flip, tmp_path_factory)
         loaded = ERKLE.load(damaged)
     except (FileError, OSError):
         return
-    # Some bytes, such as the dates inside a zip file, mean nothing.
+    # Some bytes, such as the dates in a zip file, do not matter.
     assert state(loaded) == state(ERKLE.load(original))
 
 
 @pytest.mark.parametrize("content", [b"", b"PK", b"PK\x03\x04", b"\x93NUMPY", b"anchor,near,far\n0,1,2\n", bytes(1000)])
-def test_what_is_no_npz_file_is_refused(content, path):
+def test_a_file_of_another_kind_is_refused(content, path):
     path.write_bytes(content)
     assert_refused(path)
 
@@ -260,7 +256,7 @@ def test_a_pickle_inside_is_refused_and_not_run(name, path, tmp_path, monkeypatc
 
 
 def replaced(path, member, content):
-    """Put other bytes in the place of a member of a zip file."""
+    """Replace the bytes of a member of a zip file."""
     with zipfile.ZipFile(path) as archive:
         members = {name: archive.read(name) for name in archive.namelist()}
     with zipfile.ZipFile(path, "w") as archive:
@@ -268,15 +264,15 @@ def replaced(path, member, content):
             archive.writestr(name, content if name == member else old)
 
 
-# What is written beside the model, for others to read.
-FOR_OTHERS = {"kernel", "map"}
+# Arrays that are written for readers without this library, and not loaded.
+UNUSED = {"kernel", "map"}
 
 
 @pytest.mark.parametrize("kernel", [pytest.param(Dense(), id="dense"), *KERNELS])
-def test_an_array_that_is_missing_or_of_another_shape_or_type_is_refused(kernel, path):
+def test_a_missing_or_malformed_array_is_refused(kernel, path):
     ERKLE(7, kernel=kernel, random_state=0).fit(T).save(path)
     arrays, meta = load_npz(path)
-    for name in set(arrays) - FOR_OTHERS:
+    for name in set(arrays) - UNUSED:
         without = {other: array for other, array in arrays.items() if other != name}
         own = arrays[name]
         for array in (None, own[None], np.concatenate([own, own], axis=-1), np.full(own.shape, "x")):
@@ -285,7 +281,7 @@ def test_an_array_that_is_missing_or_of_another_shape_or_type_is_refused(kernel,
 
 
 @pytest.mark.parametrize("version", [0, 1, 99, "2", None])
-def test_a_file_of_another_version_is_refused_by_its_number(version, path):
+def test_a_file_of_another_version_is_refused(version, path):
     whole_file(path)
     arrays, meta = load_npz(path)
     save_npz(path, arrays, meta | {"version": version})
@@ -294,7 +290,7 @@ def test_a_file_of_another_version_is_refused_by_its_number(version, path):
 
 
 @pytest.mark.parametrize("meta", [{"kind": "RCKL"}, {"kind": None}, {"format": "other"}])
-def test_what_is_no_learner_is_refused(meta, path):
+def test_a_file_that_holds_no_learner_is_refused(meta, path):
     whole_file(path)
     arrays, own = load_npz(path)
     save_npz(path, arrays, own | meta)
@@ -312,7 +308,7 @@ def test_every_byte_of_the_arrays_is_covered_by_a_checksum(path):
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", "null", "5", json.dumps({"format": "erkle"}), "[" * 5000])
-def test_a_description_that_is_no_description_is_refused(text, path):
+def test_malformed_metadata_is_refused(text, path):
     whole_file(path)
     buffer = io.BytesIO()
     np.lib.format.write_array(buffer, np.array(text))
@@ -324,16 +320,16 @@ def test_a_description_that_is_no_description_is_refused(text, path):
 
 
 @pytest.mark.parametrize("place", ["missing/learner.npz", "."])
-def test_a_place_that_cannot_be_written_to_is_named(place, tmp_path):
-    with pytest.raises(OSError, match=r"cannot be written .*; .*\.$"):
+def test_an_error_names_the_path_that_cannot_be_written(place, tmp_path):
+    with pytest.raises(OSError, match=re.escape(str(tmp_path))):
         ERKLE(7, kernel=Dense()).fit(T).save(tmp_path / place)
     assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
-def test_a_folder_that_may_not_be_written_to_is_named(tmp_path):
+def test_an_error_names_the_folder_without_write_permission(tmp_path):
     tmp_path.chmod(0o500)
-    with pytest.raises(OSError, match=r"cannot be written .*permission\.$"):
+    with pytest.raises(OSError, match=re.escape(str(tmp_path))):
         ERKLE(7, kernel=Dense()).fit(T).save(tmp_path / "learner.npz")
     tmp_path.chmod(0o700)
 
