@@ -1,4 +1,4 @@
-"""What tests of exports and imports share: a study with everything in it, what a log says, and the kernel of a log."""
+"""What tests of exports and imports share: a study with answers and media, its log, and its kernel."""
 
 import io
 
@@ -10,19 +10,19 @@ from erkle.service.studies.media import prepared
 from erkle.service.studies.spec import StudySettings
 from erkle.store import Kind, Object, Query, State
 
-# Formulas, markup, quotes, separators, line ends, other scripts: all of them names.
+# Names with formulas, markup, quotes, separators, line ends and non-ASCII letters.
 NAMES = ["=1+1", "<script>alert(1)</script>", "'tis", 'a, "b"; c', "@here", "Chișinău", "two\nlines", "-5"]
 
 
 def picture(colour):
-    """The bytes of a small picture."""
+    """The bytes of a small image."""
     file = io.BytesIO()
     Image.new("RGB", (20, 20), colour).save(file, "PNG")
     return file.getvalue()
 
 
 def filled(store, owner=None, people=3, each=12, seed=0, names=NAMES):
-    """A study with media, answers of all kinds by several people, skips, and somebody who is excluded."""
+    """A study with media, answers of all kinds, skips, and several participants, one of them excluded."""
     rng = np.random.default_rng(seed)
     shown = prepared("red.png", picture("red"))
     objects = [Object(names[0], {**shown.payload, "text": "more"}), *names[1:]]
@@ -42,8 +42,8 @@ def filled(store, owner=None, people=3, each=12, seed=0, names=NAMES):
                 a, b, c = places[[asked.anchor, asked.first, asked.second]]
                 near = asked.first if np.linalg.norm(a - b) < np.linalg.norm(a - c) else asked.second
                 transaction.answers.submit(study, who, asked.token, near, int(rng.integers(200, 9000)), {"width": 1280})
-            [given_up] = transaction.questions.issue(study, who, [Query(0, 1, 2)])
-            transaction.answers.skip(study, who, given_up.token, "=I cannot decide")
+            [skipped] = transaction.questions.issue(study, who, [Query(0, 1, 2)])
+            transaction.answers.skip(study, who, skipped.token, "=I cannot decide")
         return who
 
     who = store.transact(take_part)
@@ -52,12 +52,12 @@ def filled(store, owner=None, people=3, each=12, seed=0, names=NAMES):
 
 
 def _query(rng, n, kind):
-    head, o1, o2 = (int(each) for each in rng.choice(n, 3, replace=False))
-    return Query(head, o1, o2, int(rng.choice([o1, o2])), kind, "adaptive, 12 looked at")
+    anchor, first, second = (int(each) for each in rng.choice(n, 3, replace=False))
+    return Query(anchor, first, second, int(rng.choice([first, second])), kind, "adaptive, 12 looked at")
 
 
 def log(store, study):
-    """What the log says, without ids that each server gives anew; participants by their order of appearance."""
+    """The log without tokens, with participants numbered in their order of appearance."""
     order = {}
     return [
         answer._replace(participant=order.setdefault(answer.participant, len(order)), token="")
@@ -66,7 +66,7 @@ def log(store, study):
 
 
 def kernel(store, study):
-    """The bytes of what is learned of a study's log."""
+    """The learner of a study's log, as bytes."""
     fold = Fold(store.studies.get(study).n_objects)
     fold.learn(list(store.answers.log(study, include_excluded=True)))
     return fold.to_bytes()

@@ -1,4 +1,4 @@
-"""The service on PostgreSQL: a setting, and everything else is the same."""
+"""The service works the same with PostgreSQL."""
 
 import io
 
@@ -14,7 +14,7 @@ def configuration(tmp_path, new_postgresql):
     return Configuration(data=tmp_path / "data", database=new_postgresql)
 
 
-def test_people_answer_and_the_kernel_is_a_fold_of_the_log(client, researcher, store, study, tmp_path):
+def test_participants_answer_and_the_kernel_is_learned_from_the_log(client, researcher, store, study):
     for name in ("ann", "bob"):
         sent = {"parameters": {"PROLIFIC_PID": name}, "consent": True}
         reply = client.post(f"/api/take/{study}/join", json=sent).json()

@@ -1,4 +1,4 @@
-"""One runtime per study: what belongs to a study in this process begins together, and nothing of it is kept."""
+"""One runtime per study: its parts start together, and nothing of it is kept after its end."""
 
 import gc
 import threading
@@ -16,16 +16,17 @@ from people import THINGS, Somebody, settings
 ANSWERS = [Imported(f"p{i % 3}", i % 6, (i + 1 + i % 2) % 6, (i + 4) % 6) for i in range(60)]
 
 
-def until(condition, seconds=120):  # a cold compile on a busy machine takes a minute
+def until(condition, seconds=120):
+    """Wait for a condition; compiling on a busy machine may take a minute."""
     end = time.monotonic() + seconds
     while not condition():
-        assert time.monotonic() < end, "it did not happen in time"
+        assert time.monotonic() < end, "the condition did not hold in time"
         time.sleep(0.01)
 
 
 @pytest.fixture
-def data(tmp_path):
-    with Store(tmp_path / "erkle.db") as store:
+def data(data_folder):
+    with Store(data_folder / "erkle.db") as store:
         yield store
 
 
@@ -46,7 +47,7 @@ def runtimes(data):
 
 
 def parts(runtime):
-    """Everything that a runtime holds, without holding it."""
+    """Weak references to everything that a runtime holds."""
     prepared = runtime._prepared
     kept = [runtime, runtime.learning, runtime.dashboard, runtime.learning.columns, prepared.chooser]
     return [weakref.ref(each) for each in kept]
@@ -64,7 +65,7 @@ def test_after_a_study_is_deleted_nothing_of_it_is_kept(client, researcher, stud
     assert not [thread for thread in threading.enumerate() if study in thread.name]
 
 
-def test_of_a_study_that_was_deleted_elsewhere_nothing_is_kept_either(data, asked, monkeypatch):
+def test_after_another_process_deletes_a_study_nothing_of_it_is_kept(data, asked, monkeypatch):
     monkeypatch.setattr("erkle.service.runtime._RENEWAL", 0.05)
     runtimes = Runtimes(data)
     until(lambda: runtimes.of(asked).learning.ready)
@@ -73,7 +74,7 @@ def test_of_a_study_that_was_deleted_elsewhere_nothing_is_kept_either(data, aske
     runtimes.close()
 
 
-def test_a_study_has_one_runtime_however_many_ask_at_once(runtimes, asked):
+def test_simultaneous_requests_share_one_runtime(runtimes, asked):
     found, begin = [], threading.Barrier(8)
 
     def ask():
@@ -88,14 +89,14 @@ def test_a_study_has_one_runtime_however_many_ask_at_once(runtimes, asked):
     assert len(set(map(id, found))) == 1
 
 
-def test_after_the_end_no_learner_begins(data, asked):
+def test_no_learner_starts_after_the_end(data, asked):
     runtimes = Runtimes(data)
     runtimes.close()
     with pytest.raises(Unavailable):
         runtimes.of(asked)
 
 
-def test_the_database_is_never_asked_under_the_lock_that_every_request_takes(runtimes, data, asked, monkeypatch):
+def test_the_database_is_never_read_under_the_lock_that_every_request_takes(runtimes, data, asked, monkeypatch):
     read, locked = data.studies.get, []
 
     def study(name):
@@ -108,10 +109,10 @@ def test_the_database_is_never_asked_under_the_lock_that_every_request_takes(run
     assert not any(locked)
 
 
-def test_reading_the_dashboard_changes_nothing_that_is_saved(tmp_path):
+def test_reading_the_dashboard_does_not_change_the_snapshot(tmp_path, new_database):
     saved = []
     for watched in (False, True):
-        with Store(tmp_path / f"{watched}.db") as store:
+        with Store(new_database(tmp_path / f"{watched}.db")) as store:
             study = store.studies.create("Cities", THINGS, settings()).id
             runtimes = Runtimes(store)
             for start in range(0, 60, 20):
@@ -119,7 +120,7 @@ def test_reading_the_dashboard_changes_nothing_that_is_saved(tmp_path):
                 runtime = runtimes.of(study)
                 runtime.learning.notify()
                 until(lambda: runtime.learning.view and runtime.learning.view.sequence == start + 20)  # noqa: B023
-                # Those who look at different times look at different maps before.
+                # The first run reads no maps, the second reads two of three.
                 if watched and start != 20:
                     assert runtime.dashboard.live(0.1).map.sequence == start + 20
             runtimes.close()
@@ -128,7 +129,7 @@ def test_reading_the_dashboard_changes_nothing_that_is_saved(tmp_path):
     np.testing.assert_array_equal(*saved)
 
 
-def test_a_learner_waits_for_the_database_and_goes_on(runtimes, data, asked, monkeypatch):
+def test_a_learner_waits_for_the_database_and_continues(runtimes, data, asked, monkeypatch):
     monkeypatch.setattr("erkle.service.learning.learning._WITHOUT_DATABASE", 0.05)
     read, troubles = data.answers.log, iter([True, True, True])
 
@@ -143,7 +144,7 @@ def test_a_learner_waits_for_the_database_and_goes_on(runtimes, data, asked, mon
     assert learning.owns
 
 
-def test_who_loses_the_lease_watches_and_takes_over_again(runtimes, data, asked, monkeypatch):
+def test_a_learner_that_loses_its_lease_follows_and_takes_over_again(runtimes, data, asked, monkeypatch):
     monkeypatch.setattr("erkle.service.learning.states._RETRY", 0.05)
     learning = runtimes.of(asked).learning
     until(lambda: learning.ready)
@@ -152,14 +153,14 @@ def test_who_loses_the_lease_watches_and_takes_over_again(runtimes, data, asked,
     learning.renew()
     until(lambda: not learning.owns)
     data.imports.answers(asked, ANSWERS[:10])
-    # It reads on for the tables, and learns nothing.
+    # It still reads the answers, but learns nothing.
     until(lambda: len(learning.columns) == 70)
     assert learning.view.sequence == 60
     data.leases.release(asked, "another process")
     until(lambda: learning.owns and learning.view.sequence == 70)
 
 
-def test_a_learner_that_still_saves_its_snapshot_is_waited_for(data, asked, monkeypatch):
+def test_close_waits_for_a_learner_that_is_saving_its_snapshot(data, asked, monkeypatch):
     monkeypatch.setattr("erkle.service.runtime._RENEWAL", 0.01)
     runtimes = Runtimes(data)
     learning = runtimes.of(asked).learning
@@ -178,7 +179,7 @@ def test_a_learner_that_still_saves_its_snapshot_is_waited_for(data, asked, monk
     assert learning.ended
 
 
-def test_when_everybody_is_excluded_the_last_map_is_the_one_to_go_on_from(runtimes, data, asked):
+def test_when_everybody_is_excluded_the_last_map_is_kept(runtimes, data, asked):
     learning = runtimes.of(asked).learning
     until(lambda: learning.published is not None and learning.published.map is not None)
     before = learning.map
