@@ -1,6 +1,6 @@
-"""The paper's algorithm in a few obvious NumPy lines: a full eigendecomposition at every move.
+"""The paper's algorithm in simple NumPy: a full eigendecomposition at every move.
 
-Slow, and right by inspection. Everything compiled is compared with it.
+It is slow and easy to check. Tests compare all compiled code with it.
 """
 
 import numpy as np
@@ -11,7 +11,7 @@ def distance(K, a, b):
 
 
 def direction(n, a, b, c, near, far, name):
-    """D of the step K - gamma D; the slopes matter only in the gradient's direction."""
+    """D of the move K - gamma D; the slopes matter only for the direction "gradient"."""
     D = np.zeros((n, n))
     if name == "canonical":
         D[np.ix_([a, b, c], [a, b, c])] = [[0, -2, 2], [-2, 1, 0], [2, 0, -1]]
@@ -25,7 +25,7 @@ def direction(n, a, b, c, near, far, name):
 
 
 def total(K, T, loss):
-    """The sum of the loss over all answers, and its gradient by the kernel."""
+    """The sum of the loss over all answers, and its gradient with respect to the kernel."""
     value, G = 0.0, np.zeros_like(K)
     for a, b, c in T:
         d_near, d_far = max(0.0, distance(K, a, b)), max(0.0, distance(K, a, c))
@@ -39,7 +39,7 @@ def total(K, T, loss):
 
 
 def project(K, rank=None, shrink=0.0):
-    """The kernel nearest to K of at most this rank, its eigenvalues smaller by ``shrink``; and K's smallest one."""
+    """The nearest kernel to K of at most this rank, with eigenvalues reduced by ``shrink``; and K's smallest one."""
     values, vectors = np.linalg.eigh(K)
     kept = np.maximum(values - shrink, 0)
     kept[: len(K) - (rank or len(K))] = 0
@@ -47,7 +47,7 @@ def project(K, rank=None, shrink=0.0):
 
 
 def step_once(K, triplet, number, loss, step, name, rank=None, trace=0.0):
-    """The kernel after one answer, and whether it moved; each move shrinks it by its rate times ``trace``."""
+    """The kernel after one answer, and whether it moved; a move reduces the eigenvalues by its rate times ``trace``."""
     a, b, c = triplet
     d_near, d_far = distance(K, a, b), distance(K, a, c)
     near, far = loss.slopes(max(0, d_near), max(0, d_far))
@@ -60,7 +60,7 @@ def step_once(K, triplet, number, loss, step, name, rank=None, trace=0.0):
 
 
 def erkle(T, K, loss, step, name="canonical", passes=1, seed=None, **limits):
-    """The kernel after the stream T, and how many moves were made."""
+    """The kernel after the stream T, and the number of moves."""
     rng = np.random.default_rng(seed)
     active = 0
     for j, triplet in enumerate(T, start=1):
@@ -75,7 +75,7 @@ def erkle(T, K, loss, step, name="canonical", passes=1, seed=None, **limits):
 
 
 def skip_rule(T, K, loss, step):
-    """Eigenpairs computed and projections made under the paper's skip rule, direction canonical, one pass."""
+    """The numbers of eigenpairs and projections under the paper's skip rule: direction canonical, one pass."""
     bound, eigenpairs, projections = np.linalg.eigvalsh(K)[0], 0, 0
     for j, (a, b, c) in enumerate(T, start=1):
         d_near, d_far = distance(K, a, b), distance(K, a, c)

@@ -1,13 +1,14 @@
-"""Laws of losses: slopes are derivatives, their signs are those a projection can undo, and no distance upsets them."""
+"""Laws of losses: slopes are derivatives with the right signs, and all distances give finite numbers."""
 
 import itertools
 import math
 import pickle
+import re
 from typing import NamedTuple
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from erkle import CKL, GNMDS, SOE, STE, TSTE, losses
@@ -18,12 +19,14 @@ from parts import LOSSES, SquaredHinge, named
 
 OTHERS = [GNMDS(margin=0.2), CKL(mu=2.0), TSTE(alpha=7.0), SOE(margin=0.3), RoundedHinge(2.0, 0.5), SquaredHinge()]
 WITH_OTHER_FIELDS = [*LOSSES, *named(OTHERS)]
+# For laws that run for every loss or step.
+few_examples = settings(max_examples=40)
 distances = st.floats(0.0, 1e4)
 extremes = [0.0, 5e-324, 1e-300, 1e-20, 1.0, 1e20, 1e300]
 
 
 def along(loss, d_near, d_far, step):
-    """Central differences of the value by both distances."""
+    """Central differences of the value in both distances."""
     by_near = (loss.value(d_near + step, d_far) - loss.value(d_near - step, d_far)) / (2 * step)
     by_far = (loss.value(d_near, d_far + step) - loss.value(d_near, d_far - step)) / (2 * step)
     return by_near, by_far
@@ -38,14 +41,15 @@ def test_slopes_are_the_derivative_of_value(loss, scale):
         if isinstance(loss, GNMDS) and abs(loss.margin + d_near - d_far) < 10 * step:
             continue  # the kink of the hinge has no derivative
         expected = along(loss, d_near, d_far, step)
-        # Rounding of the value, divided by the step, is all the difference may be.
+        # The difference may be no larger than the rounding of the value, divided by the step.
         atol = 1e-15 * loss.value(d_near, d_far) / step + 1e-9
         np.testing.assert_allclose(loss.slopes(d_near, d_far), expected, rtol=1e-6, atol=atol)
 
 
 @pytest.mark.parametrize("loss", WITH_OTHER_FIELDS)
+@few_examples
 @given(d_near=distances, d_far=distances)
-def test_a_loss_never_falls_with_near_nor_rises_with_far(loss, d_near, d_far):
+def test_a_loss_never_falls_with_near_or_rises_with_far(loss, d_near, d_far):
     near, far = loss.slopes(d_near, d_far)
     assert near >= 0.0 >= far
     assert loss.value(d_near, d_far) >= 0.0
@@ -54,7 +58,7 @@ def test_a_loss_never_falls_with_near_nor_rises_with_far(loss, d_near, d_far):
 
 
 @pytest.mark.parametrize("loss", LOSSES)
-def test_no_distance_gives_an_overflow_or_nan(loss):
+def test_extreme_distances_give_finite_numbers(loss):
     for d_near, d_far in itertools.product(extremes, extremes):
         near, far = loss.slopes(d_near, d_far)
         assert 0.0 <= near < math.inf
@@ -63,8 +67,9 @@ def test_no_distance_gives_an_overflow_or_nan(loss):
 
 
 @pytest.mark.parametrize("loss", LOSSES)
+@few_examples
 @given(d_near=distances, d_far=distances)
-def test_compiled_slopes_are_the_python_ones(loss, d_near, d_far):
+def test_compiled_slopes_equal_those_in_python(loss, d_near, d_far):
     np.testing.assert_allclose(compiled_slopes(loss, d_near, d_far), loss.slopes(d_near, d_far), rtol=1e-12)
 
 
@@ -80,17 +85,17 @@ def test_the_slope_of_ste_is_the_probability_of_the_other_answer(d_near, d_far):
 
 
 @pytest.mark.parametrize(("excess", "violated"), [(-1.5, 0.0), (-1.0, 0.0), (-0.999, 1.0), (0.0, 1.0), (3.0, 1.0)])
-def test_gnmds_asks_for_a_step_exactly_where_the_margin_is_violated(excess, violated):
+def test_gnmds_has_a_slope_exactly_if_the_margin_is_violated(excess, violated):
     assert GNMDS().slopes(4.0 + excess, 4.0) == (violated, -violated)
 
 
 @pytest.mark.parametrize("scale", [0.1, 3.0, 1e6])
-def test_ckl_does_not_know_the_scale(scale):
+def test_ckl_is_scale_invariant(scale):
     scaled = CKL(mu=0.05 * scale).value(0.7 * scale, 1.9 * scale)
     assert scaled == pytest.approx(CKL(mu=0.05).value(0.7, 1.9), rel=1e-12)
 
 
-def test_tste_is_the_probability_under_student_kernels():
+def test_tste_is_the_log_probability_under_student_kernels():
     loss, d_near, d_far = TSTE(alpha=3.0), 0.8, 2.5
     near, far = ((1 + d / 3.0) ** -2.0 for d in (d_near, d_far))
     assert loss.value(d_near, d_far) == pytest.approx(-math.log(near / (near + far)), rel=1e-12)
@@ -104,7 +109,7 @@ def test_soe_is_the_square_of_a_hinge_of_distances():
 
 
 @given(x=st.floats(-5.0, 5.0), width=st.floats(0.01, 3.0), multiplier=st.floats(0.0, 1.0))
-def test_the_rounded_hinge_is_the_largest_line_less_a_penalty(x, width, multiplier):
+def test_the_rounded_hinge_is_the_maximum_of_lines_minus_a_penalty(x, width, multiplier):
     rounded, slopes = RoundedHinge(1.0, width), np.linspace(0.0, 1.0, 2001)
     largest = np.max(slopes * x - 0.5 * width * (slopes - multiplier) ** 2)
     shifted = rounded.value(9.0 + x + width * multiplier, 10.0) - 0.5 * width * multiplier**2
@@ -134,15 +139,15 @@ def test_fields_become_floats(field):
 
 @pytest.mark.parametrize("kind", [GNMDS, CKL, TSTE, SOE, RoundedHinge])
 @pytest.mark.parametrize("field", [0, -1.0, math.nan, math.inf, -math.inf, True, np.True_, "1", None, 1j])
-def test_fields_that_are_no_positive_numbers_are_refused(kind, field):
-    with pytest.raises(ValueError, match=rf"^{kind.__name__} has \w+=.*; pass a positive, finite number\.$"):
+def test_fields_that_are_not_positive_numbers_are_refused(kind, field):
+    with pytest.raises(ValueError, match=rf"^{kind.__name__} has \w+={re.escape(repr(field))};"):
         check_loss(kind(field))
 
 
 @pytest.mark.parametrize("kind", [STE, GNMDS, SquaredHinge])
-def test_a_class_in_the_place_of_a_loss_is_refused_with_the_remedy(kind):
+def test_a_class_in_place_of_a_loss_is_refused(kind):
     name = kind.__name__
-    with pytest.raises(TypeError, match=rf"^The loss is the class {name}; pass a value, {name}\(\)\.$"):
+    with pytest.raises(TypeError, match=rf"{name}\(\)"):
         check_loss(kind)
 
 
@@ -153,7 +158,7 @@ class WithoutSlopes(NamedTuple):
         return 0.0
 
 
-class NoTuple:
+class NotATuple:
     def value(self, d_near, d_far):
         return 0.0
 
@@ -161,9 +166,9 @@ class NoTuple:
         return 0.0, 0.0
 
 
-@pytest.mark.parametrize("loss", [None, "ste", 1.0, (1.0, -1.0), WithoutSlopes(), NoTuple()])
-def test_what_is_no_named_tuple_with_both_methods_is_refused(loss):
-    with pytest.raises(TypeError, match=r"^The loss is .*; pass a NamedTuple with the methods value and slopes\.$"):
+@pytest.mark.parametrize("loss", [None, "ste", 1.0, (1.0, -1.0), WithoutSlopes(), NotATuple()])
+def test_anything_but_a_named_tuple_with_both_methods_is_refused(loss):
+    with pytest.raises(TypeError, match="value and slopes"):
         check_loss(loss)
 
 
@@ -188,7 +193,7 @@ WRONG_SIGNED = {
 
 
 @pytest.mark.parametrize("function", WRONG_SIGNED.values(), ids=WRONG_SIGNED)
-def test_a_slope_of_the_wrong_sign_is_refused_where_it_occurs(function):
+def test_a_slope_of_the_wrong_sign_is_refused(function):
     with pytest.raises(ValueError, match=r"Own\.slopes\([\d.]+, [\d.]+\) is \(.*\)"):
         check_loss(loss_with(function))
 
@@ -205,6 +210,6 @@ FAILING = {
 
 
 @pytest.mark.parametrize("function", FAILING.values(), ids=FAILING)
-def test_a_loss_that_fails_at_some_distances_is_refused_where_it_fails(function):
+def test_a_loss_that_fails_at_some_distances_is_refused(function):
     with pytest.raises(ValueError, match=r"Own\.slopes\([\d.]+, [\d.]+\) fails \(\w+: "):
         check_loss(loss_with(function))

@@ -1,12 +1,13 @@
-"""Laws of steps: the formulas, and what a passive-aggressive step leaves behind."""
+"""Laws of steps: their formulas, and the margin after a passive-aggressive step."""
 
 import math
 import pickle
+import re
 from typing import NamedTuple
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import naive
@@ -17,6 +18,8 @@ from erkle.steps import Step, check_step, margin_of_probability
 from parts import LOSSES, STEPS, Cooling, SquaredHinge, named
 
 DIRECTIONS = {"canonical": 10.0, "gradient": 6.0}
+# For laws that run for every loss or step.
+few_examples = settings(max_examples=40)
 numbers = st.integers(1, 10**9)
 excesses = st.floats(-50.0, 50.0)
 slopes = st.floats(0.0, 10.0)
@@ -24,7 +27,7 @@ falls = st.sampled_from([6.0, 10.0])
 
 
 @given(j=numbers, excess=excesses, slope=slopes, fall=falls)
-def test_the_schedules_are_rate_times_slope_by_the_number_of_the_answer(j, excess, slope, fall):
+def test_schedules_multiply_rate_and_slope_and_depend_on_the_number_of_the_answer(j, excess, slope, fall):
     assert Constant(0.7).magnitude(j, excess, slope, fall) == 0.7 * slope
     assert Inverse(0.7).magnitude(j, excess, slope, fall) == pytest.approx(0.7 * slope / j)
     assert InverseSqrt(0.7).magnitude(j, excess, slope, fall) == pytest.approx(0.7 * slope / j**0.5)
@@ -33,7 +36,7 @@ def test_the_schedules_are_rate_times_slope_by_the_number_of_the_answer(j, exces
 
 
 @given(j=numbers, excess=excesses, slope=slopes, fall=falls, margin=st.floats(0.01, 10.0), C=st.floats(1e-3, 10.0))
-def test_the_passive_aggressive_steps_are_those_of_crammer(j, excess, slope, fall, margin, C):
+def test_the_passive_aggressive_steps_follow_crammer(j, excess, slope, fall, margin, C):
     violation = max(0.0, excess + margin)
     assert PassiveAggressive(margin).magnitude(j, excess, slope, fall) == pytest.approx(violation / fall)
     first = PassiveAggressiveI(margin, C).magnitude(j, excess, slope, fall)
@@ -45,14 +48,16 @@ def test_the_passive_aggressive_steps_are_those_of_crammer(j, excess, slope, fal
 
 
 @pytest.mark.parametrize("step", [*STEPS, *named([Cooling()])])
+@few_examples
 @given(j=numbers, excess=excesses, slope=slopes, fall=falls)
-def test_no_step_goes_backwards(step, j, excess, slope, fall):
+def test_no_step_is_negative(step, j, excess, slope, fall):
     assert 0.0 <= step.magnitude(j, excess, slope, fall) < math.inf
 
 
 @pytest.mark.parametrize("step", STEPS)
+@few_examples
 @given(j=numbers, excess=excesses, slope=slopes, fall=falls)
-def test_compiled_magnitudes_are_the_python_ones(step, j, excess, slope, fall):
+def test_compiled_magnitudes_equal_those_in_python(step, j, excess, slope, fall):
     expected = step.magnitude(j, excess, slope, fall)
     np.testing.assert_allclose(compiled_magnitude(step, j, excess, slope, fall), expected, rtol=1e-14, atol=1e-300)
 
@@ -73,6 +78,7 @@ def excess_of(K, a, b, c):
 
 @pytest.mark.parametrize("direction", DIRECTIONS)
 @pytest.mark.parametrize("loss", [*LOSSES, *named([SquaredHinge()])])
+@few_examples
 @given(seed=st.integers(0, 10**6), margin=st.floats(0.01, 10.0))
 def test_a_passive_aggressive_move_leaves_the_answer_at_its_margin(loss, direction, seed, margin):
     K = random_kernel(seed)
@@ -85,6 +91,7 @@ def test_a_passive_aggressive_move_leaves_the_answer_at_its_margin(loss, directi
 
 
 @pytest.mark.parametrize("direction", DIRECTIONS)
+@few_examples
 @given(near=st.floats(0.0, 10.0), far=st.floats(-10.0, 0.0))
 def test_a_move_makes_at_most_one_eigenvalue_of_a_kernel_negative(direction, near, far):
     D = naive.direction(5, 3, 0, 2, near, far, direction)
@@ -93,7 +100,7 @@ def test_a_move_makes_at_most_one_eigenvalue_of_a_kernel_negative(direction, nea
     assert excess_of(D, 3, 0, 2) == pytest.approx(DIRECTIONS[direction])
 
 
-def test_the_canonical_direction_is_the_papers_matrix_and_the_gradient_has_half_its_sides():
+def test_the_directions_are_the_matrices_of_the_paper_and_of_the_gradient():
     canonical = naive.direction(3, 0, 1, 2, 1, -1, "canonical")
     np.testing.assert_allclose(canonical, [[0, -2, 2], [-2, 1, 0], [2, 0, -1]])
     gradient = naive.direction(3, 0, 1, 2, 1, -1, "gradient")
@@ -116,7 +123,7 @@ def test_a_step_to_the_margin_of_a_probability_gives_that_probability(probabilit
 
 
 @pytest.mark.parametrize("probability", [0.5, 1.0, 0.0, 0.3, 1.2, -1.0, math.nan, math.inf])
-def test_a_probability_no_margin_belongs_to_is_refused(probability):
+def test_a_probability_without_a_margin_is_refused(probability):
     with pytest.raises(ValueError, match=rf"probability is {probability}; .* 0\.5 and 1"):
         margin_of_probability(probability)
 
@@ -141,15 +148,15 @@ def test_fields_become_floats(field):
 
 @pytest.mark.parametrize("kind", [Constant, Inverse, InverseSqrt, PassiveAggressive, PassiveAggressiveI])
 @pytest.mark.parametrize("field", [0, -1.0, math.nan, math.inf, True, "1", None])
-def test_fields_that_are_no_positive_numbers_are_refused(kind, field):
-    with pytest.raises(ValueError, match=rf"^{kind.__name__} has \w+=.*; pass a positive, finite number\.$"):
+def test_fields_that_are_not_positive_numbers_are_refused(kind, field):
+    with pytest.raises(ValueError, match=rf"^{kind.__name__} has \w+={re.escape(repr(field))};"):
         check_step(kind(field))
 
 
 @pytest.mark.parametrize("kind", [Constant, PassiveAggressive, Cooling])
-def test_a_class_in_the_place_of_a_step_is_refused_with_the_remedy(kind):
+def test_a_class_in_place_of_a_step_is_refused(kind):
     name = kind.__name__
-    with pytest.raises(TypeError, match=rf"^The step is the class {name}; pass a value, {name}\(\)\.$"):
+    with pytest.raises(TypeError, match=rf"{name}\(\)"):
         check_step(kind)
 
 
@@ -158,6 +165,6 @@ class WithoutMagnitude(NamedTuple):
 
 
 @pytest.mark.parametrize("step", [None, "pa", 0.1, (0.1,), WithoutMagnitude(), SquaredHinge()])
-def test_what_is_no_named_tuple_with_a_magnitude_is_refused(step):
-    with pytest.raises(TypeError, match=r"^The step is .*; pass a NamedTuple with the methods? magnitude\.$"):
+def test_anything_but_a_named_tuple_with_a_magnitude_is_refused(step):
+    with pytest.raises(TypeError, match="magnitude"):
         check_step(step)

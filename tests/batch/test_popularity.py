@@ -1,4 +1,4 @@
-"""Laws of the popularity count: it ignores the anchor, and counts the same however answers are split."""
+"""Laws of popularity: it ignores the anchor, and any split of the answers gives the same counts."""
 
 import pickle
 
@@ -13,7 +13,7 @@ from erkle.triplets import sample
 from parts import answers
 
 
-def test_scores_by_hand():
+def test_scores_equal_those_computed_by_hand():
     learner = Popularity(5).fit([(0, 1, 2), (3, 1, 2), (2, 1, 0), (0, 2, 1)])
     np.testing.assert_array_equal(learner.n_near_, [0, 3, 1, 0, 0])
     np.testing.assert_array_equal(learner.n_far_, [1, 1, 2, 0, 0])
@@ -32,7 +32,7 @@ def test_the_anchor_does_not_matter():
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_any_split_and_any_order_count_the_same(seed):
+def test_any_split_and_any_order_give_the_same_counts(seed):
     rng = np.random.default_rng(seed)
     T = answers(10, 300)
     whole, pieces = Popularity(10).fit(T), Popularity(10)
@@ -43,7 +43,7 @@ def test_any_split_and_any_order_count_the_same(seed):
     np.testing.assert_array_equal(whole.scores_, pieces.scores_)
 
 
-def test_it_knows_which_objects_lie_in_the_middle():
+def test_it_predicts_that_objects_in_the_middle_are_near():
     T = answers(40, 6000)
     assert Popularity(40).fit(T[:3000]).score(T[3000:]) > 0.6
 
@@ -58,20 +58,20 @@ def test_scikit_learn_can_clone_pickle_and_validate():
 
 def test_bad_parameters_and_answers_are_refused():
     for n in (2, 2.5, "5", None, True):
-        with pytest.raises(ValueError, match=r"^n_objects is .*; pass an integer of at least 3"):
+        with pytest.raises(ValueError, match=rf"^n_objects is {n!r};"):
             Popularity(n).fit([(0, 1, 2)])
     learner = Popularity(5).fit(sample(5, 10, 0))
     before = learner.scores_
     for act in (learner.fit, learner.partial_fit, learner.predict, learner.score):
-        with pytest.raises(ValueError, match="name object 5"):
+        with pytest.raises(ValueError, match="object 5"):
             act([(0, 1, 5)])
     np.testing.assert_array_equal(learner.scores_, before)
-    with pytest.raises(ValueError, match=r"^There are no triplets to score; pass at least one\.$"):
+    with pytest.raises(ValueError, match="at least one"):
         learner.score([])
 
 
-def test_what_has_learned_nothing_says_so():
+def test_reading_an_unfitted_learner_is_an_error():
     for act in ("decision_function", "predict", "score"):
-        with pytest.raises(NotFittedError, match=r"^This Popularity has learned nothing yet; call fit or partial_fit"):
+        with pytest.raises(NotFittedError, match=r"Popularity.*fit or partial_fit"):
             getattr(Popularity(4), act)([(0, 1, 2)])
     np.testing.assert_array_equal(Popularity(4).fit([]).scores_, 0.0)

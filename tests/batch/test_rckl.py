@@ -1,4 +1,4 @@
-"""Laws of the batch kernel learner: it reaches the optimum, downhill all the way, whatever it starts from."""
+"""Laws of the batch kernel learner: it reaches the optimum from any start, and the objective never rises."""
 
 import math
 import pickle
@@ -17,7 +17,7 @@ from erkle.triplets import sample
 from parts import LOSSES, SquaredHinge, answers, named, relative
 
 CONVEX = named([STE(), GNMDS()])
-# Square roots of distances have no second derivative at 0, where SOE by a kernel may end.
+# Without SOE: the optimum of a kernel can have distances of 0, where square roots have no derivative.
 KERNEL_LOSSES = [*named([STE(), GNMDS(), CKL(), TSTE(), SquaredHinge()])]
 
 
@@ -41,12 +41,12 @@ def test_the_optimum_is_that_of_an_independent_solver(loss, trace):
     learner = RCKL(8, loss, trace, max_iter=20_000, tol=1e-10).fit(T)
     assert learner.objective_ == pytest.approx(value, rel=1e-6)
     assert relative(learner.kernel_, K) < 1e-2
-    # With its default settings it is close, too.
+    # The default settings come close.
     assert RCKL(8, loss, trace).fit(T).objective_ == pytest.approx(value, rel=2e-4)
 
 
 @pytest.mark.parametrize("loss", [*KERNEL_LOSSES, *named([SOE()])])
-def test_the_objective_never_rises_and_is_what_it_says(loss):
+def test_the_objective_never_rises_and_equals_the_naive_sum(loss):
     T = answers(12, 300, flipped=0.2)
     learner = RCKL(12, loss, trace=0.7).fit(T)
     assert np.all(np.diff(learner.objectives_) <= 0.0)
@@ -59,7 +59,7 @@ def test_the_objective_never_rises_and_is_what_it_says(loss):
 
 
 @pytest.mark.parametrize("loss", [*LOSSES, *named([SquaredHinge()])])
-def test_the_kernel_is_a_centred_kernel(loss):
+def test_the_kernel_is_centred_and_positive_semidefinite(loss):
     K = RCKL(10, loss).fit(answers(10, 200, flipped=0.1)).kernel_
     np.testing.assert_array_equal(K, K.T)
     assert np.linalg.eigvalsh(K)[0] >= -1e-12 * np.trace(K)
@@ -67,8 +67,8 @@ def test_the_kernel_is_a_centred_kernel(loss):
 
 
 @pytest.mark.parametrize("loss", named([STE(), CKL(), TSTE(), SquaredHinge()]))
-def test_no_direction_within_the_cone_leads_further_down(loss):
-    """The conditions of Karush, Kuhn and Tucker: G is positive semidefinite and orthogonal to K."""
+def test_the_optimality_conditions_hold(loss):
+    """Karush, Kuhn and Tucker: the gradient G is positive semidefinite and orthogonal to K."""
     T = answers(20, 600, flipped=0.1)
     learner = RCKL(20, loss, trace=2.0, tol=1e-12, max_iter=20_000).fit(T)
     _, G = naive.total(learner.kernel_, T, loss)
@@ -78,11 +78,11 @@ def test_no_direction_within_the_cone_leads_further_down(loss):
 
 
 @pytest.mark.parametrize("loss", named([STE(), GNMDS(), CKL(), TSTE()]))
-def test_a_large_weight_of_the_trace_leaves_nothing(loss):
-    """At K = 0 nothing can be gained as soon as the weight exceeds the steepest slope."""
+def test_a_large_trace_gives_a_zero_kernel(loss):
+    """K = 0 is optimal if the weight of the trace exceeds the steepest slope."""
     T = answers(9, 200, flipped=0.1)
     steepest = -np.linalg.eigvalsh(naive.total(np.zeros((9, 9)), T, loss)[1])[0]
-    if isinstance(loss, CKL | TSTE):  # not convex: far from 0 something may still be gained
+    if isinstance(loss, CKL | TSTE):  # not convex: a kernel far from 0 may be better
         steepest *= 10.0
     nothing = RCKL(9, loss, trace=1.01 * steepest, tol=1e-12).fit(T)
     assert np.trace(nothing.kernel_) < 1e-6
@@ -90,7 +90,7 @@ def test_a_large_weight_of_the_trace_leaves_nothing(loss):
     assert np.trace(something.kernel_) > 1e-3
 
 
-def test_more_weight_of_the_trace_gives_less_trace_and_rank():
+def test_a_larger_weight_of_the_trace_gives_a_smaller_trace_and_rank():
     T = answers(15, 400, flipped=0.2)
     path = RCKL(15, tol=1e-10, max_iter=10_000).fit_path(T, [0.1, 1.0, 4.0, 15.0, 40.0])
     traces = [np.trace(learner.kernel_) for learner in path]
@@ -111,7 +111,7 @@ def test_every_start_reaches_the_same_optimum(loss):
     assert warm.objective_ == pytest.approx(cold.objective_, rel=1e-6)
 
 
-def test_a_warm_start_begins_where_the_last_fit_ended():
+def test_a_warm_start_begins_at_the_kernel_of_the_last_fit():
     T = answers(20, 500, flipped=0.1)
     learner = RCKL(20, warm_start=True).fit(T)
     reached, n_iter = learner.objective_, learner.n_iter_
@@ -123,7 +123,7 @@ def test_a_warm_start_begins_where_the_last_fit_ended():
 
 
 @pytest.mark.parametrize("loss", CONVEX)
-def test_a_path_is_the_separate_fits_in_the_order_given(loss):
+def test_a_path_equals_separate_fits_in_the_order_given(loss):
     T, traces = answers(10, 200, flipped=0.1), [1.0, 0.2, 5.0]
     learner = RCKL(10, loss, tol=1e-9, max_iter=20_000)
     path = learner.fit_path(T, traces)
@@ -133,7 +133,7 @@ def test_a_path_is_the_separate_fits_in_the_order_given(loss):
         assert fit.objective_ == pytest.approx(alone.objective_, rel=1e-5)
     assert not learner.__sklearn_is_fitted__()
     assert not path[0].warm_start
-    with pytest.raises(ValueError, match=r"^trace is -1; pass a finite number of at least 0"):
+    with pytest.raises(ValueError, match=r"^trace is -1;"):
         learner.fit_path(T, [1.0, -1])
 
 
@@ -144,7 +144,7 @@ def test_the_order_of_the_answers_does_not_matter_to_the_last_bit(loss):
     np.testing.assert_array_equal(RCKL(10, loss).fit(T).kernel_, RCKL(10, loss).fit(shuffled).kernel_)
 
 
-def test_other_names_for_the_objects_give_the_same_kernel():
+def test_renaming_the_objects_permutes_the_kernel():
     T = answers(10, 200, flipped=0.1)
     names = np.random.default_rng(0).permutation(10)
     K = RCKL(10, tol=1e-12, max_iter=5000).fit(T).kernel_
@@ -158,7 +158,7 @@ def test_a_scaled_margin_scales_the_kernel_of_the_hinge():
     assert three.objective_ == pytest.approx(3 * one.objective_, rel=1e-6)
 
 
-def test_answers_and_questions_say_the_same():
+def test_questions_with_answers_equal_oriented_triplets():
     T = answers(8, 100)
     yes = np.random.default_rng(0).random(100) < 0.5
     questions = np.where(yes[:, None], T, T[:, [0, 2, 1]])
@@ -169,7 +169,7 @@ def test_answers_and_questions_say_the_same():
     assert plain.score(T) == 1.0 - metrics.triplet_error(plain.kernel_, T)
 
 
-def test_the_map_has_the_kernels_distances():
+def test_the_embedding_reproduces_the_kernel():
     learner = RCKL(8).fit(answers(8, 100))
     X = learner.embedding()
     np.testing.assert_allclose(X @ X.T, learner.kernel_, atol=1e-8)
@@ -177,7 +177,7 @@ def test_the_map_has_the_kernels_distances():
     assert learner.n_objects_ == 8
 
 
-def test_it_learns_what_generalises():
+def test_it_predicts_new_answers():
     T = answers(30, 6000)
     assert RCKL(30).fit(T[:3000]).score(T[3000:]) > 0.93
 
@@ -194,7 +194,7 @@ def test_scikit_learn_can_clone_pickle_and_search():
     assert search.best_estimator_.score(T) > 0.7
 
 
-def test_nothing_to_learn_leaves_nothing():
+def test_without_answers_the_trace_alone_decides():
     learner = RCKL(4).fit([])
     np.testing.assert_allclose(learner.kernel_, 0.0, atol=1e-12)
     assert learner.objective_ == pytest.approx(0.0, abs=1e-12)
@@ -205,7 +205,7 @@ def test_nothing_to_learn_leaves_nothing():
 
 def test_without_a_trace_term_separable_answers_are_learned():
     T = answers(6, 60)
-    with pytest.warns(ConvergenceWarning, match=r"still falling after max_iter=200 iterations; pass a larger max_iter"):
+    with pytest.warns(ConvergenceWarning, match="max_iter=200"):
         learner = RCKL(6, trace=0.0, max_iter=200).fit(T)
     assert learner.score(T) == 1.0
     assert learner.n_iter_ == 200
@@ -214,11 +214,11 @@ def test_without_a_trace_term_separable_answers_are_learned():
 
 
 @pytest.mark.parametrize("loss", CONVEX)
-def test_a_callback_hears_of_every_iteration(loss):
-    heard = []
-    learner = RCKL(10, loss, callback=lambda i, objective: heard.append((i, objective))).fit(answers(10, 200))
-    assert [i for i, _ in heard] == list(range(1, learner.n_iter_ + 1))
-    assert [objective for _, objective in heard] == learner.objectives_[1:].tolist()
+def test_the_callback_is_called_after_every_iteration(loss):
+    calls = []
+    learner = RCKL(10, loss, callback=lambda i, objective: calls.append((i, objective))).fit(answers(10, 200))
+    assert [i for i, _ in calls] == list(range(1, learner.n_iter_ + 1))
+    assert [objective for _, objective in calls] == learner.objectives_[1:].tolist()
 
 
 def test_an_interruption_leaves_the_learner_as_it_was():
@@ -236,13 +236,12 @@ def interrupt(i, objective):
         raise KeyboardInterrupt
 
 
-def test_what_has_learned_nothing_says_so():
+def test_reading_an_unfitted_learner_is_an_error():
     for act in ("decision_function", "predict", "score"):
-        with pytest.raises(NotFittedError, match=r"^This RCKL has learned nothing yet; call fit first\.$"):
+        with pytest.raises(NotFittedError, match=r"RCKL.*fit"):
             getattr(RCKL(4), act)([(0, 1, 2)])
-    for look in ("n_objects_",):
-        with pytest.raises(NotFittedError, match="has learned nothing yet"):
-            getattr(RCKL(4), look)
+    with pytest.raises(NotFittedError, match=r"RCKL.*fit"):
+        _ = RCKL(4).n_objects_
 
 
 @pytest.mark.parametrize(
@@ -255,26 +254,24 @@ def test_what_has_learned_nothing_says_so():
         ("callback", [1, "print"]),
     ],
 )
-def test_a_parameter_that_is_none_is_named(parameter, values):
+def test_an_error_names_the_bad_parameter(parameter, values):
     for value in values:
-        learner = RCKL(**{"n_objects": 5, parameter: value})  # __init__ only stores
+        learner = RCKL(**{"n_objects": 5, parameter: value})  # __init__ checks nothing
         with pytest.raises(ValueError, match=rf"^{parameter} is .*; pass [^\n]*\.$"):
             learner.fit([(0, 1, 2)])
         assert not learner.__sklearn_is_fitted__()
 
 
-def test_what_is_no_answer_loss_or_kernel_is_refused():
-    with pytest.raises(ValueError, match="name object 5"):
+def test_bad_answers_losses_and_kernels_are_refused():
+    with pytest.raises(ValueError, match="object 5"):
         RCKL(5).fit([(0, 1, 5)])
-    with pytest.raises(TypeError, match=r"^The loss is the class STE; pass a value, STE\(\)\.$"):
+    with pytest.raises(TypeError, match=r"STE\(\)"):
         RCKL(5, STE).fit([(0, 1, 2)])
-    with pytest.raises(ValueError, match=r"^The initial kernel has shape \(4, 4\); pass one of shape \(5, 5\)\.$"):
+    with pytest.raises(ValueError, match=r"\(4, 4\).*\(5, 5\)"):
         RCKL(5, initial_kernel=np.eye(4)).fit([(0, 1, 2)])
-    with pytest.raises(
-        ValueError, match=r"^The kernel to start from has 5 objects, but n_objects is 6; pass warm_start="
-    ):
+    with pytest.raises(ValueError, match=r"5 objects.*6.*warm_start"):
         RCKL(5, warm_start=True).fit([(0, 1, 2)]).set_params(n_objects=6).fit([(0, 1, 2)])
-    with pytest.raises(ValueError, match=r"^There are no triplets to score; pass at least one\.$"):
+    with pytest.raises(ValueError, match="at least one"):
         RCKL(5).fit([(0, 1, 2)]).score([])
 
 
@@ -286,7 +283,7 @@ class Uncompilable(NamedTuple):
         return 1.0, -1.0
 
 
-class Endless(NamedTuple):
+class Infinite(NamedTuple):
     def value(self, d_near, d_far):
         return math.inf
 
@@ -294,20 +291,18 @@ class Endless(NamedTuple):
         return 1.0, -1.0
 
 
-def test_a_loss_that_cannot_be_compiled_or_is_infinite_is_named():
-    with pytest.raises(
-        TypeError, match=r"^Uncompilable\.value or Uncompilable\.slopes could not be compiled; use arith"
-    ):
+def test_an_error_names_a_loss_that_cannot_be_compiled_or_is_infinite():
+    with pytest.raises(TypeError, match=r"^Uncompilable\.value or Uncompilable\.slopes"):
         RCKL(5, Uncompilable()).fit([(0, 1, 2)])
-    with pytest.raises(FloatingPointError, match="Endless is inf"):
-        RCKL(5, Endless()).fit([(0, 1, 2)])
+    with pytest.raises(FloatingPointError, match="Infinite is inf"):
+        RCKL(5, Infinite()).fit([(0, 1, 2)])
 
 
 @pytest.mark.parametrize("loss", KERNEL_LOSSES)
-def test_repeated_and_contradicted_answers_are_no_trouble(loss):
+def test_repeated_and_contradictory_answers_do_no_harm(loss):
     T = np.concatenate([sample(6, 50, 0), sample(6, 50, 0)[:, [0, 2, 1]]])
     learner = RCKL(6, loss).fit(np.concatenate([T, T]))
     assert np.isfinite(learner.objective_)
     if loss in (STE(), GNMDS()):
-        # Every answer is contradicted: the best is to say nothing.
+        # Every answer is contradicted, so a zero kernel is optimal.
         assert np.trace(learner.kernel_) < 1e-3

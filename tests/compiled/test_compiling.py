@@ -1,4 +1,4 @@
-"""Compiled arithmetic is done as it is written, so that it is the same whatever was inlined, compiled or on disk."""
+"""Compiled arithmetic is not reordered, so results do not depend on what was inlined or cached."""
 
 import importlib
 import pkgutil
@@ -9,8 +9,8 @@ import erkle._compiled
 from erkle import losses, steps
 
 
-def test_sums_are_reordered_only_where_they_are_over_all_objects():
-    # With more, a resumed run differed from an uninterrupted one where they had compiled in another order.
+def test_only_sums_over_all_objects_are_reordered():
+    # With more reordering, a resumed run differed from an uninterrupted run after compiling in another order.
     names = [f"erkle._compiled.{found.name}" for found in pkgutil.iter_modules(erkle._compiled.__path__)]
     modules = [losses, steps, *map(importlib.import_module, names)]
     functions = {some for module in modules for some in vars(module).values() if isinstance(some, Dispatcher)}

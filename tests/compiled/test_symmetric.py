@@ -1,4 +1,4 @@
-"""Laws of half-stored matrices: all agrees with NumPy on the whole matrix, and the upper half is never read."""
+"""Laws of lower triangles: results equal NumPy's on the full matrix, and the upper triangle is never read."""
 
 import numpy as np
 import pytest
@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from erkle._compiled.symmetric import add_columns, add_outer, add_three_outer, axpy, dot, multiply, row_times_row
 
-# Four rows is what the loops take at a time.
+# The loops take four rows at a time.
 every_residue = pytest.mark.parametrize("residue", range(4), ids=lambda residue: f"4k+{residue}")
 
 
@@ -16,7 +16,7 @@ def sizes(residue, least=1):
 
 
 def both(function):
-    """The compiled function and the Python one it was compiled from."""
+    """The compiled function and its Python source."""
     return pytest.mark.parametrize("function", [function, function.py_func], ids=["compiled", "python"])
 
 
@@ -25,7 +25,7 @@ def vectors(n, count, seed=0):
 
 
 def whole_and_lower(n, seed=1):
-    """A symmetric matrix, and its lower triangle beside NaN."""
+    """A symmetric matrix, and its lower triangle with NaN above."""
     A = vectors(n, n, seed)
     A = A + A.T
     return A, hidden(A)
@@ -62,7 +62,7 @@ def test_axpy_adds_a_multiple(function, residue):
 
 @both(multiply)
 @every_residue
-def test_multiply_is_the_product_with_the_whole_matrix(function, residue):
+def test_multiply_is_the_product_with_the_full_matrix(function, residue):
     for n in sizes(residue):
         A, lower = whole_and_lower(n)
         x, y = vectors(n, 2)
@@ -83,10 +83,10 @@ def test_add_outer_adds_a_multiple_of_vv(function, residue):
 @both(add_three_outer)
 @every_residue
 @pytest.mark.parametrize("c", [(0.5, -2.0, 3.0), (0.5, -2.0, 0.0)])
-def test_add_three_outer_adds_three_at_once(function, residue, c):
+def test_add_three_outer_adds_three_products(function, residue, c):
     for n in sizes(residue):
         A, lower = whole_and_lower(n)
-        # The state has a fourth vector, which is not meant.
+        # The kernel passes four vectors; the last one must not be read.
         V = np.vstack([vectors(n, 3), np.full((1, n), np.nan)])
         function(lower, np.array(c), V)
         assert_same_lower(lower, A + (V[:3].T * c) @ V[:3])
@@ -94,7 +94,7 @@ def test_add_three_outer_adds_three_at_once(function, residue, c):
 
 @both(add_columns)
 @every_residue
-def test_add_columns_adds_columns_of_the_whole_matrix(function, residue):
+def test_add_columns_adds_columns_of_the_full_matrix(function, residue):
     for n in sizes(residue, least=3):
         A, lower = whole_and_lower(n)
         (y,) = vectors(n, 1)
@@ -114,7 +114,7 @@ def test_row_times_row_is_an_entry_of_the_product(function, residue):
 
 
 @given(n=st.integers(1, 40), seed=st.integers(0, 1000))
-def test_what_the_updates_write_right_of_the_diagonal_is_never_read(n, seed):
+def test_entries_written_right_of_the_diagonal_are_never_read(n, seed):
     A, lower = whole_and_lower(n, seed)
     lower[np.triu_indices(n, 1)] = 1e300
     V, c = vectors(n, 3, seed), np.array([1.0, -1.0, 2.0])
