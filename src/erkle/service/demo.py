@@ -56,7 +56,7 @@ class Crowd:
         The address of the server.
     study : str
         The id of the study.
-    people : int
+    participants : int
         Participants at the same time. A new one joins when one has finished.
     rate : float
         Answers per second, of all participants together.
@@ -64,14 +64,16 @@ class Crowd:
         Share of answers that are wrong.
     """
 
-    def __init__(self, base_url: str, study: str, people: int = 20, rate: float = 20.0, wrong: float = 0.1) -> None:
+    def __init__(
+        self, base_url: str, study: str, participants: int = 20, rate: float = 20.0, wrong: float = 0.1
+    ) -> None:
         self._client = Client(base_url, retry_for=60.0)
         self._study = study
-        self._pause = people / rate
+        self._pause = participants / rate
         self._wrong = wrong
         self._places = load_cities().positions
         self._stopped = threading.Event()
-        self._threads = [threading.Thread(target=self._run, args=(seed,), daemon=True) for seed in range(people)]
+        self._threads = [threading.Thread(target=self._run, args=(seed,), daemon=True) for seed in range(participants)]
 
     def start(self) -> None:
         """Start answering as soon as the server responds."""

@@ -1,1 +1,1 @@
-"""Researchers: how they sign in, and who may."""
+"""The accounts of researchers: passwords, sessions and one-time links."""

@@ -32,17 +32,17 @@ def write_bundle(store: Store, study: Study, file: BinaryIO) -> None:
     """Write the bundle of a study in its current state; answers and media are read one at a time."""
     # The last answer first, then the participants: whoever gave one of these answers has joined by then.
     last = store.answers.last(study.id)
-    people = store.participants.all(study.id)
-    numbers = {each.id: number for number, each in enumerate(people)}
+    participants = store.participants.all(study.id)
+    numbers = {each.id: number for number, each in enumerate(participants)}
     log = store.answers.log(study.id, limit=last, include_excluded=True)
     skips = [skip for skip in store.answers.skips(study.id) if skip.participant in numbers]
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
         types = {name: _write_medium(archive, name, medium) for name, medium in _media(store, study)}
         _write(archive, OBJECTS, [_json([_object(each, types) for each in store.studies.objects(study.id)])])
-        _write(archive, PARTICIPANTS, [_json([_participant(each) for each in people])])
+        _write(archive, PARTICIPANTS, [_json([_participant(each) for each in participants])])
         n_answers = _write(archive, ANSWERS, (_json(_answer(each, numbers)) for each in log))
         n_skips = _write(archive, SKIPS, (_json(_skip(each, numbers)) for each in skips))
-        counts = {"answers": n_answers, "participants": len(people), "skips": n_skips}
+        counts = {"answers": n_answers, "participants": len(participants), "skips": n_skips}
         _write(archive, STUDY, [_json(_study(study, counts, types))])
 
 
@@ -54,11 +54,11 @@ def _media(store: Store, study: Study) -> Iterator[tuple[str, Medium]]:
             yield name, medium
 
 
-def _object(thing: Object, media: Collection[str]) -> Json:
+def _object(given: Object, media: Collection[str]) -> Json:
     """Return an object with the parts of its payload that an import accepts."""
-    texts = {part: value for part, value in thing.payload.items() if part in PAYLOAD and isinstance(value, str)}
+    texts = {part: value for part, value in given.payload.items() if part in PAYLOAD and isinstance(value, str)}
     payload = {part: value for part, value in texts.items() if part == "text" or value in media}
-    return {"name": thing.name, "payload": payload}
+    return {"name": given.name, "payload": payload}
 
 
 def _study(study: Study, counts: dict[str, int], media: dict[str, str]) -> Json:

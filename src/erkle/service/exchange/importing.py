@@ -37,13 +37,13 @@ class AnswerFile(NamedTuple):
 
     def names(self) -> list[str]:
         """Return the names of the objects for a new study: image names if there are any; numbers are sorted."""
-        pictures = self._pictures()
-        cells = pictures if pictures and self._one_to_one(pictures) else self.cells
+        images = self._images()
+        cells = images if images and self._one_to_one(images) else self.cells
         order = list(dict.fromkeys(cell for row in zip(*cells, strict=True) for cell in row))
         if all(cell.isdecimal() and cell.isascii() and len(cell) < 18 for cell in order):
             order.sort(key=int)
-        elif cells is pictures and all(cell.isdecimal() for part in self.cells for cell in part):
-            numbers = dict(self._pairs(pictures))
+        elif cells is images and all(cell.isdecimal() for part in self.cells for cell in part):
+            numbers = dict(self._pairs(images))
             order.sort(key=lambda name: int(numbers[name]))
         return order
 
@@ -94,24 +94,24 @@ class AnswerFile(NamedTuple):
         known = {name.strip(): number for number, name in enumerate(names)}
         stems = {PurePath(name).stem: number for name, number in known.items()}
         by_id = {str(number): number for number in range(len(names))}
-        pictures = self._pictures()
+        images = self._images()
         ways: list[tuple[list[list[str]], Resolve]] = [(self.cells, known.get), (self.cells, by_id.get)]
-        if pictures:
-            ways = [(pictures, known.get), (pictures, lambda cell: stems.get(PurePath(cell).stem)), *ways]
+        if images:
+            ways = [(images, known.get), (images, lambda cell: stems.get(PurePath(cell).stem)), *ways]
         # `max` returns the first of equal ways. Objects that it does not match become errors in `_known`.
         return max(ways, key=lambda way: sum(way[1](cell) is not None for cell in set().union(*way[0])))
 
-    def _pictures(self) -> list[list[str]]:
+    def _images(self) -> list[list[str]]:
         """Return the image names, which Salmon writes in columns beside the ids."""
         found = [self.table.columns.get(f"{part}_filename", []) for part in _PARTS]
         return [[plain(cell) for cell in part] for part in found] if all(part and all(part) for part in found) else []
 
-    def _pairs(self, pictures: list[list[str]]) -> Iterator[tuple[str, str]]:
-        for names, numbers in zip(pictures, self.cells, strict=True):
+    def _pairs(self, images: list[list[str]]) -> Iterator[tuple[str, str]]:
+        for names, numbers in zip(images, self.cells, strict=True):
             yield from zip(names, numbers, strict=True)
 
-    def _one_to_one(self, pictures: list[list[str]]) -> bool:
-        pairs = set(self._pairs(pictures))
+    def _one_to_one(self, images: list[list[str]]) -> bool:
+        pairs = set(self._pairs(images))
         return len(pairs) == len({name for name, _ in pairs}) == len({number for _, number in pairs})
 
     def _first(self, row: int, names: Iterable[str]) -> str:

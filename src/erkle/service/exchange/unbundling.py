@@ -121,8 +121,8 @@ def import_bundle(store: Store, file: BinaryIO, name: str, owner: str | None = N
     """
     files = Files.sent([(name, file)], _CAPS)
     about = _about(files, name)
-    pictures = _media(files)
-    objects = [_object(each, pictures) for each in _member(files, bundle.OBJECTS, _OBJECTS.validate_python)]
+    media_by_name = _media(files)
+    objects = [_object(each, media_by_name) for each in _member(files, bundle.OBJECTS, _OBJECTS.validate_python)]
     whole = ImportedStudy(
         title=about.title,
         objects=objects,
@@ -135,7 +135,7 @@ def import_bundle(store: Store, file: BinaryIO, name: str, owner: str | None = N
             Skip(**dict(skip) | {"participant": str(skip.participant)})
             for _, skip in _lines(files, bundle.SKIPS, _Skip.model_validate)
         ],
-        media=pictures,
+        media=media_by_name,
     )
     counts = _Counts(answers=len(whole.answers), participants=len(whole.participants), skips=len(whole.skips))
     if counts != about.counts:
@@ -167,13 +167,13 @@ def _settings(about: _Study, objects: list[Object]) -> dict[str, Any]:
         raise FileError(f"{bundle.STUDY}: {complaints.found[0].sentence}") from None
 
 
-def _object(thing: _Object, media: dict[str, Medium]) -> Object:
-    for part, value in thing.payload.items():
+def _object(given: _Object, media: dict[str, Medium]) -> Object:
+    for part, value in given.payload.items():
         if part not in bundle.PAYLOAD or (part != "text" and value not in media):
             raise FileError(
-                f"{bundle.OBJECTS}: {thing.name[:60]!r} has {part[:20]} {value[:60]!r}, which the bundle does not have."
+                f"{bundle.OBJECTS}: {given.name[:60]!r} has {part[:20]} {value[:60]!r}, which the bundle does not have."
             )
-    return Object(thing.name, dict(thing.payload))
+    return Object(given.name, dict(given.payload))
 
 
 def _participants(files: Files) -> list[Participant]:

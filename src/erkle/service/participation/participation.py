@@ -162,7 +162,7 @@ def _reply(runtime: Runtime, done: Advance, response_ms: int | None = None) -> R
     runtime.learning.pending.add(done.issued)
     reply = done.reply(response_ms)
     if isinstance(done.outcome, Refused):
-        raise Problem(409, done.outcome.reason, done.outcome.sentence, besides=reply.model_dump())
+        raise Problem(409, done.outcome.reason, done.outcome.sentence, extra=reply.model_dump())
     if isinstance(done.outcome, Acknowledged):
         runtime.learning.notify()
     return reply

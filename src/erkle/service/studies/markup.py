@@ -19,8 +19,8 @@ _markdown.disable(["image", "html_block", "html_inline"])
 def html(markdown: str) -> str:
     r"""Return the HTML of a text in Markdown. Links open in a new window and send no referrer.
 
-    >>> html("Is it *alike*? <script>alert(1)</script>")
-    '<p>Is it <em>alike</em>? &lt;script&gt;alert(1)&lt;/script&gt;</p>\n'
+    >>> html("Is it *similar*? <script>alert(1)</script>")
+    '<p>Is it <em>similar</em>? &lt;script&gt;alert(1)&lt;/script&gt;</p>\n'
     >>> html("[here](javascript:alert(1))")
     '<p>[here](javascript:alert(1))</p>\n'
     """

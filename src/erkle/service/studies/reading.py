@@ -74,12 +74,12 @@ def read_values(values: dict[str, Any]) -> Draft:
 
 def _draft(name: str, lined: Lined, title: str, reader: ObjectReader) -> Draft:
     values, faults = dict(lined.value), list[Complaint]()
-    titled, things = values.pop("title", title), values.pop("objects", None)
+    titled, given = values.pop("title", title), values.pop("objects", None)
     if not isinstance(titled, str) or not 0 < len(titled.strip()) <= limits.TITLE:
         sentence = f"title is {shown(titled)}; pass a text of 1 to {limits.TITLE} characters."
         faults.append(Complaint(("title",), sentence))
     settings = _settings(values, faults)
-    _read_objects(reader, things, name, lined, faults)
+    _read_objects(reader, given, name, lined, faults)
     if settings is not None and not faults and not reader.faults:
         faults += _about_objects(settings, reader.objects)
     located = [_located(name, lined, fault) for fault in sorted(faults, key=lambda fault: lined.line(fault.place))]
@@ -128,20 +128,20 @@ def _misspelt(fault: Complaint) -> Complaint | None:
 
 def _about_objects(settings: StudySettings, objects: list[Object]) -> list[Complaint]:
     try:
-        spec.check_objects(settings, [thing.name for thing in objects])
+        spec.check_objects(settings, [each.name for each in objects])
     except Complaints as complaints:
         return list(complaints.found)
     return []
 
 
-def _read_objects(reader: ObjectReader, things: Any, name: str, lined: Lined, faults: list[Complaint]) -> None:
+def _read_objects(reader: ObjectReader, given: Any, name: str, lined: Lined, faults: list[Complaint]) -> None:
     try:
-        if isinstance(things, list):
-            reader.add_entries(_entries(things, name, lined, faults))
-        elif isinstance(things, str) or things is None:
-            reader.add_named(things)
+        if isinstance(given, list):
+            reader.add_entries(_entries(given, name, lined, faults))
+        elif isinstance(given, str) or given is None:
+            reader.add_named(given)
         else:
-            faults.append(Complaint(("objects",), f"objects is {shown(things)}; pass a list of names, or a path."))
+            faults.append(Complaint(("objects",), f"objects is {shown(given)}; pass a list of names or a path."))
     except FileError as fault:
         faults.append(Complaint(("objects",), str(fault)))
     if not faults and not reader.faults and len(reader.objects) < 3:
@@ -149,29 +149,29 @@ def _read_objects(reader: ObjectReader, things: Any, name: str, lined: Lined, fa
         faults.append(Complaint(("objects",), sentence))
 
 
-def _entries(things: list[Any], name: str, lined: Lined, faults: list[Complaint]) -> Iterator[Entry]:
-    for number, thing in enumerate(things):
+def _entries(given: list[Any], name: str, lined: Lined, faults: list[Complaint]) -> Iterator[Entry]:
+    for number, entry in enumerate(given):
         place: Place = ("objects", number)
         where = f"{name}, line {lined.line(place)}" if lined.lines else spelled(place)
-        if isinstance(thing, dict):
-            if (wrong := _wrong_key(thing, place)) is not None:
+        if isinstance(entry, dict):
+            if (wrong := _wrong_key(entry, place)) is not None:
                 faults.append(wrong)
                 continue
-            yield Entry(where, thing["name"], {key: thing[key] for key in COLUMNS[1:] if thing.get(key)})
-        elif isinstance(thing, str):
-            yield Entry(where, thing, {})
+            yield Entry(where, entry["name"], {key: entry[key] for key in COLUMNS[1:] if entry.get(key)})
+        elif isinstance(entry, str):
+            yield Entry(where, entry, {})
         else:
-            faults.append(Complaint(place, f"{spelled(place)} is {shown(thing)}; pass a name in quotes."))
+            faults.append(Complaint(place, f"{spelled(place)} is {shown(entry)}; pass a name in quotes."))
 
 
-def _wrong_key(thing: dict[str, Any], place: Place) -> Complaint | None:
-    for key, value in thing.items():
+def _wrong_key(entry: dict[str, Any], place: Place) -> Complaint | None:
+    for key, value in entry.items():
         if key not in COLUMNS:
             sentence = f"{spelled((*place, key))} is not a key of an object; {remedy(key, COLUMNS)}"
             return Complaint((*place, key), sentence)
         if not isinstance(value, str):
             return Complaint((*place, key), f"{spelled((*place, key))} is {shown(value)}; pass a text.")
-    if "name" not in thing:
+    if "name" not in entry:
         return Complaint(place, f"{spelled(place)} has no name; add one.")
     return None
 

@@ -51,7 +51,7 @@ class Problem(HTTPException):
         A word or two for programs, such as ``"not-open"``. It is logged, so it contains no personal data.
     sentence : str
         What was received, what was expected, and what to do.
-    besides : mapping, optional
+    extra : mapping, optional
         Further keys of the body, next to ``error``.
     headers : mapping, optional
         Headers of the response.
@@ -62,19 +62,19 @@ class Problem(HTTPException):
         status: int,
         reason: str,
         sentence: str,
-        besides: Mapping[str, Any] | None = None,
+        extra: Mapping[str, Any] | None = None,
         headers: Mapping[str, str] | None = None,
     ) -> None:
         super().__init__(status, sentence, headers)
         self.status, self.reason, self.sentence = status, reason, sentence
-        self.besides = dict(besides or {})
+        self.extra = dict(extra or {})
 
     def response(self) -> JSONResponse:
         """Return the HTTP response."""
         # A sentence may quote half a surrogate pair, which cannot be encoded.
         sentence = self.sentence.encode("utf-8", "replace").decode()
         error = {"reason": self.reason, "sentence": sentence}
-        return JSONResponse({"error": error, **self.besides}, self.status, headers=self.headers)
+        return JSONResponse({"error": error, **self.extra}, self.status, headers=self.headers)
 
 
 class ErrorBody(BaseModel):
