@@ -83,4 +83,7 @@ def main(extras: str) -> None:
 
 
 if __name__ == "__main__":
-    main(",".join(sys.argv[1:]))
+    try:
+        main(",".join(sys.argv[1:]))
+    except KeyboardInterrupt:
+        sys.exit("Stopped; run make again to continue.")
