@@ -68,17 +68,9 @@ def main(extras: str) -> None:
             progress.latest = "Creating the virtual environment"
             run([sys.executable, "-m", "venv", str(VENV)], progress)
         package = f".[{extras}]" if extras else "."
-        pip = [
-            str(PYTHON),
-            "-m",
-            "pip",
-            "install",
-            "--disable-pip-version-check",
-            "--no-compile",
-            "--progress-bar",
-            "off",
-        ]
-        run([*pip, "--editable", package], progress)
+        # With --no-compile, pip takes half the time; Python compiles each module when it is first imported.
+        pip = f"{PYTHON} -m pip install --disable-pip-version-check --no-compile --progress-bar off --editable"
+        run([*pip.split(), package], progress)
     print(f"Set up .venv in {progress.seconds()}.", flush=True)
 
 

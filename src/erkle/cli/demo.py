@@ -43,13 +43,13 @@ def demo(
 
 def _run(n_answers: int, wrong: float, seed: int, out: Path) -> None:
     """Simulate answers, learn them, compare with the true map, and write kernel.npz and map.png."""
-    # Printed before the imports, which may take seconds.
     question = 'questions such as "Is Paris nearer to Lyon or to Madrid?"'
     console.print(f"Learning a map of Europe from {n_answers:,} answers to {question}", style="bold", soft_wrap=True)
     n_wrong = round(wrong * n_answers)
     console.print(f"{n_wrong:,} of the answers are wrong on purpose. The learner gets no coordinates.")
-    from erkle.datasets import city_answers, load_cities
-    from erkle.online import ERKLE
+    with waiting("Loading libraries"):
+        from erkle.datasets import city_answers, load_cities
+        from erkle.online import ERKLE
 
     cities = load_cities()
     learner = ERKLE(len(cities.names), random_state=seed)

@@ -92,7 +92,7 @@ def compile_first(learner: ERKLE) -> None:
     from erkle._compiled.compiling import when_compiling
     from erkle.online import ERKLE
 
-    words = "Compiling for this machine (first run only, up to half a minute)"
+    words = "Compiling for this machine (first run only, up to a minute)"
     with ExitStack() as stack, when_compiling(lambda: stack.enter_context(waiting(words))):
         ERKLE(3, kernel=learner.kernel, loss=learner.loss, step=learner.step).fit(_SOME)
 
