@@ -25,7 +25,7 @@ def add(name: Name, public_url: Url = LOCAL, data: Data = HERE, database: Databa
     with opened(data, database, new=True) as store:
         if store.accounts.named(name):
             raise ValueError(
-                f"There is already an account {name!r}; print a link that signs in with erkle account link."
+                f"There is already an account {name!r}; use erkle account link to print a link that signs in."
             )
         purpose, page = (Purpose.INVITE, "invited") if store.accounts.all() else (Purpose.SETUP, "setup")
         token = store.links.create(purpose)

@@ -77,7 +77,7 @@ def _learn(learner: ERKLE, T: NDArray[np.int64]) -> ErrorCurve:
 
 
 def _write(learner: ERKLE, n_answers: int, cities: Cities, out: Path) -> NDArray[np.float64]:
-    """Write the learner and the picture; return the learned map, in kilometres, turned onto the true one."""
+    """Write the learner and the picture; return the learned map, in kilometres, rotated onto the true one."""
     from erkle.embedding import align
     from erkle.pictures import maps_figure, save
 
@@ -96,7 +96,7 @@ def _report(
 
     from erkle.datasets import city_answers
 
-    # Right answers to questions of another seed.
+    # Correct answers to new questions, from another seed.
     score = learner.score(city_answers(_N_TEST, 0.0, seed + 1))
     distances = np.linalg.norm(learned - cities.positions, axis=1)
     farthest = int(distances.argmax())

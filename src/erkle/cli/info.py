@@ -1,4 +1,4 @@
-"""`erkle info`: describe a file of answers or a saved learner."""
+"""`erkle info`: describe an answer file or a saved learner."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def info(
 
 
 def _kernel_facts(path: Path) -> dict[str, str]:
-    """Facts from the file itself, so that a learner with a custom loss can be described, too."""
+    """Facts from the file itself, so that a learner with a custom loss can also be described."""
     from erkle.files import FileError, load_npz
 
     arrays, meta = load_npz(path)
@@ -58,7 +58,7 @@ def _facts(path: Path, arrays: dict[str, Any], meta: dict[str, Any]) -> dict[str
         "objects": f"{model.kernel.n_objects:,}",
         "names": some(names) if names else "none saved",
         "answers learned": f"{n_learned:,}",
-        "predicted wrongly before learning": per_cent(n_mistakes / n_learned) if n_learned else "nothing learned yet",
+        "wrong predictions before learning": per_cent(n_mistakes / n_learned) if n_learned else "nothing learned yet",
         "confidence": calibration(model.evidence.reliability()),
         **({"more answers": str(ahead)} if ahead else {}),
         **_kind_of_facts(model, arrays),

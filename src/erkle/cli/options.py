@@ -42,7 +42,9 @@ def results_folder(out: Path) -> Iterator[None]:
             if fcntl:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
-            raise ValueError(f"Another erkle is writing to {out}; wait for it, or choose another --out.") from None
+            raise ValueError(
+                f"Another erkle process is writing to {out}; wait for it, or choose another --out."
+            ) from None
         for draft in out.glob(".erkle-*.tmp"):
             # A run that was killed while writing left this file; no other run is active now.
             draft.unlink(missing_ok=True)

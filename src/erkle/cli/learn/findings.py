@@ -128,8 +128,8 @@ def selection_table(selection: Sequence[Candidate]) -> tuple[list[str], list[lis
     names = list(selection[0].setting)
     rows: list[list[object]] = []
     for candidate in selection:
-        judged = (candidate.loss, candidate.error)
-        known = ["" if math.isnan(value) else value for value in judged]
+        measured = (candidate.loss, candidate.error)
+        known = ["" if math.isnan(value) else value for value in measured]
         rows.append([*(candidate.setting[name] for name in names), candidate.weight, *known, candidate.status])
     return [*names, "weight", "loss", "prequential_error", "status"], rows
 

@@ -121,10 +121,10 @@ def _rank(learner: ERKLE) -> int:
 def _print(report: Report) -> None:
     learner, curve, out = report.learner, report.curve, report.settings.out
     console.print(f"Learned {counted(curve.n_answers, 'answer')} about {learner.n_objects_:,} objects.")
-    recent = f"the last {curve.n_last:,}: {per_cent(curve.last)}"
-    console.print(f"Predicted wrongly before learning: {per_cent(curve.prequential)} ({recent}).")
+    recent = f"of the last {curve.n_last:,}: {per_cent(curve.last)}"
+    console.print(f"Wrong predictions before learning: {per_cent(curve.prequential)} ({recent}).")
     if report.n_test:
-        console.print(f"Predicted wrongly of {counted(report.n_test, 'test answer')}: {per_cent(curve.points[-1, 3])}.")
+        console.print(f"Wrong predictions on {counted(report.n_test, 'test answer')}: {per_cent(curve.points[-1, 3])}.")
     if is_choice(learner.selection_):
         console.print(f"Chosen: {choice(learner.selection_)}.")
     console.print(f"Confidence of the predictions: {calibration(learner.reliability_)}.")

@@ -44,7 +44,7 @@ class Run:
         return self._test[0]
 
     def hold_out(self, T: NDArray[np.int64]) -> None:
-        """Keep the rows for testing that `learn` will leave out."""
+        """Keep the rows that `learn` will leave out, for testing."""
         self._learner_of_all_objects()
         if self.settings.holdout:
             self._test.append(T[triplets.held_out(T, self.settings.holdout, self.settings.seed)])
