@@ -1,4 +1,4 @@
-"""What a researcher watches follows the log: numbers, curves, the map, participants, disputed questions."""
+"""The dashboard follows the log: numbers, curves, the map, participants, and disputed questions."""
 
 import json
 import time
@@ -7,165 +7,181 @@ import urllib.request
 import numpy as np
 import pytest
 
+from erkle.service.accounts.sessions import COOKIE
 from erkle.service.learning import View
 from erkle.service.learning.aligned_map import aligned_map
 from erkle.service.participation.asking import History
 from erkle.service.participation.prepared_study import PreparedStudy
-from erkle.store import Imported, Kind, State
-from people import Somebody, settings
+from erkle.store import Imported, Kind, State, Store
+from people import PASSWORD, Somebody, settings
 
 N = 10
-PLACES = np.random.default_rng(3).normal(size=(N, 2))
+N_ANSWERS = 200
+POSITIONS = np.random.default_rng(3).normal(size=(N, 2))
 
 
-def answers(n, seed=0, participant=None, wrong=0.0, kind=None):
+def answers(n, seed=0, participant=None, wrong=0.0):
+    """Answers of three participants, or of one; a share of them is wrong, and a quarter is held out."""
     rng = np.random.default_rng(seed)
     found = []
     for i in range(n):
-        head, b, c = (int(x) for x in rng.choice(N, 3, replace=False))
-        far = np.linalg.norm(PLACES[head] - PLACES[b]) > np.linalg.norm(PLACES[head] - PLACES[c])
-        if far != (rng.random() < wrong):
-            b, c = c, b
-        kind_now = kind or (Kind.HELD_OUT if i % 4 == 0 else Kind.CHOSEN)
-        found.append(Imported(participant or f"p{i % 3}", head, b, c, kind=kind_now, response_ms=700 + i))
+        anchor, near, far = (int(x) for x in rng.choice(N, 3, replace=False))
+        swap = np.linalg.norm(POSITIONS[anchor] - POSITIONS[near]) > np.linalg.norm(POSITIONS[anchor] - POSITIONS[far])
+        if swap != (rng.random() < wrong):
+            near, far = far, near
+        kind = Kind.HELD_OUT if i % 4 == 0 else Kind.CHOSEN
+        found.append(Imported(participant or f"p{i % 3}", anchor, near, far, kind=kind, response_ms=700 + i))
     return found
 
 
 @pytest.fixture
-def watched(researcher, store):
-    """A study with answers, and what its owner sees."""
-    owner = researcher.get("/api/me").json()["account"]["id"]
+def owner(researcher):
+    """The id of the researcher's account."""
+    return researcher.get("/api/me").json()["account"]["id"]
+
+
+@pytest.fixture
+def watched(store, owner, monkeypatch):
+    """The id of a study with answers that the researcher owns."""
+    monkeypatch.setattr("erkle.service.learning.learning.POLL", 0.01)
     checks = {"catch": [{"anchor": "t0", "near": "t1", "far": "t2"}], "too_fast_ms": 200}
     study = store.studies.create("Ten", [f"t{i}" for i in range(N)], settings(checks=checks), owner=owner).id
     store.studies.change_state(study, State.OPEN)
-    store.imports.answers(study, answers(400))
+    store.imports.answers(study, answers(N_ANSWERS))
     return study
 
 
-def live_when(researcher, study, learned):
-    end = time.monotonic() + 120
-    while (live := researcher.get(f"/api/studies/{study}/live").json())["learned"] != learned:
-        assert time.monotonic() < end, live
-        time.sleep(0.02)
-    return live
+@pytest.fixture
+def learned(client):
+    """Wait until a study has learned ``n_learned`` answers and read ``n_read``: ``learned(study, 400)``."""
+
+    def learned(study, n_learned, n_read=None):
+        learning = client.app.state.runtimes.of(study).learning
+        end = time.monotonic() + 120
+        while learning.view is None or learning.view.n_learned != n_learned or len(learning.columns) < (n_read or 0):
+            assert time.monotonic() < end
+            time.sleep(0.002)
+
+    return learned
 
 
-def test_the_dashboard_counts_draws_a_map_and_forecasts(researcher, watched):
-    live = live_when(researcher, watched, 400)
-    assert live["answers"] == 400
-    assert live["participants"] == 3
-    assert sum(live["per_minute"]) == 400
-    assert live["learner"]["ready"]
-    assert live["learner"]["sequence"] == 400
-    assert np.isfinite(live["map"]["points"]).all()
-    assert len(live["map"]["points"]) == N
-    assert sum(point["answers"] for point in live["curves"]["prequential"]) == 400
-    assert sum(point["answers"] for point in live["curves"]["held_out"]) == 100
-    until = time.monotonic() + 120
-    while (live := researcher.get(f"/api/studies/{watched}/live").json())["stopping"] is None:
-        assert time.monotonic() < until
-        time.sleep(0.1)
-    assert live["stopping"]["sentence"]
-    imported = {"strategy": "imported", "fallback": None, "kind": "chosen", "asked": 300, "answered": 300}
-    assert imported in live["strategies"]
+def live(researcher, study):
+    return researcher.get(f"/api/studies/{study}/live").json()
 
 
-def test_the_map_says_what_people_said_and_does_not_jump(researcher, store, watched):
-    before = np.array(live_when(researcher, watched, 400)["map"]["points"])
+def test_the_dashboard_has_counts_a_map_curves_and_a_forecast(researcher, watched, learned):
+    learned(watched, N_ANSWERS)
+    seen = live(researcher, watched)
+    assert seen["answers"] == N_ANSWERS
+    assert seen["participants"] == 3
+    assert sum(seen["per_minute"]) == N_ANSWERS
+    assert seen["learner"]["ready"]
+    assert seen["learner"]["sequence"] == N_ANSWERS
+    assert np.isfinite(seen["map"]["points"]).all()
+    assert len(seen["map"]["points"]) == N
+    assert sum(point["answers"] for point in seen["curves"]["prequential"]) == N_ANSWERS
+    assert sum(point["answers"] for point in seen["curves"]["held_out"]) == N_ANSWERS / 4
+    assert seen["stopping"]["sentence"]
+    assert seen["stopping"]["target"] == 0.1
+    n = 3 * N_ANSWERS // 4
+    imported = {"strategy": "imported", "fallback": None, "kind": "chosen", "asked": n, "answered": n}
+    assert imported in seen["strategies"]
+
+
+def test_the_map_agrees_with_the_answers_and_does_not_jump(researcher, store, watched, learned):
+    learned(watched, N_ANSWERS)
+    before = np.array(live(researcher, watched)["map"]["points"])
     T = np.array([(a.anchor, a.near, a.far) for a in answers(1000, seed=9)])
-    head, near, far = (before[ids] for ids in T.T)
-    assert np.mean(((head - near) ** 2).sum(axis=1) < ((head - far) ** 2).sum(axis=1)) > 0.9
+    anchor, near, far = (before[ids] for ids in T.T)
+    assert np.mean(((anchor - near) ** 2).sum(axis=1) < ((anchor - far) ** 2).sum(axis=1)) > 0.85
     store.imports.answers(watched, answers(20, seed=5))
-    after = np.array(live_when(researcher, watched, 420)["map"]["points"])
+    learned(watched, N_ANSWERS + 20)
+    after = np.array(live(researcher, watched)["map"]["points"])
     assert 0 < np.linalg.norm(after - before) / np.linalg.norm(before) < 0.3
 
 
-def test_axes_that_are_almost_as_long_do_not_change_places():
+def test_axes_of_almost_equal_length_do_not_swap():
     shape = np.random.default_rng(0).normal(size=(30, 3)) @ np.diag([2.0, 1.0, 1.0])
     views = [View(1, 1, shape * scale, np.zeros(30), 1.0, *[None] * 6) for scale in ([1, 1.02, 0.98], [1, 0.98, 1.02])]
     before = aligned_map(views[0], None)
     assert np.linalg.norm(aligned_map(views[1], before) - before) < 0.1 * np.linalg.norm(before)
-    # What is much longer is shown, whatever was before.
+    # A much longer axis is always shown.
     after = aligned_map(views[0]._replace(places=shape * [1, 0.2, 2]), before)
     assert np.linalg.norm(after - before) > 0.3 * np.linalg.norm(before)
 
 
-def test_events_come_when_something_has_changed(serve, tmp_path):
-    server = serve()
-    from erkle.service.accounts.passwords import hashed
-    from erkle.store import Store
+def watch(store, url):
+    """Create a study, and watch it: (study, session of its owner, stream of events)."""
+    account = store.accounts.create("ann", PASSWORD)
+    study = store.studies.create("Ten", [f"t{i}" for i in range(N)], settings(), owner=account.id).id
+    store.studies.change_state(study, State.OPEN)
+    session = store.sessions.open(account.id, 3600.0).token
+    request = urllib.request.Request(f"{url}/api/studies/{study}/events", headers={"Cookie": f"{COOKIE}={session}"})
+    return study, session, urllib.request.urlopen(request, timeout=20)
 
+
+def test_events_are_sent_on_changes_until_the_researcher_signs_out(server, monkeypatch):
+    monkeypatch.setattr("erkle.service.dashboard.routes.POLL", 0.01)
+    study, session, stream = watch(server.store, server.url)
+    with stream:
+        assert stream.headers["content-type"].startswith("text/event-stream")
+        assert next_event(stream)["answers"] == 0
+        server.store.imports.answers(study, answers(30))
+        while (seen := next_event(stream))["learned"] < 30:
+            pass
+        assert seen["map"]["sequence"] == 30
+        server.store.sessions.close(session)
+        assert all(b'"answers":30' in line for line in stream if line.startswith(b"data: "))
+
+
+def test_a_server_that_is_asked_to_end_does_not_wait_for_event_streams(serve):
+    server = serve()
     with Store(server.data / "erkle.db") as store:
-        store.accounts.create("ann", hashed("correct horse battery"), admin=True)
-        study = store.studies.create("Ten", [f"t{i}" for i in range(N)], settings()).id
-        store.studies.change_state(study, State.OPEN)
-        body = json.dumps({"name": "ann", "password": "correct horse battery"}).encode()
-        login = urllib.request.Request(
-            f"{server.url}/api/login", body, {"content-type": "application/json", "Origin": server.url}
-        )
-        with urllib.request.urlopen(login) as answer:
-            cookie = answer.headers["set-cookie"].partition(";")[0]
-        events = urllib.request.Request(f"{server.url}/api/studies/{study}/events", headers={"Cookie": cookie})
-        with urllib.request.urlopen(events, timeout=20) as stream:
-            assert stream.headers["content-type"].startswith("text/event-stream")
-            assert next_live(stream)["answers"] == 0
-            store.imports.answers(study, answers(30))
-            while (live := next_live(stream))["learned"] < 30:
-                pass
-            assert live["map"]["sequence"] == 30
-            # Who has signed out sees no more.
-            store.sessions.close(cookie.partition("=")[2])
-            assert all(b'"answers":30' in line for line in stream if line.startswith(b"data: "))
-        with urllib.request.urlopen(login) as answer:
-            events.add_header("Cookie", answer.headers["set-cookie"].partition(";")[0])
-        with urllib.request.urlopen(events, timeout=20) as stream:
-            next_live(stream)
-            # Nor does a server wait for those who watch when it is asked to end.
+        _, _, stream = watch(store, server.url)
+        with stream:
+            next_event(stream)
             server.process.terminate()
             stream.read()
-        server.process.wait(20)
-        assert '"level": "error"' not in server.log.read_text()
+    server.process.wait(20)
+    assert '"level": "error"' not in server.log.read_text()
 
 
-def next_live(stream):
+def next_event(stream):
     for line in stream:
         if line.startswith(b"data: "):
             return json.loads(line[6:])
     raise AssertionError("the stream has ended")
 
 
-def test_participants_are_judged(researcher, store, watched):
-    store.imports.answers(watched, answers(100, seed=7, participant="careless", wrong=1.0))
+def test_careless_participants_get_warnings(researcher, store, watched, learned):
+    store.imports.answers(watched, answers(50, seed=7, participant="careless", wrong=1.0))
     catch = [Imported("careless", 0, 2, 1, kind=Kind.CATCH, response_ms=90)] * 2
     store.imports.answers(watched, [*catch, Imported("p0", 0, 1, 2, kind=Kind.CATCH, response_ms=900)])
-    # Catch questions are not learned: that the other answers are tells nothing of them.
-    while live_when(researcher, watched, 500)["answers"] != 503:
-        time.sleep(0.02)
-    people = {p["id"]: p for p in researcher.get(f"/api/studies/{watched}/participants").json()}
-    by_answers = sorted(people.values(), key=lambda person: -person["catch_asked"])
-    careless, careful = by_answers[0], by_answers[1]
+    learned(watched, N_ANSWERS + 50, n_read=N_ANSWERS + 53)
+    people = researcher.get(f"/api/studies/{watched}/participants").json()
+    careless, careful, *_ = sorted(people, key=lambda person: -person["catch_asked"])
     assert (careless["catch_asked"], careless["catch_wrong"]) == (2, 2)
     assert (careful["catch_asked"], careful["catch_wrong"]) == (1, 0)
     assert careless["agreement"] < 0.5 < careful["agreement"]
     assert len(careless["warnings"]) == 2
     assert careful["warnings"] == []
-    assert sum(person["answers"] for person in people.values()) == 503
+    assert sum(person["answers"] for person in people) == N_ANSWERS + 53
 
 
-def test_catch_questions_are_failed_on_the_dashboard_as_they_are_where_they_are_asked(client, researcher, store):
-    # Two catch questions share an anchor, and what is right for one is wrong for the other.
+def test_the_dashboard_and_the_asking_count_failed_catch_questions_alike(client, researcher, owner, store):
+    # Two catch questions share an anchor, and the right answer to the second is wrong for the first.
     catch = [{"anchor": "A", "near": "B", "far": "C"}, {"anchor": "A", "near": "C", "far": "D"}]
     checks = {"practice": 0, "catch": catch, "catch_every": 1, "fail_after": 3}
-    owner = researcher.get("/api/me").json()["account"]["id"]
     study = store.studies.create("Letters", list("ABCDE"), settings(checks=checks), owner=owner).id
     store.studies.change_state(study, State.OPEN)
     ann, bob = Somebody(client, study), Somebody(client, study)
     for _ in range(2):
-        # "C" is wrong at first, and right then.
+        # Ann chooses C both times: wrong the first time, right the second.
         ann.answer(side="left" if ann.question["left"]["name"] == "C" else "right")
         bob.reply = bob.post("skip", participant=bob.id, token=bob.question["token"]).json()
-    while researcher.get(f"/api/studies/{study}/live").json()["answers"] != 2:
-        time.sleep(0.02)
+    learning = client.app.state.runtimes.of(study).learning
+    while len(learning.columns) < 2:
+        time.sleep(0.002)
     right = PreparedStudy.of(store.studies.get(study), store.studies.objects(study)).catch_answers
     found = {row["id"]: row for row in researcher.get(f"/api/studies/{study}/participants").json()}
     for person, failed in ((ann, 1), (bob, 2)):
@@ -173,21 +189,21 @@ def test_catch_questions_are_failed_on_the_dashboard_as_they_are_where_they_are_
         assert (found[person.id]["catch_asked"], found[person.id]["catch_wrong"]) == (2, failed)
 
 
-def test_somebody_is_flagged_excluded_and_included_again(researcher, store, watched):
-    live_when(researcher, watched, 400)
+def test_a_participant_is_flagged_excluded_and_included_again(researcher, watched, learned):
+    learned(watched, N_ANSWERS)
     [first, *_] = researcher.get(f"/api/studies/{watched}/participants").json()
-    place = f"/api/studies/{watched}/participants/{first['id']}"
-    assert researcher.post(place, json={"flagged": True}).json()["flagged"]
-    assert researcher.post(place, json={"excluded": True}).json()["standing"] == "excluded"
-    live_when(researcher, watched, 400 - first["answers"])
-    assert researcher.post(place, json={"excluded": False}).json()["standing"] == "completed"
-    live_when(researcher, watched, 400)
+    url = f"/api/studies/{watched}/participants/{first['id']}"
+    assert researcher.post(url, json={"flagged": True}).json()["flagged"]
+    assert researcher.post(url, json={"excluded": True}).json()["standing"] == "excluded"
+    learned(watched, N_ANSWERS - first["answers"])
+    assert researcher.post(url, json={"excluded": False}).json()["standing"] == "completed"
+    learned(watched, N_ANSWERS)
     assert researcher.post(f"/api/studies/{watched}/participants/nobody", json={"flagged": True}).status_code == 404
 
 
-def test_questions_answered_both_ways_are_disputed(researcher, store, watched):
+def test_questions_answered_both_ways_are_disputed(researcher, store, watched, learned):
     store.imports.answers(watched, [Imported(f"x{i}", 3, *((4, 5) if i % 2 else (5, 4))) for i in range(11)])
-    live_when(researcher, watched, 411)
+    learned(watched, N_ANSWERS + 11, n_read=N_ANSWERS + 11)
     found = researcher.get(f"/api/studies/{watched}/disputed").json()
     votes = [sorted((row["for_first"], row["for_second"])) for row in found]
     assert votes == sorted(votes, key=lambda each: (-each[0], each[1]))
@@ -197,18 +213,15 @@ def test_questions_answered_both_ways_are_disputed(researcher, store, watched):
     assert 0.0 < most["probability"] < 1.0
 
 
-def test_a_study_without_answers_can_be_watched(researcher, store):
-    owner = researcher.get("/api/me").json()["account"]["id"]
+def test_a_study_without_answers_has_an_empty_dashboard(researcher, store, owner):
     study = store.studies.create("New", ["a", "b", "c"], settings(), owner=owner).id
-    live = researcher.get(f"/api/studies/{study}/live").json()
-    assert live["map"] is None
-    assert live["stopping"] is None
-    assert live["answers"] == 0
+    seen = live(researcher, study)
+    assert (seen["map"], seen["stopping"], seen["answers"]) == (None, None, 0)
     assert researcher.get(f"/api/studies/{study}/participants").json() == []
     assert researcher.get(f"/api/studies/{study}/disputed").json() == []
 
 
-def test_others_cannot_watch(stranger, client, watched):
-    for place in ("live", "events", "participants", "disputed"):
-        assert stranger.get(f"/api/studies/{watched}/{place}").status_code == 404
-        assert client.get(f"/api/studies/{watched}/{place}").status_code == 401
+def test_other_researchers_and_visitors_cannot_see_the_dashboard(stranger, client, study):
+    for page in ("live", "events", "participants", "disputed"):
+        assert stranger.get(f"/api/studies/{study}/{page}").status_code == 404
+        assert client.get(f"/api/studies/{study}/{page}").status_code == 401

@@ -1,4 +1,4 @@
-"""Laws of choosing in a study: there is always a question while one is left, and it says how it was chosen."""
+"""Laws of choosing in a study: every question is asked once, and its label says what chose it."""
 
 from types import SimpleNamespace
 
@@ -14,18 +14,20 @@ N = 5
 
 class Broken(Balanced):
     def _scores(self, knowledge, Q, tally, rng):
-        raise RuntimeError("no idea")
+        raise RuntimeError("it is broken")
 
 
-def learning(ready=True, since=()):
-    return SimpleNamespace(view=NothingKnown(N), ready=ready, pending=Pending(), not_learned_yet=lambda: [*since])
+def learning(ready=True, not_learned_yet=()):
+    return SimpleNamespace(
+        view=NothingKnown(N), ready=ready, pending=Pending(), not_learned_yet=lambda: [*not_learned_yet]
+    )
 
 
 def keys(queries):
     return Questions(N).keys(queries).tolist()
 
 
-def test_a_strategy_that_fails_or_a_learner_that_is_not_ready_is_replaced_by_chance(monkeypatch):
+def test_a_random_question_replaces_a_strategy_that_fails_or_a_learner_that_is_not_ready(monkeypatch):
     monkeypatch.setitem(STRATEGIES, "balanced", Broken())
     chooser = Chooser(N, "balanced")
     assert chooser.choose(learning(), []).strategy == "balanced/fallback/failed"
@@ -34,7 +36,7 @@ def test_a_strategy_that_fails_or_a_learner_that_is_not_ready_is_replaced_by_cha
     assert Chooser(N, "adaptive").choose(learning(), []).strategy == "adaptive"
 
 
-def test_a_share_is_held_out_and_says_that_it_was_drawn_at_random():
+def test_held_out_questions_are_random():
     chooser = Chooser(N, "balanced")
     assert not any(chooser.choose(learning(), []).held_out for _ in range(20))
     for _ in range(20):
@@ -43,10 +45,10 @@ def test_a_share_is_held_out_and_says_that_it_was_drawn_at_random():
 
 
 @pytest.mark.parametrize("by", ["choose", "at_random"])
-def test_everything_is_asked_once_and_what_others_answer_now_comes_last(by):
+def test_every_question_is_asked_once_and_those_that_others_answer_now_come_last(by):
     busy, asked = [(0, 1, 2), (1, 2, 3)], []
     choose = getattr(Chooser(N, "balanced", left_out=[(4, 0, 1)]), by)
-    while (chosen := choose(learning(since=busy), asked)) is not None:
+    while (chosen := choose(learning(not_learned_yet=busy), asked)) is not None:
         asked.append(chosen.query)
     assert len(set(keys(asked))) == len(asked) == 29
     assert set(keys(asked[-2:])) == set(keys(busy))

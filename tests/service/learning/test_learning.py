@@ -1,93 +1,159 @@
-"""The kernel is a fold over the log, whoever folds it, in whatever pieces, and whatever happens in between."""
+"""The learner's thread: its kernel is a fold of the log, whichever process folds it, and whatever happens meanwhile."""
 
+import shutil
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from erkle import ERKLE
+from erkle import ERKLE, LowRank
 from erkle.files import FileError, npz_from_bytes, npz_to_bytes
 from erkle.service.learning import Fold, View
+from erkle.service.learning.fold import LEARNED
 from erkle.service.learning.full_log import embedding, kernel_npz
 from erkle.service.runtime import Runtimes
 from erkle.store import Imported, Kind, NotAllowed, Query, State, Store
 
 N = 12
-PLACES = np.random.default_rng(0).normal(size=(N, 2))
+# Two thirds of the answers are learned; the others are catch and practice answers.
+N_ANSWERS, N_LEARNED, N_HELD_OUT = 120, 80, 20
+KINDS = [Kind.CHOSEN, Kind.CHOSEN, Kind.HELD_OUT, Kind.REPEATED, Kind.CATCH, Kind.PRACTICE]
+POSITIONS = np.random.default_rng(0).normal(size=(N, 2))
 
 
-def answers(n, participants=4, seed=0, kind=None):
-    """Answers of several participants, of all kinds if none is given."""
+def answers(n, seed=0):
+    """Answers of four participants, of all kinds."""
     rng = np.random.default_rng(seed)
-    kinds = [Kind.CHOSEN, Kind.CHOSEN, Kind.HELD_OUT, Kind.REPEATED, Kind.CATCH, Kind.PRACTICE]
     found = []
     for i in range(n):
-        head, b, c = (int(x) for x in rng.choice(N, 3, replace=False))
-        if np.linalg.norm(PLACES[head] - PLACES[b]) > np.linalg.norm(PLACES[head] - PLACES[c]):
-            b, c = c, b
-        found.append(Imported(f"p{i % participants}", head, b, c, kind=kind or kinds[i % len(kinds)], response_ms=900))
+        anchor, near, far = (int(x) for x in rng.choice(N, 3, replace=False))
+        if np.linalg.norm(POSITIONS[anchor] - POSITIONS[near]) > np.linalg.norm(POSITIONS[anchor] - POSITIONS[far]):
+            near, far = far, near
+        found.append(Imported(f"p{i % 4}", anchor, near, far, kind=KINDS[i % len(KINDS)], response_ms=900))
     return found
 
 
+@pytest.fixture(scope="module")
+def prepared(tmp_path_factory, new_database):
+    """A database with a study and its answers: (file, id of the study)."""
+    file = new_database(tmp_path_factory.mktemp("prepared") / "erkle.db")
+    with Store(file) as store:
+        study = store.studies.create("Twelve", [f"object {i}" for i in range(N)]).id
+        store.studies.change_state(study, State.OPEN)
+        store.imports.answers(study, answers(N_ANSWERS))
+    return file, study
+
+
 @pytest.fixture
-def store(tmp_path):
-    with Store(tmp_path / "erkle.db") as store:
+def database(tmp_path, prepared):
+    """A copy of the prepared database, which two processes may open."""
+    return Path(shutil.copy(prepared[0], tmp_path))
+
+
+@pytest.fixture
+def store(database):
+    with Store(database) as store:
         yield store
 
 
 @pytest.fixture
-def study(store):
-    study = store.studies.create("Twelve", [f"thing {i}" for i in range(N)]).id
-    store.studies.change_state(study, State.OPEN)
-    store.imports.answers(study, answers(300))
-    return study
+def study(prepared):
+    """The id of the study."""
+    return prepared[1]
+
+
+@pytest.fixture(scope="module")
+def log(prepared):
+    """The answers of the study."""
+    file, study = prepared
+    with Store(file) as store:
+        return list(store.answers.log(study))
+
+
+@pytest.fixture(scope="module")
+def whole(log):
+    """A fold of all answers at once. Tests only read it."""
+    return folded(log)
+
+
+@pytest.fixture
+def start():
+    """Start the runtimes of a process; all of them are closed at the end."""
+    started = []
+
+    def start(store):
+        started.append(Runtimes(store))
+        return started[-1]
+
+    yield start
+    for runtimes in started:
+        runtimes.close()
+
+
+@pytest.fixture(autouse=True)
+def short_pauses(monkeypatch):
+    """Poll the database often."""
+    monkeypatch.setattr("erkle.service.learning.learning.POLL", 0.01)
+    monkeypatch.setattr("erkle.service.learning.states.RETRY", 0.02)
+    monkeypatch.setattr("erkle.service.learning.states.SNAPSHOT", 0.02)
 
 
 def until(condition, seconds=120):
+    """Wait for a condition, for as long as compiling on a busy machine may take."""
     end = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < end, "it did not happen in time"
-        time.sleep(0.01)
+        time.sleep(0.002)
 
 
-def fresh(store, study):
+def has_read(learning, sequence):
+    """A condition: the view has the answers up to a sequence number."""
+    return lambda: learning.view is not None and learning.view.sequence == sequence
+
+
+def folded(log):
     fold = Fold(N)
-    fold.learn(list(store.answers.log(study, include_excluded=True)))
+    fold.learn(log)
     return fold
 
 
-def test_a_fold_is_the_learner_of_the_answers_that_are_learned(store, study):
-    fold = fresh(store, study)
-    rows = [(a.anchor, a.near, a.far) for a in store.answers.log(study) if a.kind not in (Kind.CATCH, Kind.PRACTICE)]
-    learner = ERKLE(N, random_state=0).partial_fit(rows)
-    assert fold.learner.n_triplets_seen_ == len(rows) == 200
-    np.testing.assert_array_equal(fold.learner.kernel_matrix(), learner.kernel_matrix())
+def whole_log(store, study):
+    return list(store.answers.log(study, include_excluded=True))
 
 
-@pytest.mark.parametrize("pieces", [1, 7, 100])
-def test_pieces_and_snapshots_in_between_give_the_same_fold_to_the_last_bit(store, study, pieces):
-    log = list(store.answers.log(study))
+def kernel(fold):
+    return fold.learner.kernel_matrix()
+
+
+def test_a_fold_is_the_learner_of_the_answers_that_are_learned(log, whole):
+    rows = [(a.anchor, a.near, a.far) for a in log if a.kind not in (Kind.CATCH, Kind.PRACTICE)]
+    learner = ERKLE(N, kernel=LowRank(), random_state=0).partial_fit(rows)
+    assert whole.learner.n_triplets_seen_ == len(rows) == N_LEARNED
+    np.testing.assert_array_equal(kernel(whole), learner.kernel_matrix())
+
+
+@pytest.mark.parametrize("page", [1, 40])
+def test_pages_of_any_size_and_snapshots_in_between_give_the_same_fold_to_the_last_bit(log, whole, page):
     fold = Fold(N)
-    for start in range(0, len(log), pieces * 10):
-        fold.learn(log[start : start + pieces * 10])
-        fold, _ = Fold.from_bytes(fold.to_bytes())
-    whole = fresh(store, study)
-    np.testing.assert_array_equal(fold.learner.kernel_matrix(), whole.learner.kernel_matrix())
+    for start in range(0, len(log), page):
+        fold.learn(log[start : start + page])
+        if start % 40 == 0:
+            fold, _ = Fold.from_bytes(fold.to_bytes())
+    np.testing.assert_array_equal(kernel(fold), kernel(whole))
     assert fold.sequence == whole.sequence
     np.testing.assert_array_equal(fold.held_out.n_wrong, whole.held_out.n_wrong)
 
 
-def test_the_held_out_curve_counts_the_questions_drawn_at_random(store, study):
-    held = sum(answer.kind == Kind.HELD_OUT for answer in store.answers.log(study))
-    assert fresh(store, study).held_out.n_answers.sum() == held == 50
+def test_the_held_out_curve_counts_the_random_questions(whole):
+    assert whole.held_out.n_answers.sum() == N_HELD_OUT
 
 
-def test_a_view_decides_as_its_learner_does(store, study):
-    fold = fresh(store, study)
-    view = View.of(fold.learner, fold.sequence, fold.held_out)
-    rows = [(a.anchor, a.near, a.far) for a in store.answers.log(study)]
-    np.testing.assert_allclose(view.decision_function(rows), fold.learner.decision_function(rows), atol=1e-9)
-    np.testing.assert_allclose(view.predict_proba(rows), fold.learner.predict_proba(rows), atol=1e-9)
+def test_a_view_decides_as_its_learner_does(log, whole):
+    view = View.of(whole.learner, whole.sequence, whole.held_out)
+    rows = [(a.anchor, a.near, a.far) for a in log]
+    np.testing.assert_allclose(view.decision_function(rows), whole.learner.decision_function(rows), atol=1e-9)
+    np.testing.assert_allclose(view.predict_proba(rows), whole.learner.predict_proba(rows), atol=1e-9)
 
 
 def test_damaged_snapshots_are_refused():
@@ -105,123 +171,126 @@ def test_snapshots_with_other_records_are_refused(bins):
         Fold.from_bytes(npz_to_bytes(arrays | ({} if bins is None else {"held.bins": bins}), meta))
 
 
-def test_the_engine_learns_the_log_and_the_kernel_is_a_fresh_fold(store, study):
-    runtimes = Runtimes(store)
-    learning = runtimes.of(study).learning
-    until(lambda: learning.view is not None and learning.view.sequence == 300)
-    store.imports.answers(study, answers(40, seed=1))
-    learning.notify()
-    until(lambda: learning.view.sequence == 340)
-    runtimes.close()
-    [newest, *_] = store.snapshots.latest(study)
-    kept, _ = Fold.from_bytes(newest.data)
-    np.testing.assert_array_equal(kept.learner.kernel_matrix(), fresh(store, study).learner.kernel_matrix())
-
-
-def test_an_engine_goes_on_from_the_snapshot_and_past_a_damaged_one(store, study):
-    for _ in range(2):
-        runtimes = Runtimes(store)
-        learning = runtimes.of(study).learning
-        until(lambda: learning.ready)  # noqa: B023
-        # From a snapshot, too, and without a new answer, the tables know every answer.
-        assert len(learning.columns) == 300
-        runtimes.close()
-    roster = store.studies.get(study).roster
-    store.snapshots.save(study, 300, roster, b"PK\x03\x04 and nothing else")
-    store.imports.answers(study, answers(10, seed=2))
-    runtimes = Runtimes(store)
-    learning = runtimes.of(study).learning
-    until(lambda: learning.view is not None and learning.view.sequence == 310)
-    np.testing.assert_array_equal(learning.view.places @ learning.view.places.T + np.diag(learning.view.shifts),
-                                  fresh(store, study).learner.kernel_matrix())  # fmt: skip
-    runtimes.close()
-
-
-def test_to_exclude_somebody_learns_anew_without_them_and_to_include_them_brings_it_back(store, study):
-    runtimes = Runtimes(store)
-    learning = runtimes.of(study).learning
-    until(lambda: learning.ready)
-    n_learned = learning.view.n_learned
-    [ann, *_] = store.participants.all(study)
-    store.participants.exclude(study, ann.id)
-    learning.notify()
-    until(
-        lambda: (
-            learning.view.n_learned
-            == sum(a.kind in ("chosen", "held out", "repeated") for a in store.answers.log(study))
-        )
-    )
-    assert learning.view.n_learned < n_learned
-    store.participants.exclude(study, ann.id, False)
-    learning.notify()
-    until(lambda: learning.view.n_learned == n_learned)
-    assert len(learning.columns) == 300
-    runtimes.close()
-
-
-def test_one_engine_owns_the_learner_and_the_other_follows_and_takes_over(store, study, tmp_path):
-    first, second = Runtimes(store), None
-    try:
-        until(lambda: first.of(study).learning.ready)
-        with Store(tmp_path / "erkle.db") as other:
-            second = Runtimes(other)
-            follower = second.of(study).learning
-            until(lambda: len(follower.columns) == 300)
-            assert first.of(study).learning.owns
-            assert not follower.owns
-            # It keeps a snapshot as it ends, and gives up its lease.
-            first.close()
-            until(lambda: follower.owns and follower.view is not None and follower.view.sequence == 300)
-            np.testing.assert_array_equal(follower.view.n_anchored_, fresh(store, study).learner.n_anchored_)
-            second.close()
-    finally:
-        first.close()
-
-
-def test_who_does_not_own_the_learner_gives_the_same_kernel(store, study, tmp_path):
-    first = Runtimes(store)
-    until(lambda: first.of(study).learning.ready)
-    with Store(tmp_path / "erkle.db") as other:
-        second = Runtimes(other)
-        store.imports.answers(study, answers(25, seed=4))
-        first.of(study).learning.notify()
-        assert kernel_npz(other, other.studies.get(study)) == kernel_npz(store, store.studies.get(study))
-        assert not second.of(study).learning.owns
-        second.close()
-    first.close()
-
-
-def test_one_bad_row_does_not_end_all_learning(store, study):
-    log = list(store.answers.log(study))
+def test_bad_rows_are_not_learned_and_do_not_stop_the_learner(log):
     bad = [
         log[0]._replace(far=N),
         log[1]._replace(anchor=-1),
         log[2]._replace(near=log[2].far),
         log[3]._replace(anchor=10**9),
     ]
-    fold = Fold(N)
-    fold.learn([*bad, *log[4:]])
-    whole = Fold(N)
-    whole.learn(log[4:])
-    np.testing.assert_array_equal(fold.learner.kernel_matrix(), whole.learner.kernel_matrix())
+    np.testing.assert_array_equal(kernel(folded([*bad, *log[4:]])), kernel(folded(log[4:])))
 
 
-def test_the_kernel_as_a_file_has_the_names_and_loads(store, study, tmp_path):
+def test_the_learner_follows_the_log_and_its_last_snapshot_is_a_fold_of_the_whole_log(store, study, start):
+    runtimes = start(store)
+    learning = runtimes.of(study).learning
+    until(has_read(learning, N_ANSWERS))
+    store.imports.answers(study, answers(40, seed=1))
+    learning.notify()
+    until(has_read(learning, N_ANSWERS + 40))
+    runtimes.close()
+    [newest, *_] = store.snapshots.latest(study)
+    saved, _ = Fold.from_bytes(newest.data)
+    np.testing.assert_array_equal(kernel(saved), kernel(folded(whole_log(store, study))))
+
+
+def test_a_learner_continues_from_the_newest_snapshot_that_is_not_damaged(store, study, start):
+    for _ in range(2):
+        runtimes = start(store)
+        learning = runtimes.of(study).learning
+        until(lambda: learning.ready)  # noqa: B023
+        # The columns have every answer, also those that are in the snapshot.
+        assert len(learning.columns) == N_ANSWERS
+        runtimes.close()
+    store.snapshots.save(study, N_ANSWERS, store.studies.get(study).roster, b"PK\x03\x04 and nothing else")
+    store.imports.answers(study, answers(10, seed=2))
+    learning = start(store).of(study).learning
+    until(has_read(learning, N_ANSWERS + 10))
+    view, expected = learning.view, kernel(folded(whole_log(store, study)))
+    np.testing.assert_array_equal(view.places @ view.places.T + np.diag(view.shifts), expected)
+
+
+def test_excluding_a_participant_learns_without_them_and_including_them_restores_the_kernel(store, study, start):
+    runtimes = start(store)
+    learning = runtimes.of(study).learning
+    until(lambda: learning.ready)
+    [ann, *_] = store.participants.all(study)
+    store.participants.exclude(study, ann.id)
+    n_others = sum(answer.kind in LEARNED for answer in store.answers.log(study))
+    assert n_others < N_LEARNED
+    learning.notify()
+    until(lambda: learning.view.n_learned == n_others)
+    store.participants.exclude(study, ann.id, False)
+    learning.notify()
+    until(lambda: learning.view.n_learned == N_LEARNED)
+    assert len(learning.columns) == N_ANSWERS
+
+
+def test_the_snapshot_after_an_exclusion_and_an_export_are_without_the_participant(store, study, start, tmp_path):
+    runtimes = start(store)
+    learning = runtimes.of(study).learning
+    until(lambda: learning.ready)
+    store.participants.exclude(study, store.participants.all(study)[0].id)
+    expected = folded(whole_log(store, study))
+    # The export does not wait for the learner.
     (tmp_path / "kernel.npz").write_bytes(kernel_npz(store, store.studies.get(study)))
-    loaded = ERKLE.load(tmp_path / "kernel.npz")
-    np.testing.assert_array_equal(loaded.kernel_matrix(), fresh(store, study).learner.kernel_matrix())
-    assert np.load(tmp_path / "kernel.npz")["labels"][3] == "thing 3"
+    np.testing.assert_array_equal(ERKLE.load(tmp_path / "kernel.npz").kernel_matrix(), kernel(expected))
+    learning.notify()
+    until(lambda: learning.view.n_learned == expected.learner.n_triplets_seen_)
+    runtimes.close()
+    [newest, *_] = store.snapshots.latest(study)
+    np.testing.assert_array_equal(kernel(Fold.from_bytes(newest.data)[0]), kernel(expected))
 
 
-def test_of_a_study_without_answers_there_is_no_kernel(store):
+def test_one_process_owns_the_learner_and_another_watches_and_takes_over(store, study, database, start, whole):
+    first = start(store)
+    until(lambda: first.of(study).learning.ready)
+    with Store(database) as other:
+        second = start(other)
+        watcher = second.of(study).learning
+        until(lambda: len(watcher.columns) == N_ANSWERS)
+        assert first.of(study).learning.owns
+        assert not watcher.owns
+        # Both processes export the same kernel.
+        assert kernel_npz(other, other.studies.get(study)) == kernel_npz(store, store.studies.get(study))
+        # The first process saves a snapshot and releases its lease.
+        first.close()
+        until(lambda: watcher.owns and has_read(watcher, N_ANSWERS)())
+        np.testing.assert_array_equal(watcher.view.n_anchored_, whole.learner.n_anchored_)
+        second.close()
+
+
+def test_a_question_that_another_process_asked_is_pending_until_it_is_answered(store, study, database, start):
+    first = start(store)
+    until(lambda: first.of(study).learning.ready)
+    with Store(database) as other:
+        second = start(other)
+        watcher = second.of(study).learning
+        ann = store.participants.join(study).id
+        [asked] = store.questions.issue(study, ann, [Query(0, 1, 2)])
+        watcher.pending.add([asked])
+        store.answers.submit(study, ann, asked.token, 1)
+        until(lambda: len(watcher.columns) == N_ANSWERS + 1)
+        until(lambda: len(watcher.pending) == 0)
+        assert has_read(watcher, N_ANSWERS + 1)() or (0, 1, 2) in watcher.not_learned_yet()
+        second.close()
+
+
+def test_the_kernel_as_a_file_has_the_names_and_can_be_loaded(store, study, tmp_path, whole):
+    (tmp_path / "kernel.npz").write_bytes(kernel_npz(store, store.studies.get(study)))
+    np.testing.assert_array_equal(ERKLE.load(tmp_path / "kernel.npz").kernel_matrix(), kernel(whole))
+    assert np.load(tmp_path / "kernel.npz")["labels"][3] == "object 3"
+
+
+def test_a_study_without_answers_has_no_kernel(store):
     study = store.studies.create("Three", ["a", "b", "c"])
-    for learned in (kernel_npz, embedding):
+    for export in (kernel_npz, embedding):
         with pytest.raises(NotAllowed):
-            learned(store, study)
+            export(store, study)
 
 
-def test_the_learner_of_a_deleted_study_ends(store, study):
-    runtimes = Runtimes(store)
+def test_the_learner_of_a_deleted_study_ends(store, study, start):
+    runtimes = start(store)
     learning = runtimes.of(study).learning
     until(lambda: learning.ready)
     store.studies.delete(study)
@@ -229,11 +298,10 @@ def test_the_learner_of_a_deleted_study_ends(store, study):
     until(lambda: not learning.alive)
     with pytest.raises(LookupError):
         runtimes.of(study)
-    runtimes.close()
 
 
-def test_a_learner_that_fails_begins_anew(store, study, monkeypatch):
-    monkeypatch.setattr("erkle.service.learning.learning.AFTER_FAILURE", 0.05)
+def test_a_learner_that_fails_restarts(store, study, start, monkeypatch):
+    monkeypatch.setattr("erkle.service.learning.learning.AFTER_FAILURE", 0.01)
     learn, failures = Fold.learn, iter([True, True, False])
 
     def fail_twice(fold, page):
@@ -242,71 +310,28 @@ def test_a_learner_that_fails_begins_anew(store, study, monkeypatch):
         learn(fold, page)
 
     monkeypatch.setattr(Fold, "learn", fail_twice)
-    runtimes = Runtimes(store)
-    learning = runtimes.of(study).learning
-    until(lambda: learning.view is not None and learning.view.sequence == 300)
+    learning = start(store).of(study).learning
+    until(has_read(learning, N_ANSWERS))
     assert learning.alive
-    runtimes.close()
 
 
-def test_right_after_an_exclusion_the_kernel_is_without_them(store, study, tmp_path):
-    runtimes = Runtimes(store)
-    until(lambda: runtimes.of(study).learning.ready)
-    store.participants.exclude(study, store.participants.all(study)[0].id)
-    (tmp_path / "kernel.npz").write_bytes(kernel_npz(store, store.studies.get(study)))
-    np.testing.assert_array_equal(
-        ERKLE.load(tmp_path / "kernel.npz").kernel_matrix(), fresh(store, study).learner.kernel_matrix()
-    )
-    runtimes.close()
-
-
-def test_what_another_process_has_heard_is_not_pending_here_nor_asked_again(store, study, tmp_path):
-    first = Runtimes(store)
-    until(lambda: first.of(study).learning.ready)
-    with Store(tmp_path / "erkle.db") as other:
-        second = Runtimes(other)
-        follower = second.of(study).learning
-        until(lambda: follower.view is not None)
-        ann = store.participants.join(study).id
-        [asked] = store.questions.issue(study, ann, [Query(0, 1, 2)])
-        follower.pending.add([asked])
-        store.answers.submit(study, ann, asked.token, 1)
-        until(lambda: len(follower.columns) == 301)
-        until(lambda: len(follower.pending) == 0)
-        assert follower.view.sequence == 301 or (0, 1, 2) in follower.not_learned_yet()
-        second.close()
-    first.close()
-
-
-def test_a_learner_that_nobody_wants_ends_and_begins_again(store, study, monkeypatch):
-    monkeypatch.setattr("erkle.service.learning.learning.IDLE", 0.2)
-    runtimes = Runtimes(store)
+def test_an_idle_learner_ends_and_a_later_request_starts_a_new_one(store, study, start, monkeypatch):
+    monkeypatch.setattr("erkle.service.learning.learning.IDLE", 0.02)
+    runtimes = start(store)
     learning = runtimes.of(study).learning
     until(lambda: not learning.alive)
+    monkeypatch.setattr("erkle.service.learning.learning.IDLE", 60.0)
     again = runtimes.of(study).learning
-    until(lambda: again.view is not None and again.view.sequence == 300)
-    runtimes.close()
+    assert again is not learning
+    until(has_read(again, N_ANSWERS))
 
 
-def test_after_an_exclusion_the_snapshot_is_of_the_new_roster(store, study):
-    runtimes = Runtimes(store)
-    learning = runtimes.of(study).learning
-    until(lambda: learning.ready)
-    store.participants.exclude(study, store.participants.all(study)[0].id)
-    learning.notify()
-    until(lambda: learning.view.n_learned < 200)
-    runtimes.close()
-    [newest, *_] = store.snapshots.latest(study)
-    assert Fold.from_bytes(newest.data)[0].learner.n_triplets_seen_ == learning.view.n_learned
-
-
-def test_the_log_is_never_read_while_the_columns_are_locked(store, study):
-    runtimes = Runtimes(store)
+def test_the_log_is_never_read_while_the_columns_are_locked(store, study, start):
+    runtimes = start(store)
     until(lambda: runtimes.of(study).learning.ready)
     runtimes.close()
-    # From a snapshot, so that the columns have all of the log to read.
-    runtimes = Runtimes(store)
-    learning = runtimes.of(study).learning
+    # The new learner starts from a snapshot, so its columns must read the whole log.
+    learning = start(store).of(study).learning
     read, locked = learning.page, []
 
     def page(after):
@@ -315,6 +340,5 @@ def test_the_log_is_never_read_while_the_columns_are_locked(store, study):
 
     learning.page = page
     store.imports.answers(study, answers(30, seed=8))
-    until(lambda: len(learning.columns) == 330 and locked)
+    until(lambda: len(learning.columns) == N_ANSWERS + 30 and locked)
     assert not any(locked)
-    runtimes.close()

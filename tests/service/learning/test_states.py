@@ -1,4 +1,4 @@
-"""Laws of the states of a learner: each look leads on, and none leads in a circle."""
+"""Laws of the states of a learner: each poll makes progress, and a fold is not restored again and again."""
 
 import pytest
 
@@ -9,8 +9,8 @@ from erkle.service.learning.states import Lease, Owning, Restoring
 N = 4
 
 
-class Life:
-    """What states ask of a learner: a roster that may be known late, a snapshot of the present one, an empty log."""
+class FakeLearning:
+    """A learner with an empty log, whose roster may be known late, and whose snapshot has the present roster."""
 
     n_objects = N
     ready = False
@@ -46,24 +46,24 @@ def lease():
 
 @pytest.mark.parametrize("has_snapshot", [True, False])
 @pytest.mark.parametrize(("known", "present"), [(3, 3), (2, 3)])
-def test_a_fold_is_restored_once_while_the_roster_stays(lease, known, present, has_snapshot):
-    life, state = Life(known, present, has_snapshot), Restoring(lease)
+def test_a_fold_is_restored_once_while_the_roster_does_not_change(lease, known, present, has_snapshot):
+    learning, state = FakeLearning(known, present, has_snapshot), Restoring(lease)
     for _ in range(5):
-        state = state.poll(life).state
+        state = state.poll(learning).state
     assert isinstance(state, Owning)
-    assert life.n_restored == 1
+    assert learning.n_restored == 1
 
 
 @pytest.mark.parametrize("has_snapshot", [True, False])
 def test_each_new_roster_is_restored_once_however_late_it_is_known(lease, has_snapshot):
-    life, state = Life(0, 0, has_snapshot), Restoring(lease)
+    learning, state = FakeLearning(0, 0, has_snapshot), Restoring(lease)
     for roster in range(1, 4):
         for _ in range(5):
-            state = state.poll(life).state
-        life.present = roster
+            state = state.poll(learning).state
+        learning.present = roster
         for _ in range(5):
-            state = state.poll(life).state
-        life.known = roster
+            state = state.poll(learning).state
+        learning.known = roster
         for _ in range(5):
-            state = state.poll(life).state
-        assert life.n_restored == 1 + roster
+            state = state.poll(learning).state
+        assert learning.n_restored == 1 + roster

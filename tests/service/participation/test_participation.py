@@ -1,4 +1,4 @@
-"""Taking part over HTTP: what is acknowledged counts once, and the server decides what is asked and how long."""
+"""Taking part over HTTP: an acknowledged answer counts exactly once, and the server decides what is asked."""
 
 import pytest
 
@@ -7,7 +7,7 @@ from people import Somebody
 from refusals import refusals
 
 
-def test_somebody_joins_practises_answers_and_gets_the_code(client, store, make):
+def test_a_participant_joins_practises_answers_and_gets_the_code(client, store, make):
     study = make(
         limits={"per_participant": 4}, endings={"completed": {"code": "DONE7", "url": "https://example.org/?cc=DONE7"}}
     )
@@ -29,7 +29,7 @@ def test_somebody_joins_practises_answers_and_gets_the_code(client, store, make)
     assert ann.post("resume", participant=ann.id).json()["finished"] == finished
 
 
-def test_the_address_at_the_end_takes_parameters_of_the_link_along(client, make):
+def test_the_url_of_an_ending_is_filled_with_parameters_of_the_link(client, make):
     url = "https://school.example.org/credit?token=1&survey_code={survey_code}"
     study = make(limits={"per_participant": 1}, endings={"completed": {"url": url}, "screened": {"url": url}})
     ann = Somebody(client, study, survey_code="7&x=//evil.example.org")
@@ -37,7 +37,7 @@ def test_the_address_at_the_end_takes_parameters_of_the_link_along(client, make)
     assert Somebody(client, study, consent=False).reply["finished"]["url"] == url.replace("{survey_code}", "")
 
 
-def test_the_next_question_is_there_before_the_answer_and_nobody_is_asked_the_same_twice(client, store, make):
+def test_the_next_question_is_issued_in_advance_and_no_question_is_asked_twice(client, store, make):
     ann = Somebody(client, make(limits={"per_participant": 12}, checks={"practice": 0}))
     while not ann.reply["finished"]:
         following = ann.reply["questions"][1]["token"] if len(ann.reply["questions"]) > 1 else None
@@ -60,7 +60,7 @@ def test_a_retry_gets_the_same_acknowledgement_and_counts_once(client, store, st
     assert store.answers.last(study) == 1
 
 
-def test_a_second_different_answer_is_refused_and_kept_with_the_reason(client, store, study):
+def test_a_second_different_answer_is_refused_and_the_refusal_is_saved(client, store, study):
     ann = Somebody(client, study)
     question = ann.question
     ann.send(question, side="left")
@@ -72,7 +72,7 @@ def test_a_second_different_answer_is_refused_and_kept_with_the_reason(client, s
     assert store.answers.last(study) == 1
 
 
-def test_what_was_never_asked_or_asked_of_others_or_elsewhere_is_refused_and_recorded(client, store, study, make):
+def test_answers_to_questions_that_the_participant_was_not_asked_are_refused(client, store, study, make):
     ann, bob, other = Somebody(client, study), Somebody(client, study), Somebody(client, make())
     replies = [
         ann.send(token="x" * 32),
@@ -88,7 +88,7 @@ def test_what_was_never_asked_or_asked_of_others_or_elsewhere_is_refused_and_rec
     assert store.answers.last(study) == 0
 
 
-def test_bodies_that_make_no_sense_are_422(client, study):
+def test_invalid_bodies_are_422(client, study):
     ann = Somebody(client, study)
     for changes in ({"choice": "1"}, {"choice": -1}, {"choice": 1.5}, {"token": 7}, {"more": 1}, {"response_ms": "x"}):
         assert ann.send(**changes).status_code == 422
@@ -101,7 +101,7 @@ def test_unknown_studies_and_participants_are_404(client, study):
     assert client.post(f"/api/take/{study}/resume", json={"participant": "nobody"}).status_code == 404
 
 
-def test_an_answer_to_a_study_that_there_is_not_is_refused_and_kept(client, store, study):
+def test_an_answer_to_an_unknown_study_is_refused_and_the_refusal_is_saved(client, store, study):
     ann = Somebody(client, study)
     body = {"participant": ann.id, "token": ann.question["token"], "choice": ann.question["left"]["id"]}
     reply = client.post("/api/take/nowhere/answer", json=body)
@@ -110,7 +110,7 @@ def test_an_answer_to_a_study_that_there_is_not_is_refused_and_kept(client, stor
     assert store.answers.last(study) == 0
 
 
-def test_who_comes_back_with_the_same_identity_goes_on(client, store, study):
+def test_a_participant_who_returns_with_the_same_identity_continues(client, store, study):
     ann = Somebody(client, study, PROLIFIC_PID="ann")
     ann.answer()
     again = Somebody(client, study, PROLIFIC_PID="ann")
@@ -120,7 +120,7 @@ def test_who_comes_back_with_the_same_identity_goes_on(client, store, study):
     assert len(store.participants.all(study)) == 2
 
 
-def test_after_a_reload_the_same_questions_are_open(client, study):
+def test_the_same_questions_are_open_after_a_reload(client, study):
     ann = Somebody(client, study)
     ann.answer()
     resumed = ann.post("resume", participant=ann.id).json()
@@ -128,7 +128,7 @@ def test_after_a_reload_the_same_questions_are_open(client, study):
     assert resumed["acknowledged"] is None
 
 
-def test_what_was_not_answered_in_time_is_asked_again(client, store, make, monkeypatch):
+def test_expired_questions_are_asked_again(client, store, make, monkeypatch):
     study = make(things=("a", "b", "c"), limits={"per_participant": 3, "lifetime_s": 10.0}, checks={"practice": 0})
     ann = Somebody(client, study)
     late = store._clock() + 20_000_000
@@ -140,19 +140,19 @@ def test_what_was_not_answered_in_time_is_asked_again(client, store, make, monke
     assert ann.send().json()["error"]["reason"] == Reason.EXPIRED
 
 
-def test_what_was_acknowledged_is_acknowledged_again_after_exclusion_and_closing(client, store, study):
+def test_an_answer_is_acknowledged_again_even_after_exclusion_or_closing(client, store, study):
     ann = Somebody(client, study)
     question = ann.question
-    told = ann.answer()["acknowledged"]
+    acknowledged = ann.answer()["acknowledged"]
     store.participants.exclude(study, ann.id)
-    assert ann.send(question).json()["acknowledged"] == {**told, "repeated": True}
+    assert ann.send(question).json()["acknowledged"] == {**acknowledged, "repeated": True}
     store.participants.exclude(study, ann.id, False)
     store.studies.change_state(study, State.CLOSED)
-    assert ann.send(question).json()["acknowledged"] == {**told, "repeated": True}
+    assert ann.send(question).json()["acknowledged"] == {**acknowledged, "repeated": True}
 
 
 @pytest.mark.parametrize("state", [State.PAUSED, State.CLOSED])
-def test_a_study_that_is_not_open_takes_no_answers(client, store, study, state):
+def test_a_study_that_is_not_open_accepts_no_answers(client, store, study, state):
     ann = Somebody(client, study)
     store.studies.change_state(study, state)
     assert ann.send().status_code == 409
@@ -161,7 +161,7 @@ def test_a_study_that_is_not_open_takes_no_answers(client, store, study, state):
     assert [refusal.reason for refusal in refusals(store, study)] == [Reason.NOT_OPEN]
 
 
-def test_who_is_excluded_cannot_go_on(client, store, study):
+def test_an_excluded_participant_cannot_continue(client, store, study):
     ann = Somebody(client, study)
     store.participants.exclude(study, ann.id)
     assert ann.send().json()["error"]["reason"] == Reason.EXCLUDED
@@ -170,32 +170,32 @@ def test_who_is_excluded_cannot_go_on(client, store, study):
     assert ann.send().status_code == 200
 
 
-def test_what_somebody_reads_is_sanitised(client, make):
+def test_texts_for_participants_are_sanitised(client, make):
     study = make(texts={"consent": "Do you *agree*? <img src=x onerror=alert(1)>", "question": "Which?"})
-    told = client.get(f"/api/take/{study}").json()
-    assert "<em>agree</em>" in told["consent_html"]
-    assert "<img" not in told["consent_html"]
-    assert told["n_questions"] == 50
-    assert told["state"] == "open"
+    info = client.get(f"/api/take/{study}").json()
+    assert "<em>agree</em>" in info["consent_html"]
+    assert "<img" not in info["consent_html"]
+    assert info["n_questions"] == 50
+    assert info["state"] == "open"
 
 
-def test_a_preview_is_put_to_nobody(researcher, store, study):
+def test_a_preview_issues_no_questions(researcher, store, study):
     questions = researcher.get(f"/api/studies/{study}/preview").json()["questions"]
     assert len(questions) >= 3
     assert {question["token"] for question in questions} == {""}
     assert store.studies.counts(study).questions == 0
 
 
-def test_what_is_deep_or_odd_costs_no_answer_and_breaks_no_table(client, store, researcher, study):
+def test_deep_and_odd_parameters_neither_lose_an_answer_nor_break_an_export(client, store, researcher, study):
     deep = {"a": 1}
     for _ in range(450):
         deep = {"a": [deep]} if len(str(deep)) % 2 else {"a": deep}
     reply = client.post(f"/api/take/{study}/join", json={"parameters": {"x": deep}, "consent": True})
     reply, [question, _] = reply.json(), reply.json()["questions"]
     body = {"participant": reply["participant"], "token": question["token"], "choice": question["left"]["id"]}
-    for client_tells in ({"a": r"\u0000"}, {"a": deep}):
-        # The first of them counts, and the second is the same answer again.
-        sent = client.post(f"/api/take/{study}/answer", json={**body, "client": client_tells})
+    for reported in ({"a": r"\u0000"}, {"a": deep}):
+        # The first answer counts; the second repeats it.
+        sent = client.post(f"/api/take/{study}/answer", json={**body, "client": reported})
         assert sent.status_code == 200, sent.text
     assert [answer.client for answer in store.answers.log(study)] == [{"a": r"\u0000"}]
     assert researcher.get(f"/api/studies/{study}/participants").status_code == 200
@@ -204,7 +204,7 @@ def test_what_is_deep_or_odd_costs_no_answer_and_breaks_no_table(client, store, 
     assert sent.status_code == 201, sent.text
 
 
-def test_when_the_database_file_is_removed_nothing_is_acknowledged_and_the_health_says_so(client, configuration, study):
+def test_without_its_database_the_server_acknowledges_nothing_and_is_unhealthy(client, configuration, study):
     somebody = Somebody(client, study)
     somebody.answer()
     (configuration.data / "erkle.db").unlink()

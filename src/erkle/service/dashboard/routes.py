@@ -20,7 +20,7 @@ from erkle.store import Store, StoreError, Study
 router = APIRouter(prefix="/api/studies/{study}", tags=["dashboard"], responses=problems(401, 404))
 
 # Seconds between two checks for changes.
-_POLL = 0.5
+POLL = 0.5
 # Seconds without changes after which a comment is sent, which keeps the connection open.
 _KEEP_ALIVE = 15.0
 
@@ -98,8 +98,8 @@ async def _events(request: Request, study: Study, store: Store, runtimes: Runtim
         elif quiet >= _KEEP_ALIVE:
             quiet = 0.0
             yield ": still here\n\n"
-        await asyncio.sleep(_POLL)
-        quiet += _POLL
+        await asyncio.sleep(POLL)
+        quiet += POLL
 
 
 def _live_json(request: Request, study: Study, store: Store, runtimes: Runtimes) -> str | None:

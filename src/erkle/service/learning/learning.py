@@ -27,7 +27,7 @@ Query = tuple[int, int, int]
 # Seconds to wait after new answers, so that answers that arrive meanwhile are learned together.
 _BATCH_WAIT = 0.01
 # Seconds between two polls of the database.
-_POLL = 0.25
+POLL = 0.25
 # Seconds between two polls once the study is quiet.
 _QUIET_POLL = 2.0
 # Seconds without new answers after which the study counts as quiet.
@@ -39,7 +39,7 @@ IDLE = 900.0
 # Seconds to wait after an unexpected error.
 AFTER_FAILURE = 5.0
 # Seconds to wait when the database is unavailable.
-_WITHOUT_DATABASE = 1.0
+WITHOUT_DATABASE = 1.0
 
 log = logging.getLogger("erkle.service")
 
@@ -157,7 +157,7 @@ class Learning:
         """Return the number of the roster, which grows when a participant is excluded or included again."""
         if time.monotonic() >= self._roster_due:
             self._roster = self._store.studies.get(self.study).roster
-            self._roster_due = time.monotonic() + _POLL
+            self._roster_due = time.monotonic() + POLL
         return self._roster
 
     def restored(self) -> SavedFold | None:
@@ -226,7 +226,7 @@ class Learning:
         except StoreError as trouble:
             # The disk is full, or the database is unreachable. Nothing is lost, because the log has every answer.
             log.warning("the learner waits for the database", extra={"trouble": str(trouble)})
-            self._stopping.wait(_WITHOUT_DATABASE)
+            self._stopping.wait(WITHOUT_DATABASE)
             return
         except Exception:
             log.exception("the learner failed and restarts")
@@ -238,7 +238,7 @@ class Learning:
             self._stopping.wait(_BATCH_WAIT)
         elif self._state is before:
             is_quiet = time.monotonic() - self._answers_at >= _QUIET_AFTER
-            self._notified.wait(_QUIET_POLL if is_quiet else _POLL)
+            self._notified.wait(_QUIET_POLL if is_quiet else POLL)
         self._notified.clear()
 
     def _end(self) -> None:

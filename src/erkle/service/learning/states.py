@@ -25,9 +25,9 @@ PAGE = 500
 # Seconds that a lease lasts without renewal.
 LEASE = 6.0
 # Seconds between two attempts to acquire a lease that another process holds.
-_RETRY = 2.0
+RETRY = 2.0
 # Least number of seconds between two loads of another process's snapshots.
-_SNAPSHOT = 2.0
+SNAPSHOT = 2.0
 
 log = logging.getLogger("erkle.service")
 
@@ -97,12 +97,12 @@ class Watching(State):
         if time.monotonic() >= self._lease_due:
             if (lease := learning.acquire()) is not None:
                 return Step(Restoring(lease))
-            self._lease_due = time.monotonic() + _RETRY
+            self._lease_due = time.monotonic() + RETRY
         has_answers = learning.read_columns()
         if time.monotonic() >= self._snapshot_due:
             begun = time.monotonic()
             saved = learning.restored()
-            self._snapshot_due = time.monotonic() + max(_SNAPSHOT, SHARE * (time.monotonic() - begun))
+            self._snapshot_due = time.monotonic() + max(SNAPSHOT, SHARE * (time.monotonic() - begun))
             if saved is not None:
                 learning.publish(saved.fold, saved.roster)
                 learning.ready = True

@@ -1,4 +1,4 @@
-"""What somebody is asked over HTTP, how much of it, and how it ends for them."""
+"""What participants are asked over HTTP, and how their participation ends."""
 
 import pytest
 
@@ -13,7 +13,7 @@ def kinds(store, study, person):
     return [entry.issued.kind for entry in store.questions.ledger(study, person.id)]
 
 
-def test_who_does_not_consent_is_screened_and_nothing_is_kept(client, store, make):
+def test_without_consent_a_participant_is_screened_out_and_nothing_is_saved(client, store, make):
     study = make(endings={"screened": {"code": "NO"}})
     bob = Somebody(client, study, consent=False, PROLIFIC_PID="bob")
     assert bob.reply["finished"]["outcome"] == "screened"
@@ -21,23 +21,23 @@ def test_who_does_not_consent_is_screened_and_nothing_is_kept(client, store, mak
     assert store.participants.all(study) == []
 
 
-def test_a_full_study_sends_others_away_but_not_those_who_come_back(client, make):
+def test_a_full_study_screens_out_new_participants_but_not_returning_ones(client, make):
     study = make(limits={"per_participant": 4, "participants": 1}, endings={"screened": {"code": "FULL"}})
     ann = Somebody(client, study, workerId="ann")
     assert Somebody(client, study, workerId="bob").reply["finished"]["code"] == "FULL"
     assert Somebody(client, study, workerId="ann").id == ann.id
 
 
-def test_a_study_that_has_all_its_answers_asks_no_more(client, store, make):
+def test_a_study_with_all_its_answers_asks_no_more_questions(client, store, make):
     study = make(limits={"per_participant": 50, "answers": 3}, checks={"practice": 0})
     assert Somebody(client, study).answer_all()["outcome"] == "completed"
     assert 3 <= store.answers.last(study) <= 4
-    # Who comes only now has completed nothing.
+    # A participant who joins now has answered nothing.
     assert Somebody(client, study).reply["finished"]["outcome"] == "screened"
 
 
 @pytest.mark.parametrize(("skips", "outcome"), [(2, "completed"), (3, "failed"), (4, "failed")])
-def test_who_skips_more_than_half_has_not_completed(client, make, skips, outcome):
+def test_a_participant_who_skips_more_than_half_fails(client, make, skips, outcome):
     ann = Somebody(client, make(limits={"per_participant": 4}, checks={"practice": 0}))
     for _ in range(skips):
         ann.reply = ann.post("skip", participant=ann.id, token=ann.question["token"]).json()
@@ -46,7 +46,7 @@ def test_who_skips_more_than_half_has_not_completed(client, make, skips, outcome
     assert ann.reply["finished"]["outcome"] == outcome
 
 
-def test_a_catch_question_that_is_skipped_was_not_answered_rightly(client, make):
+def test_a_skipped_catch_question_counts_as_wrong(client, make):
     ann = Somebody(client, make(limits={"per_participant": 10}, checks=CATCH))
     while not ann.reply["finished"]:
         ann.reply = ann.post("skip", participant=ann.id, token=ann.question["token"]).json()
@@ -55,7 +55,7 @@ def test_a_catch_question_that_is_skipped_was_not_answered_rightly(client, make)
 
 
 @pytest.mark.parametrize("attentive", [True, False])
-def test_who_fails_the_catch_questions_fails(client, store, make, attentive):
+def test_a_participant_fails_after_too_many_wrong_catch_answers(client, store, make, attentive):
     study = make(
         limits={"per_participant": 10}, checks=CATCH, endings={"completed": {"code": "YES"}, "failed": {"code": "NO"}}
     )
@@ -70,17 +70,17 @@ def test_who_fails_the_catch_questions_fails(client, store, make, attentive):
         assert [kind == Kind.CATCH for kind in kinds(store, study, ann)] == [False, True] * 5
 
 
-def test_catch_questions_that_share_an_anchor_and_a_candidate_are_told_apart():
+def test_catch_questions_may_share_an_anchor_and_a_candidate():
     right = CatchAnswers([(0, 1, 2), (0, 2, 3)])
     assert [right.is_failed((0, 1, 2), choice) for choice in (1, 2, None)] == [False, True, True]
     assert [right.is_failed((0, 3, 2), choice) for choice in (2, 3, None)] == [False, True, True]
 
 
-def test_a_question_that_is_no_catch_question_is_never_failed():
+def test_other_questions_never_count_as_failed_catch_questions():
     assert not any(CatchAnswers([(0, 1, 2)]).is_failed((0, 1, 3), choice) for choice in (1, 3, None))
 
 
-def test_repeated_questions_are_asked_with_the_sides_changed(client, store, make):
+def test_repeated_questions_are_shown_with_sides_swapped(client, store, make):
     study = make(limits={"per_participant": 30}, checks={"practice": 0, "repeat_share": 0.5})
     ann = Somebody(client, study)
     ann.answer_all()
@@ -95,7 +95,7 @@ def test_repeated_questions_are_asked_with_the_sides_changed(client, store, make
         assert {before.left, again.left} == {again.first, again.second}
 
 
-def test_sides_are_drawn(client, store, make):
+def test_sides_are_random(client, store, make):
     study = make(limits={"per_participant": 40}, checks={"practice": 0})
     ann = Somebody(client, study)
     ann.answer_all()
@@ -106,7 +106,7 @@ def test_sides_are_drawn(client, store, make):
     assert 5 < sum(left) < 35
 
 
-def test_a_skipped_question_is_recorded_and_done(client, store, study):
+def test_a_skipped_question_is_saved_and_counts_as_done(client, store, study):
     ann = Somebody(client, study)
     ann.answer()
     reply = ann.post("skip", participant=ann.id, token=ann.question["token"], reason="I cannot decide").json()
@@ -116,24 +116,24 @@ def test_a_skipped_question_is_recorded_and_done(client, store, study):
     assert ann.send().status_code == 409
 
 
-def test_where_skipping_is_not_allowed_it_is_refused(client, make):
+def test_skipping_is_refused_if_it_is_not_allowed(client, make):
     ann = Somebody(client, make(skipping={"allowed": False}))
     assert ann.post("skip", participant=ann.id, token=ann.question["token"]).status_code == 409
 
 
-def test_answers_that_come_too_fast_are_told_and_count(client, store, make):
+def test_fast_answers_are_reported_and_count(client, store, make):
     ann = Somebody(client, make(checks={"too_fast_ms": 300}))
     assert ann.answer(response_ms=100)["too_fast"]
     assert not ann.answer(response_ms=301)["too_fast"]
     assert store.answers.last(ann.study) == 2
 
 
-def test_when_all_questions_have_been_asked_it_is_enough(client, store, make):
+def test_a_participation_is_complete_when_all_questions_have_been_asked(client, store, make):
     study = make(things=("a", "b", "c"), limits={"per_participant": 50}, checks={"practice": 0})
     assert Somebody(client, study).answer_all()["outcome"] == "completed"
     assert store.answers.last(study) == 3
 
 
-def test_questions_do_not_tell_why_they_are_asked(client, make):
+def test_questions_do_not_reveal_why_they_are_asked(client, make):
     ann = Somebody(client, make(checks=CATCH))
     assert set(ann.question) == {"token", "practice", "anchor", "left", "right", "expires_at"}
