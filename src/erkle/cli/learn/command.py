@@ -7,6 +7,9 @@ import typer
 
 from erkle.cli.options import Out, given_options, results_folder
 
+# Heading of the options that the default learner does not use.
+_RULE = "Update rule, with --exact or a number for --rank"
+
 
 def learn(
     context: typer.Context,
@@ -31,22 +34,32 @@ def learn(
         typer.Option("--exact", help="Use the exact kernel of the paper, of any rank, for up to about 1,000 objects."),
     ] = False,
     loss: Annotated[
-        str, typer.Option(help="Loss: ste, gnmds, ckl, tste or soe; with settings as in [b]ckl:mu=0.1[/b].")
+        str,
+        typer.Option(
+            help="Loss: ste, gnmds, ckl, tste or soe; with settings as in [b]ckl:mu=0.1[/b].", rich_help_panel=_RULE
+        ),
     ] = "gnmds",
     step: Annotated[
         str,
         typer.Option(
             help="Step: pa, pa1, pa2 (passive-aggressive), constant, inverse or inverse-sqrt; with settings as in "
-            "[b]pa1:C=0.1[/b], [b]pa:probability=0.9[/b] or [b]constant:rate=0.5[/b]."
+            "[b]pa1:C=0.1[/b], [b]pa:probability=0.9[/b] or [b]constant:rate=0.5[/b].",
+            rich_help_panel=_RULE,
         ),
     ] = "pa",
     direction: Annotated[
-        str, typer.Option(help="Direction of an update: canonical (as in the paper) or gradient.")
+        str,
+        typer.Option(help="Direction of an update: canonical (as in the paper) or gradient.", rich_help_panel=_RULE),
     ] = "canonical",
     passes: Annotated[
-        int, typer.Option(help="Updates per answer: with 3, each new answer is followed by two earlier ones.")
+        int,
+        typer.Option(
+            help="Updates per answer: with 3, each new answer is followed by two earlier ones.", rich_help_panel=_RULE
+        ),
     ] = 1,
-    tol: Annotated[float, typer.Option(help="Relative residual of the eigenpair in a projection.")] = 1e-2,
+    tol: Annotated[
+        float, typer.Option(help="With --exact: relative residual of the eigenpair in a projection.")
+    ] = 1e-2,
     seed: Annotated[int, typer.Option(help="Seed of --holdout, --shuffle and everything else that is random.")] = 0,
     test: Annotated[Path | None, typer.Option(help="Answer file to measure the error on.")] = None,
     holdout: Annotated[float, typer.Option(help="Share of the questions to hold out for measuring the error.")] = 0.0,
