@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import logging
 import os
 import socket
@@ -159,7 +160,7 @@ def _cannot_listen(host: str, port: int, error: Exception) -> str:
         return f"You are not allowed to use port {port}; pass a --port above 1023."
     if isinstance(error, OverflowError):
         return f"--port is {port}; pass a port from 1 to 65535, or 0 for any free port."
-    if getattr(error, "errno", None) == 98 or "in use" in str(error):
+    if getattr(error, "errno", None) == errno.EADDRINUSE:
         return f"Port {port} of {host} is used by another program; stop it, or pass another --port."
     return f"Cannot listen on {host}:{port} ({getattr(error, 'strerror', error)}); pass another --host or --port."
 
