@@ -145,7 +145,7 @@ def _read_objects(reader: ObjectReader, given: Any, name: str, lined: Lined, fau
     except FileError as fault:
         faults.append(Complaint(("objects",), str(fault)))
     if not faults and not reader.faults and len(reader.objects) < 3:
-        sentence = f"there are {len(reader.objects)} objects; a question needs at least 3."
+        sentence = f"there are {len(reader.objects)} objects; name at least 3, because a question needs three."
         faults.append(Complaint(("objects",), sentence))
 
 
