@@ -10,8 +10,8 @@ MIN_LENGTH, MAX_LENGTH = 10, 1000
 
 # 46 MB is more than twice OWASP's minimum. One thread, so that the other cores serve participants.
 HASHER = PasswordHasher(time_cost=2, memory_cost=46 * 1024, parallelism=1)
-# The hash of no password, compared when there is no such account so that the check takes as long. It is a literal
-# because computing it would add 0.1 s to each start.
+# The hash to check against when there is no such account, so that the check takes as long. It is a literal because
+# computing it would add 0.1 s to each start.
 UNKNOWN_ACCOUNT = "$argon2id$v=19$m=47104,t=2,p=1$XeMyxFwciUjpasBNguYGJg$UuE1KtiYt+jbCVn3no/MYpnVYT+9U2VbV5911okK1NI"
 
 
@@ -24,10 +24,10 @@ def check_new(password: str, name: str) -> None:
 
     >>> check_new("short", "ann")
     Traceback (most recent call last):
-    erkle.service.accounts.passwords.WeakPassword: The password has 5 characters; use 10 to 1000.
+    erkle.service.accounts.passwords.WeakPassword: The password has 5 characters; use 10 to 1,000.
     """
     if not MIN_LENGTH <= len(password) <= MAX_LENGTH:
-        raise WeakPassword(f"The password has {len(password)} characters; use {MIN_LENGTH} to {MAX_LENGTH}.")
+        raise WeakPassword(f"The password has {len(password)} characters; use {MIN_LENGTH} to {MAX_LENGTH:,}.")
     if len(set(password)) < 4 or password.casefold() in {name.casefold(), name.casefold() * 2}:
         raise WeakPassword("The password is easy to guess; use several unrelated words.")
 

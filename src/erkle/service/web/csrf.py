@@ -1,8 +1,8 @@
 """Protection against cross-site request forgery (CSRF): a page of another site cannot act for a signed-in researcher.
 
 Every change needs the session's token in a header, in addition to the cookie. A browser may send the cookie with a
-request of another site's page, but that page cannot read the token. A login has no session yet; there, the headers
-with which the browser names the origin of the request are checked.
+request of another site's page, but that page cannot read the token. A login has no session yet, so it is
+accepted only if the browser's headers say that it comes from a page of this server.
 """
 
 import secrets

@@ -25,7 +25,7 @@ _log = logging.getLogger("erkle.errors")
 _NOTHING = Path(__file__).parents[1] / "static" / "studio" / "not-found.html"
 _HTTP = {
     400: ("unreadable", "The body of the request cannot be read; send JSON, or a form if there are files."),
-    404: ("not-found", "There is nothing at this address."),
+    404: ("not-found", "There is nothing at this address; check it."),
     405: ("method", "This address does not accept this method."),
 }
 
