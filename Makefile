@@ -15,6 +15,7 @@ serve: .venv/serve  ## serve a study of cities with simulated participants, and 
 	@$(BIN)/erkle serve --demo
 
 test: .venv/dev  ## run all tests
+	@echo "Running all tests (some minutes) ..."
 	@$(BIN)/python -m pytest -p tools.pytest_progress -o console_output_style=classic -n auto --dist worksteal -q
 
 check: .venv/dev  ## format the code, then run static and test

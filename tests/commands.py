@@ -9,7 +9,7 @@ import sys
 import numpy as np
 import pytest
 
-from erkle import ERKLE, triplets
+from erkle import ERKLE, Dense, LowRank, PassiveAggressiveI, triplets
 from erkle.cli.learn.run import Run
 from erkle.files import load_npz
 
@@ -17,6 +17,19 @@ COMMAND = [sys.executable, "-m", "erkle"]
 # Files written with --exact, and by the default learner.
 EXACT = ["embedding.csv", "errors.csv", "errors.png", "kernel.npz", "map.png", "reliability.png", "summary.json"]
 FILES = sorted([*EXACT, "selection.csv"])
+
+# Every kind of learner: options of the command, parameters in Python, and whether a last fit of all answers follows.
+KINDS = {
+    "default": ([], {}, True),
+    "never fitted": (["--consolidate", "off"], {"kernel": LowRank(consolidate="off")}, False),
+    "of rank 3": (
+        ["--rank", "3", "--trace", "0.001", "--step", "pa1", "--passes", "2"],
+        {"kernel": LowRank(3, 0.001), "step": PassiveAggressiveI(), "passes": 2},
+        False,
+    ),
+    "of rank 3, fitted": (["--rank", "3", "--consolidate", "0.2"], {"kernel": LowRank(3, None, 0.2)}, True),
+    "exact": (["--exact", "--passes", "2"], {"kernel": Dense(), "passes": 2}, False),
+}
 
 
 def answers_of(n_objects, n_answers, seed=0):

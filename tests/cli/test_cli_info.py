@@ -4,10 +4,9 @@ import time
 
 import pytest
 
-from commands import answers_of, learned, listing
+from commands import KINDS, answers_of, learned, listing
 from erkle import ERKLE, Dense
 from erkle.cli.screen import waiting
-from kinds import KINDS
 from parts import SquaredHinge
 
 

@@ -6,10 +6,9 @@ import math
 import numpy as np
 import pytest
 
-from commands import EXACT, FILES, answers_of, learned, listing, table, write
+from commands import EXACT, FILES, KINDS, answers_of, learned, listing, table, write
 from erkle import ERKLE, Dense, triplets
 from erkle.files import load_npz
-from kinds import KINDS
 
 pytestmark = pytest.mark.usefixtures("without_pictures")
 
