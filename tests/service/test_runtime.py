@@ -65,9 +65,8 @@ def test_after_a_study_is_deleted_nothing_of_it_is_kept(client, researcher, stud
     assert not [thread for thread in threading.enumerate() if study in thread.name]
 
 
-def test_after_another_process_deletes_a_study_nothing_of_it_is_kept(data, asked, monkeypatch):
-    monkeypatch.setattr("erkle.service.runtime._RENEWAL", 0.05)
-    runtimes = Runtimes(data)
+def test_after_another_process_deletes_a_study_nothing_of_it_is_kept(data, asked):
+    runtimes = Runtimes(data, renewal_seconds=0.05)
     until(lambda: runtimes.of(asked).learning.ready)
     data.studies.delete(asked)
     until(lambda: not runtimes.all())
@@ -163,8 +162,7 @@ def test_a_learner_that_loses_its_lease_follows_and_takes_over_again(runtimes, d
 
 
 def test_close_waits_for_a_learner_that_is_saving_its_snapshot(data, asked, monkeypatch):
-    monkeypatch.setattr("erkle.service.runtime._RENEWAL", 0.01)
-    runtimes = Runtimes(data)
+    runtimes = Runtimes(data, renewal_seconds=0.01)
     learning = runtimes.of(asked).learning
     until(lambda: learning.ready)
     end, saving = learning._end, threading.Event()

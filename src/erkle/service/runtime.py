@@ -17,7 +17,7 @@ from erkle.service.participation.prepared_study import PreparedStudy
 from erkle.store import Store, Study, Transaction, Unavailable
 
 # Seconds between two renewals of all leases. A lease lasts three times as long, so that a busy machine keeps it.
-_RENEWAL = 2.0
+RENEWAL_SECONDS = 2.0
 
 log = logging.getLogger("erkle.service")
 
@@ -53,10 +53,13 @@ class Runtimes:
     Parameters
     ----------
     store : Store
+    renewal_seconds : float
+        Time between two renewals.
     """
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, renewal_seconds: float = RENEWAL_SECONDS) -> None:
         self._store = store
+        self._renewal_seconds = renewal_seconds
         self._process = f"{socket.gethostname()[:60]}-{os.getpid()}-{secrets.token_hex(4)}"
         self._lock = threading.Lock()
         self._by_study: dict[str, Runtime] = {}
@@ -104,7 +107,7 @@ class Runtimes:
         self._renewer.join()
 
     def _renew(self) -> None:
-        while not self._closing.wait(_RENEWAL):
+        while not self._closing.wait(self._renewal_seconds):
             for runtime in self.all():
                 try:
                     runtime.learning.renew()
