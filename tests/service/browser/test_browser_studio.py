@@ -81,7 +81,7 @@ def open_session(site, page, account):
 
 
 def answer(client, study, n_answers, name="somebody"):
-    """Take part: objects are the more alike, the nearer they are in the list. Return the participant's id."""
+    """Take part as somebody who finds neighbours in the list similar, and return the participant's id."""
     reply = client.join(study, {"PROLIFIC_PID": name})
     for _ in range(n_answers):
         question = reply.questions[0]
@@ -162,6 +162,8 @@ def test_a_study_with_pictures_is_created_and_opened_and_its_map_follows_the_ans
         "href", re.compile(f"^/media/{study_of(page)}/")
     )
 
+    # The table of participants is refreshed every four seconds; a reload is faster.
+    page.reload()
     page.locator(f"[data-participant='{somebody}']").get_by_role("button", name="Exclude").click()
     expect(page.locator(f"[data-participant='{somebody}']").get_by_role("button", name="Include")).to_be_visible()
 

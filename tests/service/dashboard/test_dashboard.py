@@ -168,7 +168,7 @@ def test_careless_participants_get_warnings(researcher, store, watched, learned)
     assert sum(person["answers"] for person in people) == N_ANSWERS + 53
 
 
-def test_the_dashboard_and_the_asking_count_failed_catch_questions_alike(client, researcher, owner, store):
+def test_the_dashboard_counts_the_same_failed_catch_questions_as_the_asking(client, researcher, owner, store):
     # Two catch questions share an anchor, and the right answer to the second is wrong for the first.
     catch = [{"anchor": "A", "near": "B", "far": "C"}, {"anchor": "A", "near": "C", "far": "D"}]
     checks = {"practice": 0, "catch": catch, "catch_every": 1, "fail_after": 3}

@@ -5,8 +5,8 @@ import { button, el, uniqueId } from "./elements.js";
 /**
  * Shows a dialog. Resolves to the result of `act`, or to null if the dialog is cancelled.
  *
- * `act` runs when the confirm button is pressed. The button is disabled while it runs. If it throws, the error message is
- * shown; then, or if it returns false, the dialog stays open. The button is enabled only while `ready()` is true.
+ * `act` runs when the confirm button is pressed. If it throws, the dialog shows the error message and stays open. It also
+ * stays open if `act` returns false. The button is enabled only while `ready()` is true and `act` is not running.
  */
 export function dialog({ title, body, confirm, kind = "primary", wide = false, ready = null, act = async () => true }) {
   const heading = uniqueId("dialog");

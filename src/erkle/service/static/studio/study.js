@@ -90,7 +90,7 @@ function open(study, objects) {
     errors.update(live.curves, live.stopping?.target ?? study.settings.target_error);
     pace.update(live.per_minute);
     strategies.update(live.strategies);
-    const sentence = live.stopping?.sentence ?? "An estimate of how many answers you need appears here after some answers.";
+    const sentence = live.stopping?.sentence ?? "After 20 held-out answers, this estimates how many more answers you need.";
     stopping.textContent = sentence.replaceAll(" %", "\u00a0%");
     chosen.textContent = live.answers && live.learner?.chosen ? `Current model setting: ${live.learner.chosen}` : "";
     if (live.answers !== answers) tables();
@@ -100,7 +100,7 @@ function open(study, objects) {
   follow(path, show, (link) => header.connected(link));
 }
 
-/** Calls `work` at most once per `ms`. A call in between is made up for at the end of that time. */
+/** Calls `work` at most once per `ms`. Calls in between become one call at the end of that time. */
 function throttled(work, ms) {
   let waiting = null;
   let wanted = false;

@@ -22,7 +22,7 @@ export function prose(html, className = "prose") {
   return made;
 }
 
-// Announces a sentence to screen readers. A non-breaking space makes a repeated sentence a change.
+// Announces a sentence to screen readers. They announce only changes, so a repeated sentence gets a non-breaking space.
 export function announce(sentence) {
   const announcer = document.getElementById("announcer");
   announcer.textContent = announcer.textContent === sentence ? `${sentence}\u00a0` : sentence;

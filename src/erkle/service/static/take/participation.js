@@ -1,5 +1,4 @@
-// A participation from the first question to the last: it joins the server's replies, the participant's answers, and the
-// view.
+// A participation from the first question to the last. It connects the server, the participant's answers and the view.
 
 import { end } from "./ending.js";
 import { say, show } from "./pages.js";

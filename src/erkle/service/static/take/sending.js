@@ -1,4 +1,4 @@
-// Sends the entries of the queue in order, and then asks for the open questions if that is wanted.
+// Sends the entries of the queue in order. `refresh` then also asks for the open questions.
 //
 // There is one request at a time, so that replies arrive in the order of the answers. An entry that is not acknowledged is
 // sent again, with growing pauses, and at once when the network is back.

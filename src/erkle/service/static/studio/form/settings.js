@@ -59,7 +59,7 @@ export const SECTIONS = {
         min: 1,
         max: 10000,
         required: true,
-        hint: "Skipped questions count.",
+        hint: "Includes skipped questions.",
       },
       {
         path: "limits.participants",
@@ -118,12 +118,12 @@ export const SECTIONS = {
       },
       {
         path: "checks.too_fast_ms",
-        label: "Warn about answers faster than, milliseconds",
+        label: "Shortest response time, milliseconds",
         type: "number",
         min: 0,
         max: 60000,
         required: true,
-        hint: "0 turns this off. 500 is a good start.",
+        hint: "Faster answers cause a warning. 0 turns this off; 500 is a good start.",
       },
       {
         path: "checks.catch_every",

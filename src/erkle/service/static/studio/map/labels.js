@@ -62,7 +62,7 @@ function nearest(tree, [x, y]) {
   return other ? Math.hypot(other.x - x, other.y - y) : 1e3;
 }
 
-/** Right, left, below, above, then the corners. */
+/** The possible positions of a label: right, left, below, above, then the corners. */
 function spotsAround(radius, width) {
   const off = radius + GAP + 1;
   const [far, near] = [off + HEIGHT / 2 - 1, 0.7 * off];

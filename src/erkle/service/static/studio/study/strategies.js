@@ -47,7 +47,7 @@ const REASONS = { "not-ready": "The learner was not ready.", failed: "The strate
 function summary(rows) {
   if (!rows.length) return "No question has been asked yet.";
   const replaced = rows.filter(({ fallback }) => fallback).reduce((sum, { asked }) => sum + asked, 0);
-  if (!replaced) return "No question had to be replaced by a random one.";
+  if (!replaced) return "No questions were replaced by random ones.";
   return `${counted(replaced, "question was", "questions were")} replaced by random ones.`;
 }
 
