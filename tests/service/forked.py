@@ -1,6 +1,7 @@
 """`erkle serve` in processes that are forked from one that has imported everything, so that they start at once."""
 
 import multiprocessing
+import multiprocessing.forkserver
 import os
 import signal
 import socket
@@ -8,10 +9,9 @@ import subprocess
 import sys
 import time
 
+import pytest
 from benchmarks.service.serving import Serving
 
-# For the process that all servers are forked from: it reads this variable when it imports numpy.
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 _FORKED = multiprocessing.get_context("forkserver")
 _FORKED.set_forkserver_preload(
     ["erkle.cli.app", "erkle.service.app", "erkle.service.demo", "erkle.service.participation.participation", "uvicorn"]
@@ -39,6 +39,10 @@ class ErkleServe:
     def __init__(self, options, log, folder=None, environment=None):
         command = ["erkle", "serve", *map(str, options)]
         arguments = (command, log, folder, environment or {})
+        with pytest.MonkeyPatch.context() as patch:
+            # The process that servers are forked from reads this variable when it imports numpy.
+            patch.setenv("OPENBLAS_NUM_THREADS", "1")
+            multiprocessing.forkserver.ensure_running()
         self._process = _FORKED.Process(target=_serve, args=arguments, daemon=True)
         self._process.start()
         self.pid = self._process.pid

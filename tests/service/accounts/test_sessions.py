@@ -68,8 +68,8 @@ def test_every_change_needs_a_session_and_its_token(client, researcher, study):
     assert CHANGES
     del researcher.headers["X-CSRF-Token"]
     for method, path in CHANGES:
-        nobody, forged = (who.request(method, with_study(path, study), json={}) for who in (client, researcher))
-        assert (nobody.status_code, reason(nobody)) == (401, "signed-out"), path
+        signed_out, forged = (who.request(method, with_study(path, study), json={}) for who in (client, researcher))
+        assert (signed_out.status_code, reason(signed_out)) == (401, "signed-out"), path
         assert (forged.status_code, reason(forged)) == (403, "csrf"), path
 
 
@@ -159,9 +159,9 @@ def test_studies_of_others_give_the_same_error_as_unknown_studies(researcher, st
     of_a_study = [route for route in every_route() if route[1].startswith("/api/studies/{study}")]
     assert of_a_study
     for method, path in of_a_study:
-        theirs, nobodys = (stranger.request(method, with_study(path, id), json={}) for id in (study, "nope"))
+        theirs, unknown = (stranger.request(method, with_study(path, id), json={}) for id in (study, "nope"))
         assert theirs.status_code == 404, path
-        assert theirs.text == nobodys.text
+        assert theirs.text == unknown.text
     assert store.studies.get(study).title == "Cities"
 
 

@@ -33,8 +33,8 @@ def test_every_answer_is_a_row_with_salmons_columns_and_ours(store, researcher, 
     answers = list(store.answers.log(made.id, include_excluded=True))
     assert [int(row["sequence"]) for row in rows] == [answer.sequence for answer in answers]
     for row, answer in zip(rows, answers, strict=True):
-        told = [int(row[name]) for name in ("head", "left", "winner", "loser", "response_ms")]
-        assert told == [answer.anchor, answer.left, answer.near, answer.far, answer.response_ms]
+        written = [int(row[name]) for name in ("head", "left", "winner", "loser", "response_ms")]
+        assert written == [answer.anchor, answer.left, answer.near, answer.far, answer.response_ms]
         assert {row["left"], row["right"]} == {row["winner"], row["loser"]}
         assert float(row["response_time"]) == answer.response_ms / 1000
         assert float(row["time_received"]) == pytest.approx(answer.answered_at / 1e6)
@@ -142,8 +142,8 @@ def test_a_table_has_at_most_50_columns_for_parameters(store, researcher, study)
     own = [name for name in rows[0] if name.startswith("parameter.")]
     assert (len(own), own[0], own[1:]) == (50, "parameter.PID", sorted(own[1:]))
     for row, each in zip(rows, store.participants.all(study), strict=True):
-        told = {name.removeprefix("parameter."): int(row[name]) for name in own[1:] if row[name]}
-        assert {"PID": row["parameter.PID"], **told, **json.loads(row["parameters"] or "{}")} == each.parameters
+        written = {name.removeprefix("parameter."): int(row[name]) for name in own[1:] if row[name]}
+        assert {"PID": row["parameter.PID"], **written, **json.loads(row["parameters"] or "{}")} == each.parameters
     lines = [json.loads(line) for line in export(researcher, study, "answers.jsonl").text.splitlines()]
     assert all(len([name for name in line if name.startswith("parameter.")]) <= 50 for line in lines)
     # An import reads them back.

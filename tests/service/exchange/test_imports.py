@@ -34,8 +34,8 @@ def test_an_export_is_imported_as_the_same_log_and_the_same_kernel(here, write, 
     assert add_answers(here, empty, given(text, name)) == len(log(here, study.id))
     assert log(here, empty.id) == log(here, study.id)
     assert kernel(here, empty.id) == kernel(here, study.id)
-    told = [each.parameters for each in here.participants.all(empty.id)]
-    assert told == [each.parameters for each in here.participants.all(study.id)]
+    parameters = [each.parameters for each in here.participants.all(empty.id)]
+    assert parameters == [each.parameters for each in here.participants.all(study.id)]
 
 
 @pytest.mark.parametrize(("write", "name"), [(answers_csv, "answers.csv"), (answers_jsonl, "answers.jsonl")])
