@@ -278,6 +278,8 @@ def test_a_new_password_ends_all_other_sessions_but_not_this_one(site, signed_in
     # The page continues with the new session, also for requests that need its CSRF token.
     choose_in_menu(page, "Sign out")
     page.wait_for_url("**/login")
+    page.goto("/studies")
+    page.wait_for_url("**/login?next=*")
     other.goto("/studies/new")
     other.wait_for_url("**/login?next=*")
     sign_in(other, account, "nine words")

@@ -126,6 +126,10 @@ def kernel(fold):
     return fold.learner.kernel_matrix()
 
 
+def kernel_of_view(view):
+    return view.places @ view.places.T + np.diag(view.shifts)
+
+
 def test_a_fold_is_the_learner_of_the_answers_that_are_learned(log, whole):
     rows = [(a.anchor, a.near, a.far) for a in log if a.kind not in (Kind.CATCH, Kind.PRACTICE)]
     learner = ERKLE(N, kernel=LowRank(), random_state=0).partial_fit(rows)
@@ -206,11 +210,10 @@ def test_a_learner_continues_from_the_newest_snapshot_that_is_not_damaged(store,
     store.imports.answers(study, answers(10, seed=2))
     learning = start(store).of(study).learning
     until(has_read(learning, N_ANSWERS + 10))
-    view, expected = learning.view, kernel(folded(whole_log(store, study)))
-    np.testing.assert_array_equal(view.places @ view.places.T + np.diag(view.shifts), expected)
+    np.testing.assert_array_equal(kernel_of_view(learning.view), kernel(folded(whole_log(store, study))))
 
 
-def test_excluding_a_participant_learns_without_them_and_including_them_restores_the_kernel(store, study, start):
+def test_excluding_a_participant_learns_without_them_and_including_them_restores_the_kernel(store, study, start, whole):
     runtimes = start(store)
     learning = runtimes.of(study).learning
     until(lambda: learning.ready)
@@ -223,6 +226,7 @@ def test_excluding_a_participant_learns_without_them_and_including_them_restores
     store.participants.exclude(study, ann.id, False)
     learning.notify()
     until(lambda: learning.view.n_learned == N_LEARNED)
+    np.testing.assert_array_equal(kernel_of_view(learning.view), kernel(whole))
     assert len(learning.columns) == N_ANSWERS
 
 
