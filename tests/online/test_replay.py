@@ -128,7 +128,7 @@ def test_any_split_of_a_stream_gives_the_same_kernel(loss, step, projection, pas
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
-@settings(max_examples=8)
+@settings(max_examples=6)
 @given(cuts=cuts, passes=st.sampled_from([1, 3]))
 def test_any_split_of_a_stream_gives_the_same_model(kernel, passes, cuts):
     T = answers(7, 300, flipped=0.2)

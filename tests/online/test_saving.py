@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from erkle import ERKLE, SOE, STE, Constant, Dense, LowRank, PassiveAggressiveII
+from erkle import ERKLE, SOE, STE, Constant, Dense, LowRank, PassiveAggressiveI, PassiveAggressiveII
 from erkle.files import FileError, load_npz, save_npz
 from parts import DIRECTIONS, KERNELS, PAIRS, PROJECTIONS, Cooling, SquaredHinge, answers, precise, state
 
@@ -154,7 +154,7 @@ def test_another_loss_and_step_can_be_passed_to_load(path):
         {"n_objects": 50},
         {"kernel": Dense(1e-3)},
         {"kernel": Dense(projection="eigh")},
-        {"step": Constant()},
+        {"step": PassiveAggressiveI()},
         {"random_state": 9},
         {"kernel": LowRank(2)},
     ],

@@ -85,7 +85,7 @@ def _learn(
         slope = 0.5 * (near - far)
         gamma = magnitude(step, numbers[i], x, slope, fall)
         # The slope is checked because some steps ignore it, but the direction of the gradient needs it. The excess is
-        # checked because it may be NaN under a kernel that is not finite, even if slope and step are not.
+        # checked because it may be NaN under a kernel that is not finite, even if the slope and the step are finite.
         if not (0.0 <= gamma < 1e100 and slope < math.inf and x == x):
             return i, NOT_FINITE
         # An excess that is not NaN marks the row as learned.

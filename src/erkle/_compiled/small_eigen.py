@@ -14,7 +14,7 @@ from erkle._compiled.compiling import compiled
 Array = Any
 
 _EPSILON = 2.3e-16
-# Negligible off the largest entry, which is scaled to 1; the square of a smaller number would lose digits.
+# Negligible next to the largest entry, which is scaled to 1; the square of a smaller number would lose digits.
 _NEGLIGIBLE = 1e-140
 # Most QL sweeps per eigenpair; two are typical, and twenty have never been seen.
 _MAX_SWEEPS = 60

@@ -38,7 +38,7 @@ _STAGE_ITERATIONS = 50
 _STAGE_TOL = 1e-4
 # Ratio of two gaps in a row above which the gap counts as stalled.
 _STALLED = 0.95
-# Relative gap at which the method stops, in units of tol: tol limits the progress of ten iterations, the gap all of it.
+# Relative gap at which the method stops, in units of tol. The gap bounds all that is left to gain, not ten iterations.
 _GAP = 1000.0
 
 

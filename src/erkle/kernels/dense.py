@@ -1,7 +1,7 @@
 """The Python side of the dense kernel: it owns the arrays and does what the compiled loop cannot.
 
 The loop stops when it needs an eigenpair from LAPACK or a new inverse. With ``projection="eigh"``, the literal
-algorithm, LAPACK computes every eigenpair; otherwise it computes one only if Lanczos does not converge.
+algorithm, LAPACK computes every eigenpair; otherwise it does so only where Lanczos fails.
 Where the loop stops depends only on the rows learned so far, so any split of a stream gives the same kernel.
 """
 

@@ -25,7 +25,7 @@ class LowRank(NamedTuple):
         The largest rank. "auto" chooses the rank, the weight of the trace and the length of the steps while learning.
     trace : float or None
         Weight of the trace of K in the loss of each answer: every move reduces the eigenvalues by its rate times this
-        weight. None means 0 if the rank is a number; if the rank is "auto", the weight is chosen too.
+        weight. None means 0 if the rank is a number, and a weight chosen while learning if the rank is "auto".
     consolidate : "auto", "off" or float
         Whether all answers are kept and fitted again from time to time, with online steps in between. A number s
         fits them again whenever their number has grown by the share s since the last fit. "auto" follows a tuned
@@ -75,7 +75,7 @@ class LowRankKernel(ByCoordinates):
 
     @classmethod
     def of_map(cls, X: Floats, rank: int, trace: float, shifts: Floats | None = None, shift_rate: float = 0.0) -> Self:
-        """The kernel XX', cut to ``rank``, plus a diagonal of shifts; it can learn on from there.
+        """The kernel XX', cut to ``rank``, plus a diagonal of shifts; it can learn further answers.
 
         An answer moves the shifts ``shift_rate`` times as far as it moves the diagonal.
         """
