@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from erkle import ERKLE, STE, Constant, Dense, LowRank
 from erkle._compiled import evidence as compiled
 from erkle.kernels.low_rank import LowRankKernel
-from erkle.online.selection.evidence import _PRIOR, TEMPERATURES, Evidence
+from erkle.online.selection.evidence import TEMPERATURES, Evidence
 from erkle.triplets import sample
 from parts import answers
 
@@ -62,8 +62,9 @@ def test_any_split_of_the_answers_gives_the_same_evidence_to_the_last_bit(excess
 @given(excess=values)
 def test_compiled_and_python_give_the_same_evidence(excess):
     fast, slow = Evidence(), Evidence()
-    fast.add(np.array(excess), 5)
-    compiled.add_answers.py_func(np.array(excess), 5, slow.discount, TEMPERATURES, _PRIOR, slow.sums, slow.bins)
+    prior = np.log(TEMPERATURES) ** 2
+    for evidence, function in ((fast, compiled.add_answers), (slow, compiled.add_answers.py_func)):
+        function(np.array(excess), 5, evidence.discount, TEMPERATURES, prior, evidence.sums, evidence.bins)
     np.testing.assert_allclose(fast.sums, slow.sums, rtol=1e-12)
     np.testing.assert_allclose(fast.bins, slow.bins, rtol=1e-12)
 

@@ -5,7 +5,7 @@ import pytest
 
 from erkle import ERKLE, Dense, LowRank
 from erkle.kernels.dense import DenseKernel
-from erkle.online.record import _ENDS, Curve
+from erkle.online.record import Curve
 from parts import KERNELS, answers
 
 T = answers(8, 700, flipped=0.2)
@@ -16,11 +16,12 @@ def assert_counts(learner, T, decisions):
     n = learner.n_objects_
     np.testing.assert_array_equal(learner.n_anchored_, np.bincount(T[:, 0], minlength=n))
     np.testing.assert_array_equal(learner.n_appearances_, np.bincount(T.ravel(), minlength=n))
-    where = np.searchsorted(_ENDS, np.arange(len(T)), side="right")
-    n_answers, n_wrong, learned = (np.bincount(where, weights) for weights in (None, decisions <= 0, np.arange(len(T))))
-    np.testing.assert_array_equal(learner.curve_.n_answers, n_answers[n_answers > 0])
-    np.testing.assert_array_equal(learner.curve_.n_wrong, n_wrong[n_answers > 0])
-    np.testing.assert_allclose(learner.curve_.n_learned, (learned / np.maximum(n_answers, 1))[n_answers > 0])
+    # The bins of the curve follow each other.
+    n_learned, n_answers, n_wrong = learner.curve_
+    assert n_answers.sum() == len(T)
+    bins = np.split(np.arange(len(T)), np.cumsum(n_answers)[:-1])
+    np.testing.assert_array_equal(n_wrong, [np.count_nonzero(decisions[bin] <= 0) for bin in bins])
+    np.testing.assert_allclose(n_learned, [bin.mean() for bin in bins])
 
 
 def assert_same(curve, other):
@@ -51,6 +52,16 @@ def test_any_split_of_a_stream_gives_the_same_curve(kernel, tmp_path):
     assert_same(pieces.curve_, whole.curve_)
     np.testing.assert_array_equal(pieces.n_anchored_, whole.n_anchored_)
     assert pieces.answers_needed(0.1) == whole.answers_needed(0.1)
+
+
+def test_the_bins_of_a_curve_grow_with_the_stream():
+    n = 10**6
+    curve = Curve.of(np.arange(n), np.zeros(n, np.bool_))
+    assert 100 < len(curve.n_answers) < 150
+    # From 100 answers on, there are about 25 bins per factor of ten.
+    later = slice(30, -1)
+    widths = curve.n_answers[later] / curve.n_learned[later]
+    assert 0.08 < widths.min() <= widths.max() < 0.11
 
 
 def test_the_curve_of_predictions_equals_that_of_the_learner_that_made_them():
