@@ -120,8 +120,9 @@ def test_more_answers_make_the_interval_narrower():
     ("numbers", "parts"),
     [
         ((1234, 912, 2480), ["1,200 more answers", "910 to 2,500", "15.0 %"]),
-        ((1234, 0, math.inf), ["1,200 more answers", "0 to any number", "15.0 %"]),
-        ((0, 0, 0), ["15.0 % is reached"]),
+        ((1234, 912, math.inf), ["1,200 more answers", "at least 910", "15.0 %"]),
+        ((1234, 0, math.inf), ["1,200 more answers", "uncertain", "15.0 %"]),
+        ((0, 0, 0), ["has reached 15.0 %"]),
         ((0, 0, 88), ["15.0 %", "probably", "0 to 88 more answers"]),
         ((math.inf, 912, math.inf), ["15.0 %", "out of reach", "910 more answers"]),
         ((math.inf, math.inf, math.inf), ["15.0 %", "out of reach"]),
@@ -130,7 +131,7 @@ def test_more_answers_make_the_interval_narrower():
 def test_a_forecast_is_a_sentence(numbers, parts):
     told = str(Forecast(0.15, 0.173, 0.161, 0.186, *numbers))
     assert all(part in told for part in parts)
-    assert told.endswith("now 17.3 % (16.1 to 18.6 %).")
+    assert told.endswith("17.3 % (16.1 to 18.6 %).")
 
 
 def test_a_learner_forecasts_from_its_own_curve_or_from_that_of_an_asker():

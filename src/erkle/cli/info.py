@@ -107,13 +107,12 @@ def _settings(meta: dict[str, Any]) -> str:
 
 
 def _conflict_facts(history: NDArray[np.int32], names: list[str] | None) -> dict[str, str]:
-    from erkle.cli.learn.findings import disputed, in_conflict
     from erkle.conflicts import find
 
     if not len(history):
         return {}
     found = find(history, n_worst=_MOST_DISPUTED)
-    return {"conflicts": in_conflict(found), "most disputed": disputed(found, names)}
+    return {"conflicts": found.sentence(), "most disputed": "\n".join(found.disputed(names)) or "none"}
 
 
 def _answer_facts(path: Path) -> dict[str, str]:

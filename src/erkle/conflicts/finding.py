@@ -66,12 +66,40 @@ class Conflicts(NamedTuple):
         Most disputed questions:
           Is Apple more like Pear (2) or Fig (1)?
         """
-        lines = [_sentence(self)]
+        lines = [self.sentence()]
         if len(self.questions):
-            lines += ["Most disputed questions:", *_question_lines(self.questions, self.counts, labels)]
+            lines += ["Most disputed questions:", *(f"  {line}" for line in self.disputed(labels))]
         if self.participants is not None:
             lines.append(self.participants.summary())
         return "\n".join(lines)
+
+    def sentence(self) -> str:
+        """Say how many answers contradict each other, and the error that no kernel can avoid."""
+        if not self.n_answers:
+            return "There are no answers."
+        answers = counted(self.n_answers, "", "1 answer", "answers")
+        repeated = counted(
+            self.n_repeated, f"None of {answers} repeats", f"1 of {answers} repeats", f"of {answers} repeat"
+        )
+        if not self.n_repeated:
+            return f"{repeated} a question."
+        both = counted(self.n_contradicted, "no question was", "1 question was", "questions were")
+        wrong = f", so every kernel gets at least {100 * self.floor:.2g} % of the answers wrong"
+        return f"{repeated} a question; {both} answered both ways{wrong * (self.floor > 0)}."
+
+    def disputed(self, labels: triplets.Labels | Sequence[str] | None = None) -> list[str]:
+        """The most disputed questions in words, with the number of answers for each candidate."""
+        names = labels.names if isinstance(labels, triplets.Labels) else labels
+        if names is not None and len(self.questions) and self.questions.max() >= len(names):
+            raise ValueError(
+                f"Got {len(names)} labels, but a question names object {self.questions.max()}; "
+                "pass one label per object."
+            )
+        name_of = str if names is None else names.__getitem__
+        return [
+            f"Is {name_of(a)} more like {name_of(b)} ({n_b:,}) or {name_of(c)} ({n_c:,})?"
+            for (a, b, c), (n_b, n_c) in zip(self.questions.tolist(), self.counts.tolist(), strict=True)
+        ]
 
     def __str__(self) -> str:
         return self.summary()
@@ -184,30 +212,3 @@ def _rows(T: Integers, asked: Integers, wanted: Integers) -> Integers:
     found = T[row[wanted]]
     found[:, 1:].sort(axis=1)
     return found
-
-
-def _sentence(found: Conflicts) -> str:
-    if not found.n_answers:
-        return "There are no answers."
-    answers = counted(found.n_answers, "", "1 answer", "answers")
-    repeated = counted(
-        found.n_repeated, f"None of {answers} repeats", f"1 of {answers} repeats", f"of {answers} repeat"
-    )
-    if not found.n_repeated:
-        return f"{repeated} a question."
-    both = counted(found.n_contradicted, "no question was", "1 question was", "questions were")
-    wrong = f", so every kernel gets at least {100 * found.floor:.2g} % of the answers wrong"
-    return f"{repeated} a question; {both} answered both ways{wrong * (found.floor > 0)}."
-
-
-def _question_lines(questions: Integers, counts: Integers, labels: triplets.Labels | Sequence[str] | None) -> list[str]:
-    names = labels.names if isinstance(labels, triplets.Labels) else labels
-    if names is not None and questions.max() >= len(names):
-        raise ValueError(
-            f"Got {len(names)} labels, but a question names object {questions.max()}; pass one label per object."
-        )
-    name_of = str if names is None else names.__getitem__
-    return [
-        f"  Is {name_of(a)} more like {name_of(b)} ({n_b:,}) or {name_of(c)} ({n_c:,})?"
-        for (a, b, c), (n_b, n_c) in zip(questions.tolist(), counts.tolist(), strict=True)
-    ]

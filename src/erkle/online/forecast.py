@@ -42,7 +42,7 @@ _QUANTILES = (0.1, 0.5, 0.9)
 
 
 class Forecast(NamedTuple):
-    """How many more answers it takes to reach an error. ``str(forecast)`` is a sentence.
+    """How many more answers it takes to reach an error. ``str(forecast)`` says it in words.
 
     Attributes
     ----------
@@ -63,19 +63,25 @@ class Forecast(NamedTuple):
     high: float
 
     def __str__(self) -> str:
-        now = f"now {_per_cent(self.error)} ({100 * self.error_low:.1f} to {_per_cent(self.error_high)})"
-        return f"{self._needed()}; {now}."
+        interval = f"{100 * self.error_low:.1f} to {_per_cent(self.error_high)}"
+        return f"{self._needed()}. The error is now {_per_cent(self.error)} ({interval})."
 
     def _needed(self) -> str:
-        wanted, interval = f"an error of {_per_cent(self.target)}", f"{_about(self.low)} to {_about(self.high)}"
+        target = _per_cent(self.target)
         if self.high == 0.0:
-            return f"{wanted.capitalize()} is reached"
+            return f"The error has reached {target}"
         if self.more == 0.0:
-            return f"{wanted.capitalize()} is probably reached ({interval} more answers)"
+            return f"The error has probably reached {target} ({self._interval()})"
         if self.more < math.inf:
-            return f"About {_about(self.more)} more answers ({interval}) for {wanted}"
-        at_best = f" (at the very best, {_about(self.low)} more answers)" if self.low < math.inf else ""
-        return f"{wanted.capitalize()} seems out of reach{at_best}"
+            return f"About {_about(self.more)} more answers should reduce the error to {target} ({self._interval()})"
+        return f"An error of {target} seems out of reach ({self._interval()})"
+
+    def _interval(self) -> str:
+        if self.high < math.inf:
+            return f"{_about(self.low)} to {_about(self.high)} more answers"
+        if self.low < math.inf:
+            return f"at least {_about(self.low)} more answers" if self.low else "the number is very uncertain"
+        return "with any number of answers"
 
 
 class _Posterior(NamedTuple):
@@ -119,7 +125,8 @@ def forecast(curve: Curve, target: float, n_learned: int = 0) -> Forecast:
     >>> m = np.arange(50, 2000, 100)
     >>> curve = Curve(m.astype(float), np.full(20, 100), (10 + 40 / (1 + m / 300)).astype(int))
     >>> print(forecast(curve, 0.14))
-    About 360 more answers (0 to 8,900) for an error of 14.0 %; now 14.8 % (13.1 to 16.6 %).
+    About 360 more answers should reduce the error to 14.0 % (0 to 8,900 more answers).
+    The error is now 14.8 % (13.1 to 16.6 %).
     """
     if isinstance(target, bool) or not isinstance(target, Real) or not 0.0 < float(target) < 1.0:
         raise ValueError(f"target is {target!r}; pass a share of wrong predictions between 0 and 1.")
@@ -171,4 +178,4 @@ def _per_cent(share: float) -> str:
 
 def _about(number: float) -> str:
     """The number with two significant digits."""
-    return f"{float(f'{number:.2g}'):,.0f}" if number < math.inf else "any number"
+    return f"{float(f'{number:.2g}'):,.0f}"

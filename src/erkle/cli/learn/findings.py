@@ -150,14 +150,3 @@ def outlook(curve: Curve, n_learned: int) -> Forecast | None:
     if curve.n_answers.sum() < _FEWEST:
         return None
     return forecast(curve, _TARGET * forecast(curve, 0.5, n_learned).error, n_learned)
-
-
-def in_conflict(found: Conflicts) -> str:
-    """A sentence about contradictory answers and the error that no kernel can avoid."""
-    return found._replace(questions=found.questions[:0], participants=None).summary()
-
-
-def disputed(found: Conflicts, names: Sequence[str] | None) -> str:
-    """The most disputed questions, one per line."""
-    lines = found._replace(participants=None).summary(names).splitlines()[2:]
-    return "\n".join(line.strip() for line in lines) or "none"

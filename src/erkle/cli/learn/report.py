@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from erkle import __version__, metrics
 from erkle.cli.learn.curve import WINDOW, ErrorCurve
-from erkle.cli.learn.findings import calibration, choice, findings, in_conflict, is_choice, outlook, selection_table
+from erkle.cli.learn.findings import calibration, choice, findings, is_choice, outlook, selection_table
 from erkle.cli.learn.participants import Comparison
 from erkle.cli.learn.settings import Settings
 from erkle.cli.screen import console, counted, per_cent
@@ -131,7 +131,7 @@ def _print(report: Report) -> None:
     if ahead := outlook(learner.curve_, learner.n_triplets_seen_):
         console.print(str(ahead))
     if report.conflicts:
-        console.print(in_conflict(report.conflicts))
+        console.print(report.conflicts.sentence())
     for compared in report.participants or ():
         console.print(compared.summary(), style="yellow" if compared.flagged.any() else "")
     console.print(f"Written to {out}: {' '.join(name for name in _FILES if (out / name).exists())}")
