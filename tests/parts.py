@@ -69,7 +69,7 @@ def _paired(loss, step):
     return pytest.param(loss, step, id=f"{type(loss).__name__}-{type(step).__name__}")
 
 
-# Pairs that cover every loss and every step. Numba takes seconds for each pair, so tests compile only these.
+# Pairs that cover every loss and every step. Numba compiles each pair by itself, so tests compile only these.
 PAIRS = [
     _paired(STE(), Constant(0.5)),
     _paired(STE(), InverseSqrt(1.0, after=7.0)),
