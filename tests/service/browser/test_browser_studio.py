@@ -328,6 +328,14 @@ def test_a_study_is_created_and_opened_by_keyboard_and_dialogs_return_the_focus(
     more.press("Enter")
     page.get_by_role("button", name="Close study").press("Enter")
     expect(page.get_by_role("button", name="Cancel")).to_be_focused()
+    # Another researcher pauses the study while the dialog is open, and the buttons of the header change.
+    page.evaluate(
+        """async () => {
+            const { send } = await import("/static/studio/server.js");
+            await send("POST", `/api${location.pathname}/state`, { state: "paused" });
+        }"""
+    )
+    expect(page.locator(".study-title .tag").first).to_have_text("paused")
     page.keyboard.press("Escape")
     expect(more).to_be_focused()
 

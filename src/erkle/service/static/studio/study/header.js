@@ -34,6 +34,9 @@ export class StudyHeader {
     this.tag = el("span", { class: "tag" });
     this.link = el("span", { class: "tag link-state" });
     this.actions = el("div", { class: "row actions" });
+    this.closeItem = button("Close study", "quiet", () => this.close());
+    // One menu for all states: a dialog returns the focus to the menu, even if the state has changed meanwhile.
+    this.menu = this.makeMenu();
     this.notice = el("p", { class: "notice", hidden: true });
     this.node = el(
       "header",
@@ -75,12 +78,13 @@ export class StudyHeader {
         ),
       el("a", { class: "button", href: `${this.study.link}?preview=1`, target: "_blank", rel: "noopener" }, "Preview"),
       ...buttons.map(([text, kind, next]) => button(text, kind, () => this.changeState(next))),
-      this.menu(state),
+      this.menu,
     ];
+    this.closeItem.hidden = state === "closed" || state === "draft";
     this.actions.replaceChildren(...actions.filter(Boolean));
   }
 
-  menu(state) {
+  makeMenu() {
     return dropDown(
       el(
         "details",
@@ -90,7 +94,7 @@ export class StudyHeader {
           "div",
           { class: "menu-items" },
           button("Settings", "quiet", () => this.edit()),
-          state !== "closed" && state !== "draft" && button("Close study", "quiet", () => this.close()),
+          this.closeItem,
           button("Delete study", "quiet danger", () => this.remove()),
         ),
       ),
