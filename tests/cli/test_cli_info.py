@@ -7,7 +7,7 @@ import pytest
 from commands import KINDS, answers_of, learned, listing
 from erkle import ERKLE, Dense
 from erkle.cli.screen import waiting
-from parts import SquaredHinge
+from parts import Cooling, SquaredHinge
 
 
 def test_info_describes_an_answer_file(erkle, tmp_path):
@@ -42,7 +42,7 @@ def test_info_describes_every_kind_of_saved_learner(erkle, kind, tmp_path):
 
 
 def test_info_describes_a_learner_with_a_custom_loss(erkle, tmp_path):
-    ERKLE(3, kernel=Dense(), loss=SquaredHinge()).fit([(0, 1, 2)]).save(tmp_path / "own.npz")
+    ERKLE(3, kernel=Dense(), loss=SquaredHinge(), step=Cooling()).fit([(0, 1, 2)]).save(tmp_path / "own.npz")
     assert "SquaredHinge(1)" in erkle("info", tmp_path / "own.npz").stdout
 
 

@@ -15,7 +15,6 @@ from erkle import (
     CKL,
     ERKLE,
     GNMDS,
-    SOE,
     STE,
     TSTE,
     Constant,
@@ -264,7 +263,7 @@ def test_a_stream_of_small_moves_computes_few_eigenpairs(loss, step, direction):
     [
         (GNMDS(), PassiveAggressive()),
         (GNMDS(), PassiveAggressiveI(C=0.02)),
-        (SOE(), PassiveAggressiveII(C=0.02)),
+        (GNMDS(), PassiveAggressiveII(C=0.02)),
         (STE(), Constant(0.05)),
         (STE(), InverseSqrt(1.0)),
         (TSTE(), Inverse(1.0)),

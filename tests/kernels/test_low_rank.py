@@ -17,7 +17,17 @@ from erkle import ERKLE, GNMDS, STE, Constant, LowRank, PassiveAggressive
 from erkle._compiled import loop, low_rank
 from erkle.kernels.looping import Rule, Stretch
 from erkle.kernels.low_rank import LowRankKernel
-from parts import DIRECTIONS, OTHER_PAIRS, PAIRS, Cooling, SquaredHinge, answers, in_python, loop_in_python
+from parts import (
+    DIRECTIONS,
+    OTHER_PAIRS,
+    PAIRS,
+    Cooling,
+    SquaredHinge,
+    answers,
+    directions_of,
+    in_python,
+    loop_in_python,
+)
 
 PA = Rule(GNMDS(), PassiveAggressive(), True)
 # Numba takes five seconds for each pair with a low-rank kernel. Other tests compile the first four pairs anyway; the
@@ -88,7 +98,7 @@ def test_at_full_rank_the_loop_in_python_learns_like_the_naive_kernel_from_zero(
 
 def assert_learns_like_the_naive_kernel(loss, step):
     n, T = 7, contradictory_answers(7, 60)
-    for direction in DIRECTIONS:
+    for direction in directions_of(loss, step):
         parameters = {"loss": loss, "step": step, "direction": direction, "kernel": LowRank(n)}
         learner, K = ERKLE(n, **parameters), np.zeros((n, n))
         for j, triplet in enumerate(T.tolist(), start=1):

@@ -11,7 +11,20 @@ from hypothesis import strategies as st
 from sklearn.exceptions import NotFittedError
 
 import naive
-from erkle import CKL, ERKLE, GNMDS, STE, Constant, Dense, LowRank, PassiveAggressive, metrics
+from erkle import (
+    CKL,
+    ERKLE,
+    GNMDS,
+    STE,
+    TSTE,
+    Constant,
+    Dense,
+    LowRank,
+    PassiveAggressive,
+    PassiveAggressiveI,
+    PassiveAggressiveII,
+    metrics,
+)
 from erkle._compiled.overloads import is_built_in
 from erkle.kernels.dense import DenseKernel
 from erkle.triplets import sample
@@ -23,6 +36,8 @@ from parts import (
     Cooling,
     SquaredHinge,
     answers,
+    assert_is_a_sentence,
+    directions_of,
     loop_in_python,
     precise,
     relative,
@@ -66,7 +81,7 @@ def test_with_a_small_tolerance_the_kernel_is_the_naive_one(loss, step, directio
 @pytest.mark.parametrize(("loss", "step"), OTHER_PAIRS)
 def test_with_the_loop_in_python_the_kernel_is_the_naive_one(loss, step, monkeypatch):
     loop_in_python(monkeypatch, "dense")
-    for direction in DIRECTIONS:
+    for direction in directions_of(loss, step):
         assert_learns_like_the_naive_one(answers(15, 400, flipped=0.1), loss, step, direction)
 
 
@@ -376,6 +391,16 @@ def test_an_error_names_the_bad_field_of_dense(field, values):
         assert not learner.__sklearn_is_fitted__()
 
 
+@pytest.mark.parametrize("step", [None, PassiveAggressive(), PassiveAggressiveI(), PassiveAggressiveII()])
+@pytest.mark.parametrize("loss", [STE(), TSTE(1.0), GNMDS(2.0), SquaredHinge()])
+@pytest.mark.parametrize("kernel", [Dense(), LowRank(2)])
+def test_a_loss_that_the_step_ignores_is_refused(kernel, loss, step):
+    learner = ERKLE(5, kernel=kernel, loss=loss, step=step)
+    with pytest.raises(ValueError, match=f"^loss is {re.escape(repr(loss))}") as info:
+        learner.fit([(0, 1, 2)])
+    assert_is_a_sentence(info)
+
+
 def test_a_tolerance_without_effect_is_refused():
     with pytest.raises(ValueError, match=r"tol is 1e-08.*eigh"):
         ERKLE(5, kernel=Dense(tol=1e-8, projection="eigh")).fit([(0, 1, 2)])
@@ -579,7 +604,7 @@ class Uncompilable(NamedTuple):
 
 
 def test_an_error_names_the_loss_that_cannot_be_compiled():
-    learner = ERKLE(5, kernel=Dense(), loss=Uncompilable())
+    learner = ERKLE(5, kernel=Dense(), loss=Uncompilable(), step=Constant(0.1))
     with pytest.raises(TypeError, match=r"^Uncompilable\.slopes"):
         learner.fit([(0, 1, 2)])
     assert learner.n_triplets_seen_ == 0

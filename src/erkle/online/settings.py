@@ -9,12 +9,14 @@ from erkle.kernels.dense import DEFAULT_TOL, Dense, Projection, check_initial_ke
 from erkle.kernels.looping import Rule
 from erkle.kernels.low_rank import LowRank
 from erkle.losses import GNMDS, check_loss
-from erkle.steps import PassiveAggressive, check_step
+from erkle.steps import PassiveAggressive, PassiveAggressiveI, PassiveAggressiveII, check_step
 
 if TYPE_CHECKING:
     from erkle.online.erkle import ERKLE
 
 DIRECTIONS = ("canonical", "gradient")
+# Steps whose length depends on the excess of an answer alone. In the canonical direction the loss then has no effect.
+_WITHOUT_LOSS = (PassiveAggressive, PassiveAggressiveI, PassiveAggressiveII)
 # How answers move a kernel by default: PA-ERKLE of the paper.
 DEFAULT_RULE = Rule(GNMDS(), PassiveAggressive(), True)
 
@@ -61,7 +63,15 @@ def _rule(learner: "ERKLE") -> Rule:
     step = DEFAULT_RULE.step if learner.step is None else check_step(learner.step)
     if learner.direction is not None:
         one_of(learner.direction, "direction", DIRECTIONS)
-    return Rule(loss, step, learner.direction != "gradient")
+    rule = Rule(loss, step, learner.direction != "gradient")
+    # The types are compared too, because as tuples GNMDS() and TSTE() are equal.
+    is_default = isinstance(loss, GNMDS) and loss == DEFAULT_RULE.loss
+    if rule.canonical and isinstance(step, _WITHOUT_LOSS) and not is_default:
+        raise ValueError(
+            f"loss is {learner.loss!r}, but {type(step).__name__} in the canonical direction ignores the loss; "
+            "leave loss out, or pass step=Constant(1.0) or direction='gradient'."
+        )
+    return rule
 
 
 def _refuse_rule(learner: "ERKLE", kernel: LowRank) -> None:
