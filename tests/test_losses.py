@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from erkle import CKL, GNMDS, SOE, STE, TSTE, losses
+from erkle import CKL, GNMDS, SOE, STE, TSTE, Constant, Dense, LowRank, PassiveAggressive, losses
 from erkle._compiled.compiling import compiled_in_memory
 from erkle._compiled.overloads import slopes
 from erkle.losses import Loss, RoundedHinge, check_loss
@@ -213,3 +213,20 @@ FAILING = {
 def test_a_loss_that_fails_at_some_distances_is_refused(function):
     with pytest.raises(ValueError, match=r"Own\.slopes\([\d.]+, [\d.]+\) fails \(\w+: "):
         check_loss(loss_with(function))
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [(GNMDS(), SOE()), (GNMDS(), TSTE(1.0)), (PassiveAggressive(), Constant(1.0)), (STE(), ())],
+)
+def test_losses_and_steps_of_different_classes_are_not_equal(first, second):
+    assert first != second
+    assert not first == second  # noqa: SIM201
+    assert len({first, second}) == 2
+
+
+@pytest.mark.parametrize("value", [GNMDS(2.0), STE(), Constant(0.5), LowRank(3), Dense(1e-3)], ids=str)
+def test_equal_values_are_equal_and_hash_alike_also_after_pickling(value):
+    copied = pickle.loads(pickle.dumps(value))
+    assert copied == value
+    assert hash(copied) == hash(value)

@@ -143,7 +143,7 @@ def test_every_public_step_has_a_short_name():
 def test_fields_become_floats(field):
     checked = check_step(PassiveAggressiveI(margin=field, C=field))
     assert [type(value) for value in checked] == [float, float]
-    assert checked == (2.0, 2.0)
+    assert checked == PassiveAggressiveI(2.0, 2.0)
 
 
 @pytest.mark.parametrize("kind", [Constant, Inverse, InverseSqrt, PassiveAggressive, PassiveAggressiveI])

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 Part = TypeVar("Part")
+Value = TypeVar("Value", bound=tuple[Any, ...])
 
 # Largest asymmetry, as a share of the largest entry. Rounding to single precision stays below it.
 _SYMMETRY = 1e-6
@@ -76,6 +77,26 @@ def random_generator(value: Any, name: str) -> np.random.Generator:
         return np.random.default_rng(value)
     except (TypeError, ValueError):
         raise ValueError(f"{name} is {value!r}; pass None, an integer of at least 0 or a numpy Generator.") from None
+
+
+def compared_by_type(kind: type[Value]) -> type[Value]:
+    """A class decorator: two values are equal only if they are of the same class.
+
+    Without it, tuples of the same numbers are equal, and a table that groups by loss would merge GNMDS() and SOE().
+    """
+
+    def equals(self: tuple[Any, ...], other: object) -> bool:
+        return type(self) is type(other) and tuple.__eq__(self, other)
+
+    def differs(self: tuple[Any, ...], other: object) -> bool:
+        return not equals(self, other)
+
+    def hashed(self: tuple[Any, ...]) -> int:
+        return hash((type(self).__qualname__, *self))
+
+    for name, method in (("__eq__", equals), ("__ne__", differs), ("__hash__", hashed)):
+        setattr(kind, name, method)
+    return kind
 
 
 def check_part(part: Part, kind: str, methods: tuple[str, ...]) -> Part:

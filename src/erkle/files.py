@@ -23,7 +23,7 @@ from numpy.typing import ArrayLike, NDArray
 
 # Format and version that npz files record by default.
 FORMAT = "erkle"
-VERSION = 2
+VERSION = 3
 
 _REMEDIES = {
     errno.ENOSPC: "free some space",

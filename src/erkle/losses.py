@@ -15,7 +15,7 @@ use only arithmetic and the `math` module.
 import math
 from typing import NamedTuple, Protocol, runtime_checkable
 
-from erkle.checks import check_part
+from erkle.checks import check_part, compared_by_type
 
 __all__ = ["CKL", "GNMDS", "LOSSES", "SOE", "STE", "TSTE", "Loss", "RoundedHinge", "check_loss"]
 
@@ -31,6 +31,7 @@ class Loss(Protocol):
         """The derivatives in ``d_near`` (never negative) and in ``d_far`` (never positive)."""
 
 
+@compared_by_type
 class STE(NamedTuple):
     """log(1 + exp(d_near - d_far)), the loss of Stochastic Triplet Embedding."""
 
@@ -47,6 +48,7 @@ class STE(NamedTuple):
         return wrong, -wrong
 
 
+@compared_by_type
 class GNMDS(NamedTuple):
     """max(0, margin + d_near - d_far), the hinge of Generalised Non-metric Multidimensional Scaling."""
 
@@ -62,6 +64,7 @@ class GNMDS(NamedTuple):
         return violated, -violated
 
 
+@compared_by_type
 class CKL(NamedTuple):
     """log((d_near + d_far + 2 mu) / (d_far + mu)), the scale-invariant loss of Crowd Kernel Learning."""
 
@@ -77,6 +80,7 @@ class CKL(NamedTuple):
         return both, -both * (d_near + self.mu) / (d_far + self.mu)
 
 
+@compared_by_type
 class TSTE(NamedTuple):
     """-log(k(d_near) / (k(d_near) + k(d_far))) with k(d) = (1 + d/alpha)^(-(alpha+1)/2), the loss of t-STE."""
 
@@ -100,6 +104,7 @@ class TSTE(NamedTuple):
 _LEAST_DISTANCE = 1e-150
 
 
+@compared_by_type
 class SOE(NamedTuple):
     """max(0, margin + sqrt(d_near) - sqrt(d_far))^2, the loss of Soft Ordinal Embedding (Terada & von Luxburg 2014).
 
@@ -122,6 +127,7 @@ class SOE(NamedTuple):
         )
 
 
+@compared_by_type
 class RoundedHinge(NamedTuple):
     """The hinge of GNMDS with its kink rounded off: x^2 / (2 width) up to x = width, then x - width / 2.
 

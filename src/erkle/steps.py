@@ -12,7 +12,7 @@ in the direction ``canonical``, 6 in the direction ``gradient``).
 import math
 from typing import NamedTuple, Protocol, runtime_checkable
 
-from erkle.checks import check_part
+from erkle.checks import check_part, compared_by_type
 
 __all__ = [
     "STEPS",
@@ -36,6 +36,7 @@ class Step(Protocol):
         """How far to go, never negative; 0 leaves the kernel as it is."""
 
 
+@compared_by_type
 class Constant(NamedTuple):
     """gamma = rate * slope: every answer counts the same."""
 
@@ -46,6 +47,7 @@ class Constant(NamedTuple):
         return self.rate * slope
 
 
+@compared_by_type
 class Inverse(NamedTuple):
     """gamma = rate * slope / j, the classical schedule of stochastic gradient descent."""
 
@@ -56,6 +58,7 @@ class Inverse(NamedTuple):
         return self.rate * slope / j
 
 
+@compared_by_type
 class InverseSqrt(NamedTuple):
     """gamma = rate * slope / sqrt(1 + (j - 1) / after): nearly constant for ``after`` answers, then shorter.
 
@@ -70,6 +73,7 @@ class InverseSqrt(NamedTuple):
         return self.rate * slope / math.sqrt(1.0 + (j - 1) / self.after)
 
 
+@compared_by_type
 class PassiveAggressive(NamedTuple):
     """gamma = max(0, x + margin) / fall: the smallest move that satisfies the answer by the margin (PA)."""
 
@@ -89,6 +93,7 @@ class PassiveAggressive(NamedTuple):
         return max(0.0, excess + self.margin) / fall
 
 
+@compared_by_type
 class PassiveAggressiveI(NamedTuple):
     """gamma = min(C, max(0, x + margin) / fall): PA with steps of at most C, for answers that may be wrong."""
 
@@ -100,6 +105,7 @@ class PassiveAggressiveI(NamedTuple):
         return min(self.C, max(0.0, excess + self.margin) / fall)
 
 
+@compared_by_type
 class PassiveAggressiveII(NamedTuple):
     """gamma = max(0, x + margin) / (fall + 1/(2C)): PA with shorter steps; a smaller C shortens them more."""
 

@@ -306,3 +306,9 @@ def test_repeated_and_contradictory_answers_do_no_harm(loss):
     if loss in (STE(), GNMDS()):
         # Every answer is contradicted, so a zero kernel is optimal.
         assert np.trace(learner.kernel_) < 1e-3
+
+
+def test_the_kernel_given_out_is_a_copy():
+    learner = RCKL(5).fit(answers(5, 40))
+    learner.kernel_matrix()[:] = 0.0
+    assert learner.kernel_matrix().any()

@@ -186,3 +186,14 @@ def test_an_error_names_the_bad_parameter(parameter, values):
         with pytest.raises(ValueError, match=rf"^{parameter} is .*; pass [^\n]*\.$"):
             learner.fit([(0, 1, 2)])
         assert not learner.__sklearn_is_fitted__()
+
+
+def test_the_coordinates_given_out_are_a_copy():
+    learner = TripletEmbedding(5, random_state=0).fit(answers(5, 40))
+    learner.embedding()[:] = 0.0
+    assert learner.embedding().any()
+
+
+def test_several_starts_and_a_given_start_are_refused():
+    with pytest.raises(ValueError, match="n_init is 3"):
+        TripletEmbedding(5, n_init=3, initial_embedding=np.eye(5)[:, :2]).fit(answers(5, 40))

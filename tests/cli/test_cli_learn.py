@@ -37,7 +37,7 @@ def test_learning_a_file_writes_every_result_and_equals_the_library(erkle, kind,
 def test_held_out_questions_are_not_learned_and_measure_the_error(erkle, answers, tmp_path):
     assert erkle("learn", answers, "--exact", "--holdout", 0.3, "--out", tmp_path).returncode == 0
     T, _ = triplets.read(answers)
-    train, test = triplets.split(T, 0.3, seed=0)
+    train, test = triplets.split(T, 0.3, random_state=0)
     expected = ERKLE(20, kernel=Dense()).fit(train)
     summary = json.loads((tmp_path / "summary.json").read_text())
     assert summary["n_test"] == len(test)

@@ -1,5 +1,8 @@
 """Laws of fits in the background: learning continues, the result is used, and errors are raised."""
 
+import os
+import subprocess
+import sys
 import threading
 
 import numpy as np
@@ -137,6 +140,7 @@ def test_threads_that_limit_blas_at_the_same_time_restore_the_original_limit():
     thread = threading.Thread(target=other)
     with ThreadpoolController().limit(limits=2, user_api="blas"):
         allowed = numbers()
+        assert max(allowed) == 2
         thread.start()
         assert inside.wait(60)
         with one_thread(5):
@@ -145,3 +149,20 @@ def test_threads_that_limit_blas_at_the_same_time_restore_the_original_limit():
             assert all(number == 1 for number in numbers())
         assert numbers() == allowed
     assert numbers() == before
+
+
+DIGEST = """
+import hashlib
+from erkle import ERKLE, Dense
+from erkle.datasets import make_gaussian
+T = make_gaussian(300, 5, 1500, random_state=0).triplets
+print(hashlib.sha256(ERKLE(300, kernel=Dense()).fit(T).kernel_matrix().tobytes()).hexdigest())
+"""
+
+
+def test_the_number_of_blas_threads_does_not_change_the_kernel():
+    digests = set()
+    for threads in ("1", "2"):
+        environment = {**os.environ, "OPENBLAS_NUM_THREADS": threads, "OMP_NUM_THREADS": threads}
+        digests.add(subprocess.check_output([sys.executable, "-c", DIGEST], env=environment))
+    assert len(digests) == 1

@@ -113,7 +113,7 @@ def in_pieces(learner, T, cuts):
     [(GNMDS(), PassiveAggressive()), (STE(), Constant(1.0)), (CKL(), Constant(0.5)), (SquaredHinge(), Cooling())],
     ids=["PA", "STE", "CKL", "user's"],
 )
-@settings(max_examples=20)
+@settings(max_examples=50)
 @given(cuts=cuts, projection=st.sampled_from(PROJECTIONS), passes=st.sampled_from([1, 3]))
 def test_any_split_of_a_stream_gives_the_same_kernel(loss, step, projection, passes, cuts):
     T = answers(7, 300, flipped=0.2)
@@ -128,7 +128,7 @@ def test_any_split_of_a_stream_gives_the_same_kernel(loss, step, projection, pas
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
-@settings(max_examples=6)
+@settings(max_examples=12)
 @given(cuts=cuts, passes=st.sampled_from([1, 3]))
 def test_any_split_of_a_stream_gives_the_same_model(kernel, passes, cuts):
     T = answers(7, 300, flipped=0.2)

@@ -28,7 +28,7 @@ def test_a_new_database_gets_the_tables_of_the_schema_once(new_location):
         with database.reading() as connection:
             context = MigrationContext.configure(connection, opts={"version_table": VERSION_TABLE})
             assert compare_metadata(context, metadata) == []
-            assert context.get_current_revision() == "1"
+            assert context.get_current_revision() == "2"
             assert set(inspect(connection).get_table_names()) == {*metadata.tables, VERSION_TABLE}
         database.close()
 
@@ -57,7 +57,7 @@ def test_a_failed_migration_changes_nothing(new_location, monkeypatch):
     monkeypatch.setattr(versioning, "initial_statements", lambda dialect: [*statements(dialect), "no SQL"])
     script = versioning._script()
     monkeypatch.setattr(versioning, "_script", lambda: script)
-    monkeypatch.setattr(script.get_revision("1").module, "initial_statements", versioning.initial_statements)
+    monkeypatch.setattr(script.get_revision("2").module, "initial_statements", versioning.initial_statements)
     with pytest.raises((DBAPIError, StoreError)):
         Store(new_location)
     monkeypatch.undo()
@@ -95,9 +95,9 @@ def test_a_missing_driver_is_reported(opened_by, monkeypatch):
 def test_a_database_of_another_version_is_refused(new_location):
     database = Database(new_location)
     with database.writing() as connection:
-        connection.execute(text(f"UPDATE {VERSION_TABLE} SET version_num = '0002'"))
+        connection.execute(text(f"UPDATE {VERSION_TABLE} SET version_num = '0003'"))
     database.close()
-    with pytest.raises(StoreError, match=r"version 0002.*version 1\b"):
+    with pytest.raises(StoreError, match=r"version 0003.*version 2\b"):
         Store(new_location)
 
 

@@ -203,7 +203,7 @@ def test_the_share_of_held_out_rows_is_as_expected(share, seed):
 
 def test_the_share_holds_for_every_anchor_and_seeds_are_independent():
     T = sample(30, 60_000, random_state=0)
-    first, second = held_out(T, 0.5, seed=0), held_out(T, 0.5, seed=1)
+    first, second = held_out(T, 0.5, random_state=0), held_out(T, 0.5, random_state=1)
     shares = np.bincount(T[:, 0], weights=first) / np.bincount(T[:, 0])
     assert np.abs(shares - 0.5).max() < 0.12
     assert abs((first & second).mean() - 0.25) < 0.02
@@ -230,7 +230,7 @@ def test_the_hash_is_splitmix64():
 
 def test_the_split_of_a_seed_never_changes():
     T = [(a, b, c) for a, b, c in permutations(range(6), 3) if b < c]
-    assert np.packbits(held_out(T, 0.3, seed=7)).tolist() == [70, 86, 16, 44, 170, 161, 56, 208]
+    assert np.packbits(held_out(T, 0.3, random_state=7)).tolist() == [70, 86, 16, 44, 170, 161, 56, 208]
 
 
 @pytest.mark.parametrize("n_objects", [3, 4, 5])

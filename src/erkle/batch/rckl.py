@@ -35,7 +35,7 @@ class RCKL(TripletLearner, BaseEstimator):  # type: ignore[misc]
         smooth; the method of multipliers minimises it.
     trace : float
         Weight of the trace, the same number as the ``ridge`` of `TripletEmbedding`. A larger weight gives a smaller
-        kernel of lower rank; `fit_path` tries several weights.
+        kernel of lower rank. The best weight depends on the data: `fit_path` tries several.
     max_iter : int
         Most iterations; reaching this number gives a `ConvergenceWarning`.
     tol : float

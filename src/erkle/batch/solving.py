@@ -102,8 +102,8 @@ class Progress:
         """Warn if iterations ran out."""
         if not self.converged:
             warnings.warn(
-                f"The objective was still falling after max_iter={self._settings.max_iter} iterations; "
-                "pass a larger max_iter or tol.",
+                f"The objective with {self._settings.loss!r} was still falling after "
+                f"max_iter={self._settings.max_iter} iterations; pass a larger max_iter or tol.",
                 ConvergenceWarning,
                 stacklevel=3,
             )

@@ -162,6 +162,8 @@ class TripletEmbedding(TripletLearner, BaseEstimator):  # type: ignore[misc]
         shape = (n_objects, whole(self.n_components, "n_components", 1, "a map needs a coordinate"))
         n_init = whole(self.n_init, "n_init", 1, "there is no fit without a start")
         given = self.embedding_ if self.warm_start and hasattr(self, "embedding_") else self.initial_embedding
+        if self.initial_embedding is not None and n_init > 1:
+            raise ValueError(f"n_init is {n_init}, but initial_embedding is the only start; leave one of them out.")
         if given is None:
             rng = random_generator(self.random_state, "random_state")
             return (_START_SCALE * rng.standard_normal(shape) for _ in range(n_init))

@@ -15,7 +15,7 @@ from erkle import embedding
 from erkle._compiled import dense as compiled
 from erkle._compiled import moves
 from erkle._compiled.lanczos import Krylov
-from erkle.checks import shaped
+from erkle.checks import compared_by_type, shaped
 from erkle.kernels import lapack
 from erkle.kernels.kernel import Counters
 from erkle.kernels.looping import Rule, Stretch, run_loop
@@ -30,6 +30,7 @@ _LARGEST_BASIS = 48
 _FIRST_SIGMA = 0.03
 
 
+@compared_by_type
 class Dense(NamedTuple):
     """The exact kernel of the paper: an n × n matrix, projected onto the positive semidefinite cone.
 
@@ -54,11 +55,6 @@ class Dense(NamedTuple):
     tol: float = DEFAULT_TOL
     projection: Projection = "inverse"
     initial: ArrayLike | None = None
-
-    @property
-    def chooses(self) -> bool:
-        """Whether settings are chosen while learning: never."""
-        return False
 
     @property
     def consolidates(self) -> bool:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from erkle._compiled import low_rank as compiled
-from erkle.checks import shaped
+from erkle.checks import compared_by_type, shaped
 from erkle.kernels import lapack
 from erkle.kernels.kernel import ByCoordinates, Counters
 from erkle.kernels.looping import Rule, Stretch, run_loop
@@ -16,6 +16,7 @@ from erkle.kernels.looping import Rule, Stretch, run_loop
 Floats = NDArray[np.float64]
 
 
+@compared_by_type
 class LowRank(NamedTuple):
     """A kernel of rank r or less that starts at 0: accurate on people's answers, at a cost that does not grow with n.
 

@@ -66,6 +66,11 @@ class ERKLE(TripletLearner, BaseEstimator):  # type: ignore[misc]
     random_state : int, Generator or None
         Draws the answers to replay and the starting points of fits. An integer makes learning repeatable.
 
+    Notes
+    -----
+    If `set_params` changes the loss, step or direction after learning has begun, the change takes effect with the next
+    answer. Changes of the other parameters take effect with the next `fit`.
+
     Examples
     --------
     >>> from erkle import ERKLE
@@ -279,9 +284,10 @@ class ERKLE(TripletLearner, BaseEstimator):  # type: ignore[misc]
 
     @property
     def history_(self) -> NDArray[np.int32] | None:
-        """The answers that are kept, (m, 3), in order. None if none are kept, as with `Dense`.
+        """The answers that are kept, (m, 3), in order; None with `Dense` and one pass, which keep none.
 
-        A `LowRank` that fits answers again keeps all of them, another `LowRank` the last million.
+        All answers are kept if they are fitted again or replayed in several passes; otherwise `LowRank` keeps the last
+        million. The array is a read-only view that is valid until the next answer is learned.
         """
         if self._fitted()._replay.keep == 0:
             return None
@@ -347,7 +353,11 @@ class ERKLE(TripletLearner, BaseEstimator):  # type: ignore[misc]
 
     @classmethod
     def load(cls, path: str | PathLike[str], loss: Loss | None = None, step: Step | None = None) -> Self:
-        """Read a learner that `save` wrote. Pass a loss or step of your own again: files contain no code."""
+        """Read a learner that `save` wrote.
+
+        Pass a loss or step of your own again, because files contain no code. A loss or step that you pass replaces the
+        saved one.
+        """
         return saving.unpack(cls, load_npz(path), fspath(path), loss, step)
 
     def __sklearn_tags__(self) -> Any:

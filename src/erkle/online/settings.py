@@ -53,9 +53,10 @@ def check_settings(learner: "ERKLE") -> Settings:
     if not isinstance(kernel, LowRank):
         raise ValueError(f"kernel is {kernel!r}; pass LowRank(...) or Dense(...).")
     kernel = _check_low_rank(kernel, n)
+    share = _share(kernel)
     if not kernel.follows_rule:
         _refuse_rule(learner, kernel)
-    return Settings(n, _rule(learner), passes, kernel, _share(kernel))
+    return Settings(n, _rule(learner), passes, kernel, share)
 
 
 def _rule(learner: "ERKLE") -> Rule:
@@ -64,9 +65,7 @@ def _rule(learner: "ERKLE") -> Rule:
     if learner.direction is not None:
         one_of(learner.direction, "direction", DIRECTIONS)
     rule = Rule(loss, step, learner.direction != "gradient")
-    # The types are compared too, because as tuples GNMDS() and TSTE() are equal.
-    is_default = isinstance(loss, GNMDS) and loss == DEFAULT_RULE.loss
-    if rule.canonical and isinstance(step, _WITHOUT_LOSS) and not is_default:
+    if rule.canonical and isinstance(step, _WITHOUT_LOSS) and loss != DEFAULT_RULE.loss:
         raise ValueError(
             f"loss is {learner.loss!r}, but {type(step).__name__} in the canonical direction ignores the loss; "
             "leave loss out, or pass step=Constant(1.0) or direction='gradient'."
@@ -100,8 +99,7 @@ def _check_low_rank(kernel: LowRank, n_objects: int) -> LowRank:
     if kernel.chooses:
         if kernel.trace is not None:
             raise ValueError(
-                f"trace is {kernel.trace!r}, but LowRank chooses its trace where it chooses the rank; "
-                "leave trace out, or pass a rank."
+                f"trace is {kernel.trace!r}, but LowRank() chooses the trace itself; leave trace out, or pass a rank."
             )
         return kernel
     if isinstance(kernel.rank, str):

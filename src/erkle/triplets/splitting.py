@@ -1,6 +1,6 @@
 """Split answers into training and test answers.
 
-Whether a row is held out depends only on its question and on a seed, not on other rows. So duplicates and
+Whether a row is held out depends only on its question and on ``random_state``, not on other rows. So duplicates and
 contradictions of an answer are on the same side as the answer, and a stream can be split piece by piece.
 """
 
@@ -18,11 +18,11 @@ _FIRST = np.uint64(0xBF58476D1CE4E5B9)
 _SECOND = np.uint64(0x94D049BB133111EB)
 
 
-def held_out(T: ArrayLike, share: float, seed: int = 0) -> NDArray[np.bool_]:
+def held_out(T: ArrayLike, share: float, random_state: int = 0) -> NDArray[np.bool_]:
     """Mask of the rows that belong to the test set.
 
-    A row is held out if a hash of its question and the seed, scaled to [0, 1), is below ``share``. So the share is only
-    expected: the actual share of an array differs a little, and more if it has few questions.
+    A row is held out if a hash of its question and ``random_state``, scaled to [0, 1), is below ``share``. So the share
+    is only expected: the actual share of an array differs a little, and more if it has few questions.
 
     Parameters
     ----------
@@ -30,8 +30,8 @@ def held_out(T: ArrayLike, share: float, seed: int = 0) -> NDArray[np.bool_]:
     share : float
         Expected share of questions held out, from 0 (none) to 1 (all). Rows that are held out at one share are also
         held out at every larger share.
-    seed : int
-        Different seeds give independent splits.
+    random_state : int
+        Different numbers give independent splits.
 
     Returns
     -------
@@ -44,14 +44,14 @@ def held_out(T: ArrayLike, share: float, seed: int = 0) -> NDArray[np.bool_]:
     """
     checks.share(share, "share")
     T = check(T)
-    key = np.array([operator.index(seed) % 2**64], dtype=np.uint64)
+    key = np.array([operator.index(random_state) % 2**64], dtype=np.uint64)
     for ids in (T[:, 0], np.minimum(T[:, 1], T[:, 2]), np.maximum(T[:, 1], T[:, 2])):
         key = splitmix64(key) ^ ids.astype(np.uint64)
     # The upper 53 bits become a float in [0, 1) without rounding, so shares of 0 and 1 are exact.
     return (splitmix64(key) >> np.uint64(11)) * 2.0**-53 < share
 
 
-def split(T: ArrayLike, test_share: float = 0.2, seed: int = 0) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def split(T: ArrayLike, test_share: float = 0.2, random_state: int = 0) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Split answers into training and test answers, with no question on both sides.
 
     The split is that of `held_out`.
@@ -61,8 +61,8 @@ def split(T: ArrayLike, test_share: float = 0.2, seed: int = 0) -> tuple[NDArray
     T : array-like of shape (m, 3)
     test_share : float
         Expected share of test questions, from 0 to 1.
-    seed : int
-        Different seeds give independent splits.
+    random_state : int
+        Different numbers give independent splits.
 
     Returns
     -------
@@ -76,7 +76,7 @@ def split(T: ArrayLike, test_share: float = 0.2, seed: int = 0) -> tuple[NDArray
     ([[1, 0, 2]], [[0, 1, 2], [0, 2, 1]])
     """
     T = check(T)
-    test = held_out(T, test_share, seed)
+    test = held_out(T, test_share, random_state)
     return T[~test], T[test]
 
 

@@ -273,6 +273,7 @@ def test_a_question_that_another_process_asked_is_pending_until_it_is_answered(s
         ann = store.participants.join(study).id
         [asked] = store.questions.issue(study, ann, [Query(0, 1, 2)])
         watcher.pending.add([asked])
+        assert len(watcher.pending) == 1
         store.answers.submit(study, ann, asked.token, 1)
         until(lambda: len(watcher.columns) == N_ANSWERS + 1)
         until(lambda: len(watcher.pending) == 0)

@@ -18,7 +18,7 @@ from erkle.service.studies.media import is_valid
 from erkle.store import Answer, Medium, Object, Participant, Skip, Store, Study
 from erkle.store.media import PARTS
 
-FORMAT, VERSION = "erkle study", 1
+FORMAT, VERSION = "erkle study", 2
 STUDY, OBJECTS, PARTICIPANTS = "study.json", "objects.json", "participants.json"
 ANSWERS, SKIPS, MEDIA = "answers.jsonl", "skips.jsonl", "media/"
 PAYLOAD = ("text", *PARTS)

@@ -52,14 +52,14 @@ class AnswerFile(NamedTuple):
         cells, resolve = self._matched(names)
         parameters = {name: self.headers[name][len(PARAMETER) :] for name in self.headers if name.startswith(PARAMETER)}
         for row, asked in enumerate(zip(*cells, strict=True)):
-            head, near, far = ids = [self._known(row, cell, resolve(cell)) for cell in asked]
+            anchor, near, far = ids = [self._known(row, cell, resolve(cell)) for cell in asked]
             if len(set(ids)) < 3:
                 raise self.table.complaint(row, "names an object twice; a question has three different objects.")
             # `left` is an id even if the objects are matched by image name.
             shown = {part[row]: number for part, number in zip(self.cells[1:], (near, far), strict=True)}
             left = shown.get(self._cell(row, "left"))
             given = self._how(row) | {"parameters": self._parameters(row, parameters)}
-            yield Imported(self._first(row, _WHO) or "imported", head, near, far, left, **given)
+            yield Imported(self._first(row, _WHO) or "imported", anchor, near, far, left, **given)
 
     def _how(self, row: int) -> dict[str, Any]:
         kind = self._cell(row, "kind") or Kind.CHOSEN
@@ -125,7 +125,7 @@ class AnswerFile(NamedTuple):
 def read_answers(data: bytes, name: str) -> AnswerFile:
     r"""Read the answers of a CSV, TSV or JSON Lines file.
 
-    >>> given = read_answers(b"head,winner,loser,puid\n0,2,1,Ann\n", "responses.csv")
+    >>> given = read_answers(b"anchor,winner,loser,puid\n0,2,1,Ann\n", "responses.csv")
     >>> [tuple(row[:4]) for row in given.rows(["cat", "dog", "bus"])]
     [('Ann', 0, 2, 1)]
     """
@@ -139,7 +139,7 @@ def read_answers(data: bytes, name: str) -> AnswerFile:
     if not has_triples(table.columns):
         raise ReadError(
             f"{name}: has the columns {' '.join(', '.join(table.columns)[:100].split())}; "
-            "call three of them anchor, near, far, or head, winner, loser."
+            "call three of them anchor, near, far, or anchor, winner, loser."
         )
     cells, _ = triples_of(table)
     return AnswerFile(table, [[plain(cell) for cell in part] for part in cells], headers)

@@ -153,9 +153,10 @@ def _about(files: Files, name: str) -> _Study:
     about = _member(files, bundle.STUDY, _Study.model_validate) if bundle.STUDY in files.names else None
     if about is None or about.format != bundle.FORMAT:
         raise FileError(f"{name}: is not a bundle of a study; use a bundle that erkle has exported.")
-    if about.version > bundle.VERSION:
+    if about.version != bundle.VERSION:
         raise FileError(
-            f"{name}: has version {about.version}, but this erkle reads versions up to {bundle.VERSION}; update erkle."
+            f"{name}: has version {about.version} of the bundle format, but this erkle reads version {bundle.VERSION}; "
+            "use the version of erkle that wrote it."
         )
     return about
 

@@ -64,7 +64,7 @@ class Answering(Body):
     client: dict[str, Any] = Field(default={})
 
 
-class Skipping(Body):
+class SkipRequest(Body):
     """A question that the participant skips, and the reason."""
 
     participant: Id
@@ -125,7 +125,7 @@ def answer(study: str, body: Answering, participation: ParticipationDep, limits:
 
 
 @router.post("/skip", responses=_REPLIES)
-def skip(study: str, body: Skipping, participation: ParticipationDep, limits: LimitsDep) -> Response:
+def skip(study: str, body: SkipRequest, participation: ParticipationDep, limits: LimitsDep) -> Response:
     """Skip a question, with a reason."""
     limits.answer(body.participant)
     return _response(participation.skip(study, body.participant, body.token, body.reason))

@@ -4,7 +4,7 @@ from alembic import op
 
 from erkle.store.database.versioning import initial_statements
 
-revision = "1"
+revision = "2"
 down_revision = None
 
 
