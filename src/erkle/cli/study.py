@@ -206,6 +206,6 @@ def _owner(store: Store, name: str | None) -> str | None:
 def _report(study: Study) -> None:
     """Describe a new study on standard error, and print its id on standard output for scripts."""
     console.print(
-        f"Created {study.title} with {counted(study.n_objects, 'object')}; it is {study.state}.", soft_wrap=True
+        f"Created {study.title} with {counted(study.n_objects, 'object')}; its state is {study.state}.", soft_wrap=True
     )
     typer.echo(study.id)
