@@ -38,7 +38,7 @@ def test_info_counts_answers_repeats_and_conflicts_and_names_source_and_licence(
     for fact in (
         "answers 10",
         "different questions 7",
-        "repeated answers 2",
+        "identical answers 2",
         "answers in conflict 3 on 1 questions",
         "unavoidable error 10.0 %",
         "columns answer, round, response_time",

@@ -21,7 +21,7 @@ def test_info_describes_an_answer_file(erkle, tmp_path):
         "names": "a, b, x",
         "answers": "4",
         "different questions": "2",
-        "repeated answers": "1",
+        "identical answers": "1",
         "answers in conflict": "3 on 1 questions",
         "unavoidable error": "25.0 %",
     }

@@ -52,6 +52,9 @@ def test_participants_are_compared_with_the_others_and_with_the_learner(erkle, s
     assert float(rows["Ann"]["agreement_with_learner"]) > float(rows["Eve"]["agreement_with_learner"])
     assert "1 of 4 participants" in run.stderr
     assert "Eve (" in run.stderr
+    said = " ".join(run.stderr.split())
+    assert said.count("agrees with the others significantly") == 1
+    assert said.count("the learner (measured on answers that it has learned)") == 1
     assert json.loads((tmp_path / "out" / "summary.json").read_text())["n_learned"] == 750
 
 

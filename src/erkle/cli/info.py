@@ -42,7 +42,7 @@ def _kernel_facts(path: Path) -> dict[str, str]:
 
 
 def _facts(path: Path, arrays: dict[str, Any], meta: dict[str, Any]) -> dict[str, str]:
-    from erkle.cli.learn.findings import calibration, outlook
+    from erkle.cli.learn.findings import calibration, estimate, outlook
     from erkle.files import FileError, under
     from erkle.online.models import unpack_model
     from erkle.online.record import Curve, Record
@@ -60,7 +60,7 @@ def _facts(path: Path, arrays: dict[str, Any], meta: dict[str, Any]) -> dict[str
         "answers learned": f"{n_learned:,}",
         "wrong predictions before learning": per_cent(n_mistakes / n_learned) if n_learned else "nothing learned yet",
         "confidence": calibration(model.evidence.reliability()),
-        **({"more answers": str(ahead)} if ahead else {}),
+        **({"more answers": estimate(ahead)} if ahead else {}),
         **_kind_of_facts(model, arrays),
         "learned with": _settings(meta),
         **_conflict_facts(arrays["history"], names),

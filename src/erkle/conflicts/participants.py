@@ -44,7 +44,7 @@ class Participants(NamedTuple):
         The same share for all other participants together. The test compares ``agreement`` with it.
     flagged : array of bool, shape (n_participants,)
     reference : str
-        "the others" or "the learner".
+        Who the participants are compared with, in words: "the others" or "the learner".
     """
 
     names: npt.NDArray[np.str_]
@@ -62,8 +62,8 @@ class Participants(NamedTuple):
         if not n_known:
             return "No answer names the participant who gave it."
         if n_few == n_known:
-            return f"No participant (of {n_known:,}) has the {_LEAST_SHARED} shared answers that a comparison needs."
-        few = f" {counted(n_few, 'None has', '1 has', 'have')} too few shared answers to compare." * (n_few > 0)
+            return f"No participant (of {n_known:,}) has the {_LEAST_SHARED} answers needed to compare with {self.reference}."
+        few = f" {counted(n_few, 'None has', '1 has', 'have')} too few answers to compare." * (n_few > 0)
         worst = np.flatnonzero(self.flagged)
         worst = worst[np.argsort(self.agreement[worst], kind="stable")]
         if not len(worst):

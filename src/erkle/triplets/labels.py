@@ -168,7 +168,7 @@ class Labels:
             if row[i] == row[j]:
                 return (
                     f"the {PARTS[i]} and the {PARTS[j]} object are both {quoted(row[i])};"
-                    " an answer compares three different objects."
+                    " an answer compares three different objects, so correct or delete that answer."
                 )
         return None
 

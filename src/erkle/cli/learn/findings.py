@@ -33,7 +33,7 @@ def repeats(T: NDArray[np.int32] | NDArray[np.int64]) -> dict[str, str]:
     found, n_contradicted = conflicts.find(T, n_worst=0), int(conflicts.contradicted(T).sum())
     return {
         "different questions": f"{found.n_questions:,}",
-        "repeated answers": f"{int(triplets.duplicates(T).sum()):,}",
+        "identical answers": f"{int(triplets.duplicates(T).sum()):,}",
         "answers in conflict": f"{n_contradicted:,} on {found.n_contradicted:,} questions",
         "unavoidable error": per_cent(found.floor),
     }
@@ -143,6 +143,17 @@ def calibration(reliability: Reliability) -> str:
     """
     error = reliability.calibration_error
     return "nothing predicted yet" if math.isnan(error) else f"{per_cent(error)} off on average"
+
+
+def estimate(ahead: Forecast) -> str:
+    """A forecast in words. Its error comes from the errors before learning, so it differs from a test error.
+
+    >>> estimate(Forecast(0.1, 0.2, 0.18, 0.22, 400.0, 100.0, 900.0))
+    'Estimated from the errors before learning: about 400 more answers should reduce the error to 10.0 % (100 to 900 more
+    answers). The error is now 20.0 % (18.0 to 22.0 %).'
+    """
+    words = str(ahead)
+    return f"Estimated from the errors before learning: {words[0].lower()}{words[1:]}"
 
 
 def outlook(curve: Curve, n_learned: int) -> Forecast | None:

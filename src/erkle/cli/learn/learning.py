@@ -220,8 +220,8 @@ def _finish(run: Run, n_answers: int, path: Path | None = None) -> None:
     names = names[: learner.n_objects_]
     history = learner.history_
     found = None if history is None else find(history)
-    column = settings.participant_column
-    compared = compare_participants(path, run.labels, column, learner) if path and column else None
+    wanted = settings.participant_column is not None
+    compared = compare_participants(path, run.labels, settings, learner) if path and wanted else None
     n_test = len(run.test)
     write_report(Report(learner, names, run.curve, settings, source, n_answers, n_test, found, compared))
     run.checkpoint.unlink(missing_ok=True)

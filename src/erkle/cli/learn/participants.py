@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from erkle.cli.learn.settings import Settings
 from erkle.conflicts import Participants, agreement_with, find
 from erkle.online import ERKLE
 from erkle.triplets import Labels, Reader
@@ -27,11 +28,11 @@ class Comparison(NamedTuple):
         return header, [["" if isinstance(cell, float) and math.isnan(cell) else cell for cell in row] for row in rows]
 
 
-def compare_participants(path: Path, labels: Labels, column: str, learner: ERKLE) -> Comparison:
+def compare_participants(path: Path, labels: Labels, settings: Settings, learner: ERKLE) -> Comparison:
     """Read the file again, and compare each answer with those of others and with the learner's prediction."""
     ids: dict[str, int] = {}
     rows, who, decisions = [], [], []
-    with Reader(path, labels, frozen=True, column=column) as reader:
+    with Reader(path, labels, frozen=True, column=settings.participant_column) as reader:
         for chunk in reader:
             rows.append(chunk.triplets.astype(np.int32))
             who.append(np.array([ids.setdefault(name, len(ids)) for name in chunk.column], np.int32))
@@ -40,7 +41,10 @@ def compare_participants(path: Path, labels: Labels, column: str, learner: ERKLE
     participants = np.array([*ids, None], dtype=np.object_)[np.concatenate(who)]
     by_others = find(np.concatenate(rows), participants, n_worst=0).participants
     assert by_others is not None
-    return Comparison(by_others, agreement_with(np.concatenate(decisions), participants))
+    measured = "partly measured" if settings.holdout else "measured"
+    reference = f"the learner ({measured} on answers that it has learned)"
+    by_learner = agreement_with(np.concatenate(decisions), participants)._replace(reference=reference)
+    return Comparison(by_others, by_learner)
 
 
 def _flag(by_others: bool, by_learner: bool) -> str:

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from erkle import __version__, metrics
 from erkle.cli.learn.curve import WINDOW, ErrorCurve
-from erkle.cli.learn.findings import calibration, choice, findings, is_choice, outlook, selection_table
+from erkle.cli.learn.findings import calibration, choice, estimate, findings, is_choice, outlook, selection_table
 from erkle.cli.learn.participants import Comparison
 from erkle.cli.learn.settings import Settings
 from erkle.cli.screen import console, counted, per_cent
@@ -129,7 +129,7 @@ def _print(report: Report) -> None:
         console.print(f"Chosen: {choice(learner.selection_)}.")
     console.print(f"Confidence of the predictions: {calibration(learner.reliability_)}.")
     if ahead := outlook(learner.curve_, learner.n_triplets_seen_):
-        console.print(str(ahead))
+        console.print(estimate(ahead))
     if report.conflicts:
         console.print(report.conflicts.sentence())
     for compared in report.participants or ():
