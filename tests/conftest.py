@@ -31,6 +31,11 @@ class Result(NamedTuple):
     stdout: str
     stderr: str
 
+    @property
+    def refusal(self):
+        """The lines on standard error, without the line that says that a file is being read."""
+        return [line for line in self.stderr.strip().splitlines() if not line.startswith("Reading ")]
+
 
 @pytest.fixture
 def erkle(capsys, monkeypatch):

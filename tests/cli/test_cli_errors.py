@@ -24,8 +24,8 @@ def test_a_file_that_cannot_be_read_is_refused_with_its_line(erkle, name, tmp_pa
     (tmp_path / name).write_bytes(content)
     run = erkle("learn", tmp_path / name, "--out", tmp_path / "out")
     assert run.returncode == 2
-    assert len(run.stderr.splitlines()) == 1
-    assert run.stderr.startswith(f"erkle: {name}")
+    assert len(run.refusal) == 1
+    assert run.refusal[0].startswith(f"erkle: {name}")
     assert value in run.stderr
 
 
@@ -44,7 +44,7 @@ def test_unknown_objects_missing_files_and_folders_are_refused(erkle, answers, t
         run = erkle(*arguments, *(["--out", tmp_path / "out"] if arguments[0] == "learn" else []))
         assert run.returncode == 2, arguments
         assert value in run.stderr
-        assert len(run.stderr.strip().splitlines()) == 1
+        assert len(run.refusal) == 1
 
 
 def test_a_refused_run_leaves_no_new_folder_and_keeps_existing_ones(erkle, tmp_path):

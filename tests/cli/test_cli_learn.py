@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from commands import EXACT, FILES, KINDS, answers_of, learned, listing, table, write
-from erkle import ERKLE, Dense, triplets
+from erkle import ERKLE, Dense, metrics, triplets
 from erkle.files import load_npz
 
 pytestmark = pytest.mark.usefixtures("without_pictures")
@@ -77,6 +77,39 @@ def test_a_list_of_objects_gives_ids_their_names_and_order(erkle, tmp_path):
     assert erkle("learn", tmp_path / "answers.csv", *arguments).returncode == 0
     assert [row["object"] for row in table(tmp_path / "out" / "embedding.csv")] == ["cat", "dog", "bus", "tram"]
     assert learned(tmp_path / "out").predict_one((2, 3, 0))
+
+
+@pytest.mark.parametrize("measured_on", ["test answers", "learned answers"])
+def test_a_map_of_more_than_two_dimensions_says_how_well_it_predicts(erkle, measured_on, answers, tmp_path):
+    options = ["--holdout", 0.2] if measured_on == "test answers" else []
+    run = erkle("learn", answers, "--rank", 5, *options, "--out", tmp_path)
+    assert run.returncode == 0, run.stderr
+    learner = learned(tmp_path)
+    T = triplets.split(triplets.read(answers).triplets, 0.2, seed=0)[1] if options else learner.history_
+    X = learner.embedding(2)
+    summary = json.loads((tmp_path / "summary.json").read_text())
+    assert summary["map_error"] == pytest.approx(metrics.triplet_error(X @ X.T, T))
+    said = " ".join(run.stderr.split())
+    assert "2 of 5 dimensions" in said
+    assert f"{100 * (1 - summary['map_error']):.1f} % of the {measured_on}" in said
+    assert f"{100 * learner.score(T):.1f} %" in said
+
+
+def test_a_map_of_two_dimensions_and_a_learner_without_answers_have_no_error_of_the_map(erkle, answers, tmp_path):
+    for options, dimensions in ((["--rank", 2], False), (["--exact"], True)):
+        run = erkle("learn", answers, *options, "--out", tmp_path)
+        assert json.loads((tmp_path / "summary.json").read_text())["map_error"] is None
+        assert ("The map shows" in run.stderr) == dimensions
+
+
+@pytest.mark.parametrize("kind", [["--exact"], ["--rank", 3]])
+def test_objects_in_no_answer_are_counted(erkle, kind, tmp_path):
+    (tmp_path / "objects.txt").write_text("\n".join("abcdef"))
+    (tmp_path / "answers.csv").write_text("anchor,near,far\na,b,c\nb,a,d\n")
+    arguments = ["--objects", tmp_path / "objects.txt", "--out", tmp_path / "out"]
+    run = erkle("learn", tmp_path / "answers.csv", *kind, *arguments)
+    assert run.returncode == 0, run.stderr
+    assert "2 of 6 objects" in run.stderr
 
 
 def test_shuffled_learning_uses_the_same_answers_in_another_order(erkle, answers, tmp_path):

@@ -72,7 +72,7 @@ def test_a_column_that_names_no_participants_is_refused(erkle, study, column, tm
     path = write(tmp_path / "answers.csv", study[:10], "csv")
     run = erkle("learn", path, "--participant", column, "--out", tmp_path / "out")
     assert run.returncode == 2
-    assert run.stderr.startswith("erkle: answers.csv, line 1: ")
+    assert run.refusal[0].startswith("erkle: answers.csv, line 1: ")
     assert f"column '{column}'" in run.stderr
-    assert len(run.stderr.splitlines()) == 1
+    assert len(run.refusal) == 1
     assert not (tmp_path / "out").exists()

@@ -107,8 +107,8 @@ def test_a_wrong_value_is_refused_with_its_option(changes, value, tmp_path):
 def test_the_command_refuses_in_one_line_and_writes_nothing(erkle, options, answers, tmp_path):
     run = erkle("learn", answers, *options, "--out", tmp_path / "out")
     assert run.returncode == 2
-    assert run.stderr.startswith("erkle: --")
-    assert len(run.stderr.splitlines()) == 1
+    assert run.refusal[0].startswith("erkle: --")
+    assert len(run.refusal) == 1
     assert listing(tmp_path) == []
 
 

@@ -86,6 +86,16 @@ def test_the_name_of_every_city_is_shown():
     assert sorted(texts(map_figure(cities.positions, cities.names))) == sorted(cities.names)
 
 
+def test_a_map_has_a_note_below_it_and_grey_dots():
+    figure = map_figure(places(0, 3), note="2 of 5 dimensions", grey=[False, True, False])
+    [axes] = figure.axes
+    assert axes.get_xlabel() == "2 of 5 dimensions"
+    figure.canvas.draw()
+    assert axes.xaxis.label.get_window_extent().y0 >= 0
+    first, second, third = axes.collections[0].get_facecolor().tolist()
+    assert first == third != second
+
+
 def test_both_axes_of_a_map_have_the_same_scale():
     figure = map_figure(places(0, 20) * [10, 1], title="flat")
     transform = figure.axes[0].transData.transform
@@ -338,6 +348,7 @@ def test_importing_pictures_imports_no_matplotlib_and_drawing_no_pyplot():
         (lambda: map_figure(np.ones((0, 2))), ["X", "(0, 2)"]),
         (lambda: map_figure([[0, np.nan]]), ["X", "NaN"]),
         (lambda: map_figure([[0, 0]], ["a", "b"]), ["2 names", "1 objects"]),
+        (lambda: map_figure([[0, 0]], grey=[True, False]), ["grey", "(2,)", "1 objects"]),
         (lambda: maps_figure([[0, 0]], [[0, 0], [1, 1]]), ["1 objects", "2"]),
         (lambda: errors_figure([2, 1], {}), ["n_answers", "(2,)"]),
         (lambda: errors_figure([], {}), ["n_answers", "(0,)"]),

@@ -104,7 +104,7 @@ def waiting(words: str) -> Iterator[None]:
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
         bar.add_task(words)
         if not console.is_terminal:
-            console.print(f"{words} ...", style="dim")
+            console.print(f"{words} ...", style="dim", soft_wrap=True)
         with _lines(lambda seconds: f"{words} ... {seconds:.0f} s"):
             yield
 
@@ -119,7 +119,7 @@ def _lines(line: Callable[[float], str]) -> Iterator[None]:
 
     def show() -> None:
         while not done.wait(max(SECONDS_BETWEEN_LINES, (time.monotonic() - start) / 10)):
-            console.print(line(time.monotonic() - start), style="dim")
+            console.print(line(time.monotonic() - start), style="dim", soft_wrap=True)
 
     thread = Thread(target=show, daemon=True)
     thread.start()
@@ -136,7 +136,9 @@ def checking_bar(name: str, n_bytes: int | None) -> Iterator[Progress]:
     columns = TextColumn(f"Checking {name}", markup=False), BarColumn(), TaskProgressColumn()
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
         bar.add_task("", total=n_bytes)
-        yield bar
+        [task] = bar.tasks
+        with _lines(lambda seconds: f"Checking {name}: {task.percentage:.0f} % after {seconds:.0f} s"):
+            yield bar
 
 
 @contextmanager

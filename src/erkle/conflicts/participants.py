@@ -62,7 +62,8 @@ class Participants(NamedTuple):
         if not n_known:
             return "No answer names the participant who gave it."
         if n_few == n_known:
-            return f"No participant (of {n_known:,}) has the {_LEAST_SHARED} answers needed to compare with {self.reference}."
+            needed = f"the {_LEAST_SHARED} answers needed to compare with {self.reference}"
+            return f"No participant (of {n_known:,}) has {needed}."
         few = f" {counted(n_few, 'None has', '1 has', 'have')} too few answers to compare." * (n_few > 0)
         worst = np.flatnonzero(self.flagged)
         worst = worst[np.argsort(self.agreement[worst], kind="stable")]

@@ -33,6 +33,9 @@ MOST_NAMES = 300
 
 NOTE = "The colour shows the true place of each object, and a thin line leads to it."
 
+# Colour of objects whose place means nothing.
+GREY = "#b4b8bf"
+
 # Space around each map, in points.
 MARGIN = 14.0
 # Height of the titles and of the note below a pair of maps, in points.
@@ -83,7 +86,13 @@ class Page(NamedTuple):
         return np.asarray((places - [self.width / 2, self.height / 2]) / self.scale + self.centre)
 
 
-def map_figure(X: npt.ArrayLike, names: Sequence[str] | None = None, title: str | None = None) -> Figure:
+def map_figure(
+    X: npt.ArrayLike,
+    names: Sequence[str] | None = None,
+    title: str | None = None,
+    note: str | None = None,
+    grey: npt.ArrayLike | None = None,
+) -> Figure:
     """Draw a map of objects with as many names as fit.
 
     Parameters
@@ -92,6 +101,10 @@ def map_figure(X: npt.ArrayLike, names: Sequence[str] | None = None, title: str 
         Coordinates. The first two columns are drawn; a single column is drawn as a line.
     names : sequence of n_objects strings, optional
     title : str, optional
+    note : str, optional
+        A line of small text below the map.
+    grey : array of n_objects bool, optional
+        Objects to draw in grey, for example those that no answer names.
 
     Examples
     --------
@@ -102,11 +115,13 @@ def map_figure(X: npt.ArrayLike, names: Sequence[str] | None = None, title: str 
     X = _checked_map(X, "X")
     _check_names(names, len(X))
     page = _page(X, side=float(np.interp(len(X), [10, 60, 400], [420.0, 560.0, 840.0])))
-    top = TITLE_ROOM if title else 0.0
+    top, bottom = TITLE_ROOM if title else 0.0, NOTE_ROOM if note else 0.0
     with picture_style():
-        figure = new_figure(page.width + 2 * MARGIN, page.height + top + 2 * MARGIN)
-        axes = _panel(figure, page, MARGIN, MARGIN, title)
-        _draw(axes, page, X, COLOURS[0], names)
+        figure = new_figure(page.width + 2 * MARGIN, page.height + top + bottom + 2 * MARGIN)
+        axes = _panel(figure, page, MARGIN, MARGIN + bottom, title)
+        if note:
+            _write_note(axes, note)
+        _draw(axes, page, X, _dot_colours(len(X), grey), names)
     return figure
 
 
@@ -145,7 +160,7 @@ def maps_figure(
         figure = new_figure(2 * page.width + 3 * MARGIN, page.height + TITLE_ROOM + NOTE_ROOM + 2 * MARGIN)
         left = _panel(figure, page, MARGIN, MARGIN + NOTE_ROOM, titles[0])
         right = _panel(figure, page, page.width + 2 * MARGIN, MARGIN + NOTE_ROOM, titles[1])
-        left.set_xlabel(NOTE, loc="left", fontsize=8, labelpad=6)
+        _write_note(left, NOTE)
         _draw_lines_to_truth(left, X, Y, colours)
         _draw(left, page, X, colours, names)
         _draw(right, page, Y, colours, names)
@@ -168,7 +183,18 @@ def place_colours(X: Floats) -> Floats:
     return np.asarray(np.where(linear <= 0.0031308, 12.92 * linear, gamma), dtype=np.float64)
 
 
-def _draw(axes: Axes, page: Page, X: Floats, colours: str | Floats, names: Sequence[str] | None) -> None:
+def _dot_colours(n_objects: int, grey: npt.ArrayLike | None) -> list[str]:
+    mask = np.zeros(n_objects, np.bool_) if grey is None else np.asarray(grey, np.bool_)
+    if mask.shape != (n_objects,):
+        raise ValueError(f"Got grey of shape {mask.shape} for {n_objects} objects; pass True or False for each object.")
+    return [GREY if is_grey else COLOURS[0] for is_grey in mask.tolist()]
+
+
+def _write_note(axes: Axes, note: str) -> None:
+    axes.set_xlabel(plain(note), loc="left", fontsize=8, labelpad=6)
+
+
+def _draw(axes: Axes, page: Page, X: Floats, colours: list[str] | Floats, names: Sequence[str] | None) -> None:
     """Draw dots and names, smaller if there are more of them."""
     room = np.sqrt(page.width * page.height / len(X))
     radius = float(np.clip(room / 14, SMALLEST, 4.2))

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from erkle.cli.options import Out, given_options, results_folder
+from erkle.cli.screen import waiting
 
 # Heading of the options that the default learner does not use.
 _RULE = "Update rule, with --exact or a number for --rank"
@@ -73,9 +74,10 @@ def learn(
     resume: Annotated[bool, typer.Option("--resume", help="Continue from the checkpoint in --out.")] = False,
 ) -> None:
     """Learn a kernel from answers, and write it with a map, an error curve and a summary."""
-    from erkle.cli.learn.learning import learn_file, learn_stream
-    from erkle.cli.learn.settings import Settings, kernel_from_options, loss_from_text, step_from_text
-    from erkle.online import ERKLE
+    with waiting("Loading libraries" if answers == "-" else f"Reading {answers}"):
+        from erkle.cli.learn.learning import learn_file, learn_stream
+        from erkle.cli.learn.settings import Settings, kernel_from_options, loss_from_text, step_from_text
+        from erkle.online import ERKLE
 
     kernel = kernel_from_options(given_options(context), exact, rank, trace, consolidate, tol)
     rule: dict[str, Any] = {}

@@ -149,8 +149,8 @@ def estimate(ahead: Forecast) -> str:
     """A forecast in words. Its error comes from the errors before learning, so it differs from a test error.
 
     >>> estimate(Forecast(0.1, 0.2, 0.18, 0.22, 400.0, 100.0, 900.0))
-    'Estimated from the errors before learning: about 400 more answers should reduce the error to 10.0 % (100 to 900 more
-    answers). The error is now 20.0 % (18.0 to 22.0 %).'
+    'Estimated from the errors before learning: about 400 more answers should reduce the error to 10.0 % (100 to 900
+    more answers). The error is now 20.0 % (18.0 to 22.0 %).'
     """
     words = str(ahead)
     return f"Estimated from the errors before learning: {words[0].lower()}{words[1:]}"

@@ -13,6 +13,7 @@ from erkle import triplets
 from erkle.cli.learn.curve import ShowCurve
 from erkle.cli.learn.findings import FileWarnings
 from erkle.cli.learn.interruption import Interruption, watching
+from erkle.cli.learn.map_quality import map_quality
 from erkle.cli.learn.participants import compare_participants
 from erkle.cli.learn.report import Report, write_report
 from erkle.cli.learn.run import Run, known_names
@@ -222,6 +223,8 @@ def _finish(run: Run, n_answers: int, path: Path | None = None) -> None:
     found = None if history is None else find(history)
     wanted = settings.participant_column is not None
     compared = compare_participants(path, run.labels, settings, learner) if path and wanted else None
-    n_test = len(run.test)
-    write_report(Report(learner, names, run.curve, settings, source, n_answers, n_test, found, compared))
+    quality = map_quality(learner, run.test, run.curve.points[-1, 3])
+    write_report(
+        Report(learner, names, run.curve, settings, source, n_answers, len(run.test), quality, found, compared)
+    )
     run.checkpoint.unlink(missing_ok=True)

@@ -6,15 +6,15 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from erkle import __version__, metrics
+from erkle import __version__
 from erkle.cli.learn.curve import WINDOW, ErrorCurve
 from erkle.cli.learn.findings import calibration, choice, estimate, findings, is_choice, outlook, selection_table
+from erkle.cli.learn.map_quality import MapQuality
 from erkle.cli.learn.participants import Comparison
 from erkle.cli.learn.settings import Settings
 from erkle.cli.screen import console, counted, per_cent
 from erkle.conflicts import Conflicts
 from erkle.files import csv_text, write_text
-from erkle.kernels.dense import Dense
 from erkle.online import ERKLE
 from erkle.pictures import errors_figure, map_figure, reliability_figure, save
 
@@ -42,6 +42,7 @@ class Report(NamedTuple):
     source: str
     n_answers: int
     n_test: int
+    map_quality: MapQuality
     conflicts: Conflicts | None
     participants: Comparison | None
 
@@ -52,7 +53,8 @@ def write_report(report: Report) -> None:
     learner.save(out / "kernel.npz", labels=report.names)
     X = learner.embedding(max(2, report.settings.dimensions))
     _write_coordinates(report, X[:, : report.settings.dimensions])
-    save(map_figure(X[:, :2], report.names), out / "map.png")
+    unknown = learner.n_appearances_ == 0
+    save(map_figure(X[:, :2], report.names, note=report.map_quality.caption, grey=unknown), out / "map.png")
     _write_errors(report)
     save(
         reliability_figure(*learner.reliability_, title="How sure it was, and how often it was right"),
@@ -101,21 +103,14 @@ def _summary(report: Report) -> dict[str, object]:
         "test_error": test_error,
         **findings(learner, report.conflicts),
         **_counters(learner),
-        "kernel_rank": _rank(learner),
+        "kernel_rank": report.map_quality.n_dimensions,
+        "map_error": report.map_quality.map_error,
     }
 
 
 def _counters(learner: ERKLE) -> dict[str, int]:
     """The counters of a learner that has one kernel from beginning to end."""
     return learner.counters_._asdict() if learner.kernel.follows_rule else {}
-
-
-def _rank(learner: ERKLE) -> int:
-    if isinstance(learner.kernel, Dense):
-        return metrics.rank(learner.kernel_matrix())
-    # Each column is a principal axis; the kernel of all pairs might not fit into memory.
-    spreads = np.linalg.norm(learner.embedding(), axis=0)
-    return int(np.count_nonzero(spreads > 1e-6 * max(spreads, default=0.0)))
 
 
 def _print(report: Report) -> None:
@@ -132,6 +127,15 @@ def _print(report: Report) -> None:
         console.print(estimate(ahead))
     if report.conflicts:
         console.print(report.conflicts.sentence())
+    if about_map := report.map_quality.sentence():
+        console.print(about_map)
+    if n_unknown := int((learner.n_appearances_ == 0).sum()):
+        occur, place = ("occurs", "its place") if n_unknown == 1 else ("occur", "their place")
+        n_objects = counted(learner.n_objects_, "object")
+        console.print(
+            f"{n_unknown:,} of {n_objects} {occur} in no learned answer; {place} on the map (grey) means nothing.",
+            style="yellow",
+        )
     for compared in report.participants or ():
         console.print(compared.summary(), style="yellow" if compared.flagged.any() else "")
     console.print(f"Written to {out}: {' '.join(name for name in _FILES if (out / name).exists())}")
