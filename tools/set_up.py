@@ -58,15 +58,21 @@ def run(command: list[str], progress: Progress) -> None:
         sys.exit(f"{''.join(lines)}\n{' '.join(command)} failed; its output is above.")
 
 
+def has_pip() -> bool:
+    """Whether .venv is complete: an interrupted `venv` leaves a Python without pip."""
+    check = [str(PYTHON), "-m", "pip", "--version"]
+    return PYTHON.exists() and subprocess.run(check, capture_output=True, check=False).returncode == 0
+
+
 def main(extras: str) -> None:
     """Make .venv if there is none, and install erkle with some extras into it."""
     if sys.version_info < (3, 11):  # noqa: UP036
         sys.exit(f"erkle needs Python 3.11 or newer, but this is {sys.version.split()[0]}; try make PYTHON=python3.11.")
     print("Setting up .venv (first time only, a minute or two) ...", flush=True)
     with Progress() as progress:
-        if not PYTHON.exists():
+        if not has_pip():
             progress.latest = "Creating the virtual environment"
-            run([sys.executable, "-m", "venv", str(VENV)], progress)
+            run([sys.executable, "-m", "venv", "--clear", str(VENV)], progress)
         package = f".[{extras}]" if extras else "."
         # With --no-compile, pip takes half the time; Python compiles each module when it is first imported.
         pip = f"{PYTHON} -m pip install --disable-pip-version-check --no-compile --progress-bar off --editable"

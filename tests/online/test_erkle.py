@@ -610,3 +610,13 @@ def test_an_error_names_the_loss_that_cannot_be_compiled():
     assert learner.n_triplets_seen_ == 0
     learner.set_params(loss=GNMDS()).partial_fit([(0, 1, 2)])
     assert learner.predict_one((0, 1, 2))
+
+
+def test_one_answer_is_true_or_false_in_every_spelling_of_fit():
+    for no in (False, np.False_, 0, -1):
+        learner = ERKLE(5, kernel=Dense())
+        learner.learn_one((0, 1, 2), no)
+        assert learner.predict_one((0, 2, 1))
+    for answer in ("no", math.nan, 2, None):
+        with pytest.raises((ValueError, TypeError)):
+            ERKLE(5, kernel=Dense()).learn_one((0, 1, 2), answer)

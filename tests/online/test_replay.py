@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import erkle.online.erkle
-from erkle import CKL, ERKLE, GNMDS, STE, Constant, Dense, PassiveAggressive
+from erkle import CKL, ERKLE, GNMDS, STE, Constant, Dense, LowRank, PassiveAggressive
 from erkle.online.replay import Replay, generator
 from erkle.triplets import sample
 from parts import KERNELS, PROJECTIONS, Cooling, SquaredHinge, answers, state
@@ -282,3 +282,20 @@ def test_a_generator_passed_in_is_drawn_from_once_and_never_shared():
 def test_a_bad_random_state_is_refused(seed):
     with pytest.raises(ValueError, match=rf"^random_state is {re.escape(repr(seed))}; "):
         ERKLE(5, kernel=Dense(), random_state=seed).fit([(0, 1, 2)])
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError])
+@pytest.mark.parametrize("passes", [1, 3])
+def test_an_interruption_while_answers_are_scheduled_counts_none_of_them(passes, error, monkeypatch):
+    T = answers(7, 100)
+    learner, reference = (ERKLE(7, kernel=LowRank(3), passes=passes, random_state=0).fit(T[:60]) for _ in range(2))
+
+    def stop(*arguments):
+        raise error
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Replay, "_stretch", stop)
+        with pytest.raises(error):
+            learner.partial_fit(T[60:])
+    assert state(learner) == state(reference)
+    assert state(learner.partial_fit(T[60:])) == state(reference.partial_fit(T[60:]))

@@ -350,3 +350,20 @@ def test_the_old_file_survives_a_failed_save(trouble, path, monkeypatch):
     monkeypatch.undo()
     learner.save(path)
     assert state(ERKLE.load(path)) == state(learner)
+
+
+@pytest.mark.parametrize(
+    "changed", [{"next_review": 0}, {"replay_passes": 0}, {"n_triplets_seen": -5}, {"n_mistakes": "x"}], ids=str
+)
+def test_impossible_counts_are_refused(changed, path):
+    ERKLE(7, random_state=0).fit(T).save(path)
+    arrays, meta = load_npz(path)
+    save_npz(path, arrays, meta | changed)
+    assert_refused(path)
+
+
+def test_a_loss_that_does_not_fit_the_saved_kernel_is_refused_without_blaming_the_file(path):
+    ERKLE(7, random_state=0).fit(T).save(path)
+    with pytest.raises(ValueError, match=r"^loss is STE\(\)") as info:
+        ERKLE.load(path, loss=STE())
+    assert not isinstance(info.value, FileError)

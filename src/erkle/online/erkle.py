@@ -132,7 +132,7 @@ class ERKLE(TripletLearner, BaseEstimator):  # type: ignore[misc]
 
     def learn_one(self, triplet: Sequence[int] | NDArray[np.integer[Any]], answer: bool = True) -> None:
         """Learn one answer: the first object is nearer to the second (if True) or to the third (if False)."""
-        self.prequential(_one_row(triplet), None if answer else [False])
+        self.prequential(_one_row(triplet), None if answer is True else [answer])
 
     def prequential(self, X: ArrayLike, y: ArrayLike | None = None) -> NDArray[np.float64]:
         """Learn X in order, and return the decision value of each answer just before it was learned.
@@ -188,7 +188,8 @@ class ERKLE(TripletLearner, BaseEstimator):  # type: ignore[misc]
         self._adopt()
         if not isinstance(self._model, Refitting):
             raise ValueError(
-                f"{self.kernel!r} keeps no answers to fit; pass kernel=LowRank() or LowRank(10, consolidate=0.05)."
+                "This learner began with a kernel that keeps no answers to fit; "
+                "begin with kernel=LowRank() or LowRank(10, consolidate=0.05)."
             )
         if background:
             self._job = self._job or Background(self._model, self._replay.history)

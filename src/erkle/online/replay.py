@@ -58,12 +58,25 @@ class Replay:
     def schedule(self, T: NDArray[np.int64]) -> Stretch:
         """The rows to learn for the new answers T."""
         numbers = np.arange(self.seen + 1, self.seen + 1 + len(T))
+        draws = self.rng.random((len(T), self.passes - 1))
         self.seen += len(T)
-        if self.keep:
-            self._remember(T)
+        remembered = False
+        try:
+            if self.keep:
+                self._remember(T)
+                remembered = True
+            return self._stretch(T, numbers, draws)
+        except BaseException:
+            # Ctrl-C, or too little memory: nothing of T has been learned.
+            if remembered:
+                self._kept -= len(T)
+            self.seen -= len(T)
+            self._rewind(len(T))
+            raise
+
+    def _stretch(self, T: NDArray[np.int64], numbers: NDArray[np.int64], draws: NDArray[np.float64]) -> Stretch:
         if self.passes == 1:
             return Stretch.of(T, numbers, np.arange(len(T)))
-        draws = self.rng.random((len(T), self.passes - 1))
         drawn = (draws * numbers[:, None]).astype(np.int64)
         rows = np.concatenate([T[:, None], self._history[drawn]], axis=1)
         counted = numbers[:, None] + np.arange(self.passes)
@@ -77,6 +90,10 @@ class Replay:
         """Undo the scheduling of the last answers, which were not learned. Their draws will be repeated."""
         self.seen -= n_triplets
         self._kept = max(0, self._kept - n_triplets)
+        self._rewind(n_triplets)
+
+    def _rewind(self, n_triplets: int) -> None:
+        """Set the generator back to before the draws of the last answers."""
         bits = cast(np.random.PCG64, self.rng.bit_generator)
         bits.advance(-n_triplets * (self.passes - 1) % 2**128)
 

@@ -6,13 +6,15 @@ Law: a loaded learner continues exactly as the saved one would have, to the last
 checked: a file that passes holds what was saved.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from erkle import triplets
-from erkle.checks import shaped
+from erkle.checks import shaped, whole
 from erkle.files import Arrays, FileError, Packed, prefixed, under
 from erkle.kernels.dense import Dense
 from erkle.kernels.low_rank import LowRank
@@ -78,7 +80,7 @@ def unpack(
     step = None if step is None else check_step(step)
     if meta.get("kind") != "ERKLE":
         raise FileError(f"{name}: does not hold a learner; pass a file that ERKLE.save or `erkle learn` wrote.")
-    try:
+    with _damage_named(name):
         learner = kind(
             loss=loss if loss is not None else _part(meta["loss"], LOSSES, "loss", name),
             step=step if step is not None else _part(meta["step"], STEPS, "step", name),
@@ -86,14 +88,25 @@ def unpack(
             kernel=kernel_from(meta["kernel"], arrays.get("initial_kernel")),
             **meta["parameters"],
         )
+    if loss is not None or step is not None:
+        # The caller may have passed a loss that does not fit the kernel, which is no damage.
+        check_settings(learner)
+    with _damage_named(name):
         _restore(learner, arrays, meta)
+    return learner
+
+
+@contextmanager
+def _damage_named(name: str) -> Iterator[None]:
+    """Turn the errors of an incomplete or damaged file into a sentence."""
+    try:
+        yield
     except FileError:
         raise
     except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
         raise FileError(
             f"{name}: the learner in it is incomplete or damaged ({error}); restore the file from a copy."
         ) from error
-    return learner
 
 
 def _restore(learner: "ERKLE", arrays: Arrays, meta: dict[str, Any]) -> None:
@@ -101,12 +114,15 @@ def _restore(learner: "ERKLE", arrays: Arrays, meta: dict[str, Any]) -> None:
     n_objects = model.kernel.n_objects
     rng = generator(learner.random_state)
     rng.bit_generator.state = meta["generator"]
-    replay = Replay(meta["replay_passes"], rng, meta["replay_keep"])
+    seen, n_mistakes = (whole(meta[name], name, 0, "it is a count") for name in ("n_triplets_seen", "n_mistakes"))
+    if model.next_review <= seen:
+        raise ValueError(f"the next review is at {model.next_review} answers, after {seen}")
+    replay = Replay(whole(meta["replay_passes"], "passes", 1, "it is a count"), rng, meta["replay_keep"])
     history = shaped(arrays, "history", (len(arrays["history"]), 3), np.int32)
     # Compiled code does not check the ids of replayed answers.
     triplets.check(history, n_objects)
-    replay.restore(meta["n_triplets_seen"], history)
-    learner._begin(model, replay, Record.from_arrays(under("record", arrays), n_objects), meta["n_mistakes"])
+    replay.restore(seen, history)
+    learner._begin(model, replay, Record.from_arrays(under("record", arrays), n_objects), n_mistakes)
 
 
 def kernel_from(fields: list[Any], initial: NDArray[np.float64] | None = None) -> Dense | LowRank:

@@ -65,7 +65,7 @@ def _rule(learner: "ERKLE") -> Rule:
     if learner.direction is not None:
         one_of(learner.direction, "direction", DIRECTIONS)
     rule = Rule(loss, step, learner.direction != "gradient")
-    if rule.canonical and isinstance(step, _WITHOUT_LOSS) and loss != DEFAULT_RULE.loss:
+    if rule.canonical and isinstance(step, _WITHOUT_LOSS) and DEFAULT_RULE.loss != loss:
         raise ValueError(
             f"loss is {learner.loss!r}, but {type(step).__name__} in the canonical direction ignores the loss; "
             "leave loss out, or pass step=Constant(1.0) or direction='gradient'."
