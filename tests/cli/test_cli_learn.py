@@ -85,7 +85,7 @@ def test_a_map_of_more_than_two_dimensions_says_how_well_it_predicts(erkle, meas
     run = erkle("learn", answers, "--rank", 5, *options, "--out", tmp_path)
     assert run.returncode == 0, run.stderr
     learner = learned(tmp_path)
-    T = triplets.split(triplets.read(answers).triplets, 0.2, seed=0)[1] if options else learner.history_
+    T = triplets.split(triplets.read(answers).triplets, 0.2, random_state=0)[1] if options else learner.history_
     X = learner.embedding(2)
     summary = json.loads((tmp_path / "summary.json").read_text())
     assert summary["map_error"] == pytest.approx(metrics.triplet_error(X @ X.T, T))
