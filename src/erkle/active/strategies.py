@@ -1,4 +1,4 @@
-"""Strategies: small values that choose the next question.
+"""Strategies choose the next question.
 
 All strategies except `Random` first choose an anchor among those that have been asked about least. Then they draw
 random pairs of candidates for this anchor and choose the pair with the highest score. They differ only in the score.
@@ -38,7 +38,9 @@ class Strategy(ABC):
         pending: ArrayLike = (),
         questions: Questions | None = None,
     ) -> Ids:
-        """Choose questions, as rows (anchor, first, second), without duplicates; fewer if no more are left.
+        """Choose up to ``n_queries`` different questions, as rows (anchor, first, second).
+
+        There are fewer rows if not enough questions are left.
 
         Parameters
         ----------
@@ -119,7 +121,10 @@ class _ByAnchor(Strategy):
 
 @dataclass(frozen=True)
 class Balanced(_ByAnchor):
-    """Choose the pair that was asked about least with the anchor; among equals, the one asked about least overall."""
+    """Choose the pair whose objects were asked about least with the anchor.
+
+    If several pairs tie, choose the pair whose objects were asked about least overall.
+    """
 
     def _scores(self, knowledge: Knowledge, Q: Ids, tally: Tally, rng: np.random.Generator) -> Floats:
         return tally.rarity(int(Q[0, 0]), Q[:, 1:]).astype(np.float64)
@@ -179,9 +184,9 @@ class Adaptive(_ByAnchor):
     Attributes
     ----------
     n_candidates : int
-        Number of pairs to consider if the learner is certain of every answer. If it is less certain, it considers fewer
-        pairs, but at least 20: as long as the map may be wrong, the highest of many scores often belongs to an unusual
-        question. The strategy scores about a fifth of these pairs, those that were asked about least.
+        Number of pairs to consider if the learner is certain of every answer. The less certain the learner is, the
+        fewer pairs the strategy considers, down to 20: while the map may be wrong, the best of many scores often
+        belongs to an unusual question. Of these pairs, the strategy scores the fifth that was asked about least.
     explore : float
         Share of questions with a random pair. They are a safeguard against a wrong map.
     """
@@ -215,11 +220,13 @@ STRATEGIES: dict[str, Strategy] = {
 def _information(knowledge: Knowledge, Q: Ids, logits: Floats, tally: Tally) -> Floats:
     """Expected information of each answer about the positions of its three objects, in bits."""
     anchor, first, second = _positions(knowledge, Q)
-    # People compare distances, not squared distances, so logits are divided by the sum of the two distances.
+    # People compare distances, but logits are differences of squared distances: d² - e² = (d - e)(d + e). Dividing by
+    # the sum d + e turns them into differences of distances.
     reach = np.sqrt(((anchor - first) ** 2).sum(axis=1)) + np.sqrt(((anchor - second) ** 2).sum(axis=1))
     scale = reach.mean() / np.maximum(reach, 0.05 * reach.mean() + 1e-300)
     axes = np.concatenate([first, second]).var(axis=0)
-    # Pending answers will reduce the variance from `now` to `then`, and move the logits by the difference.
+    # Pending answers will reduce the variance of the logits from `now` to `then`. They will also move the logits by a
+    # random amount with variance `now - then`.
     now, then = (
         variances(anchor, first, second, axes, asked[Q]) for asked in (knowledge.n_appearances_, tally.appearances)
     )

@@ -4,10 +4,10 @@ A repeated answer gets the same acknowledgement as the first time, even if the s
 that did not receive the acknowledgement can therefore send the answer again. A different answer to the same question
 is refused and recorded.
 
-The answers of a study form a log. They are numbered 1, 2, 3, ... without gaps, in the order of their commits, so a
-reader who has reached a number has missed no earlier answer. Learners read only the log, without excluded
-participants. What they read depends only on the last number and on the study's ``roster``, which counts exclusions and
-inclusions.
+The answers of a study form a log. They are numbered 1, 2, 3, ... without gaps, in the order of their commits. A reader
+who has reached an answer has therefore seen all earlier answers. Learners read only the log, without the answers of
+excluded participants. The study's ``roster`` is a number that goes up whenever a participant is excluded or included
+again. Two learners that have read up to the same answer under the same roster have read the same answers.
 """
 
 from collections.abc import Iterator, Sequence
@@ -49,7 +49,7 @@ def _last(study: Any) -> Any:
 _LAST = select(
     _last(select(schema.studies.c.id).where(schema.studies.c.public_id == bindparam("study")).scalar_subquery())
 )
-# The next number is free: whoever adds an answer holds the lock on the study until the commit.
+# No other answer can take the same number, because `_question` locks the study until the commit.
 _INSERT = (
     insert(schema.answers)
     .values(
@@ -72,14 +72,14 @@ _LOG = (
 
 
 class Acknowledged(NamedTuple):
-    """The answer counts and is saved to disk; ``repeated`` if that was already so before this call."""
+    """The answer counts and is saved to disk; ``repeated`` is true if an earlier call saved it."""
 
     sequence: int
     repeated: bool
 
 
 class Skipped(NamedTuple):
-    """The question is skipped; ``repeated`` if that was already so before this call."""
+    """The question is skipped; ``repeated`` is true if an earlier call skipped it."""
 
     repeated: bool
 
@@ -121,7 +121,9 @@ class Answers(Topic):
     def submit(
         self, study: str, participant: str, token: str, choice: int, response_ms: int | None = None, client: Any = None
     ) -> Acknowledged | Refused:
-        """Add the answer that the anchor is more like the object ``choice``; invalid arguments are refused, not raised.
+        """Add the answer that the anchor is more like the object ``choice``.
+
+        An invalid argument raises no error: the result is `Refused`.
 
         Parameters
         ----------
@@ -185,7 +187,7 @@ class Answers(Topic):
         """Return the number of the study's last answer, which is also its number of answers."""
         found = self.connection.execute(_LAST, {"study": study}).scalar_one() if is_id(study) else 0
         if found == 0:
-            # Raises if it is the study that does not exist.
+            # Raise an error if the study does not exist.
             rows.study(self.connection, study)
         return int(found)
 
@@ -247,7 +249,7 @@ class Answers(Topic):
 
 
 def response_time(value: object) -> int | None:
-    """Return a valid response time, or None for any other value: an invalid time must not cost an answer."""
+    """Return a valid response time, or None for any other value, so that the answer is saved without its time."""
     return value if type(value) is int and 0 <= value <= limits.RESPONSE_MS else None
 
 

@@ -24,20 +24,20 @@ class OnlineSetting(NamedTuple):
     rate: float
 
     def rule(self, n_objects: int) -> Rule:
-        """The rule: STE along the paper's G, with steps that get shorter as the number of answers per object grows."""
+        """STE in the canonical direction (see `Rule`); steps get shorter after ``settling`` answers per object."""
         return Rule(STE(), InverseSqrt(self.rate, TUNING.settling * n_objects), True)
 
 
 class RacingTuning(NamedTuple):
     """Constants of `Racing`.
 
-    If a field names no benchmark, no run that set its value is on record. `python -m benchmarks.people choosing`
-    measures how a change affects errors and the cost of choosing.
+    ``start``, ``review_share`` and ``elimination_margin`` were set with `python -m benchmarks.people choosing`, which
+    measures the errors and the cost of choosing. For the other values there is no record of a benchmark.
     """
 
-    # Candidates at the start. Short steps with a trace norm suit people's answers; long steps without one suit answers
-    # without errors. There are only two, so that choosing costs less than six times learning with the leader alone
-    # (`python -m benchmarks.people choosing`).
+    # Candidates at the start. Short steps with a trace norm suit people's answers; long steps without a trace norm suit
+    # error-free answers. There are only two, so that choosing takes less than six times as long as learning with the
+    # leader alone.
     start: tuple[OnlineSetting, ...] = (OnlineSetting(10, 2e-3, 1.0), OnlineSetting(10, 0.0, 3.0))
     # Candidates that enter once steps get shorter (see ``settling``).
     follow: tuple[OnlineSetting, ...] = (OnlineSetting(2, 2e-3, 1.0), OnlineSetting(5, 0.0, 10.0))
@@ -52,18 +52,19 @@ class RacingTuning(NamedTuple):
     settling: float = 5.0
     # Answers at the first review.
     first_review: int = 100
-    # Growth of the number of answers between two reviews, as a share. Set in the same run as ``start``.
+    # Growth of the number of answers between two reviews, as a share.
     review_share: float = 0.2
-    # Largest number of candidates. Each one costs as much as learning without a choice.
+    # Largest number of candidates. Each candidate costs as much as a learner with only that candidate.
     most: int = 4
     # A candidate this many nats of discounted loss behind the leader is eliminated. The margin is wide because a
-    # larger rank falls behind at first and catches up later. Set in the same run as ``start``.
+    # larger rank falls behind at first and catches up later.
     elimination_margin: float = 20.0
     # Discount of a candidate's evidence; see `Evidence`.
     discount: float = 8.0
-    # Largest rank that is tried at once when the leader has the largest rank of all candidates.
+    # When no candidate has a larger rank than the leader, a larger rank enters in place of the worst candidate. This is
+    # the largest rank that may enter in this way.
     urgent_rank: int = 10
-    # The same after ``urgent_late_at``, if the leader has no trace norm that keeps its rank low.
+    # Replaces ``urgent_rank`` after ``urgent_late_at`` if the leader has no trace norm, which would keep its rank low.
     urgent_rank_late: int = 20
     # Answers per object at which ``urgent_rank_late`` takes effect.
     urgent_late_at: float = 10.0
@@ -159,7 +160,7 @@ class Racing(Model):
 
     @classmethod
     def unpack(cls, arrays: Arrays, meta: dict[str, Any]) -> Self:
-        """The model from which `pack` was called."""
+        """Restore a model from what `pack` returned."""
         model = cls(len(arrays["candidate0.model.shifts"]))
         model.candidates.restore(
             arrays, meta["candidates"], OnlineSetting, lambda own, _: LowRankKernel.from_arrays(own)

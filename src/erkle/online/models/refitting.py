@@ -1,10 +1,13 @@
 """Amortised refitting: all answers are fitted again from time to time, with online steps in between.
 
-A fit is a logistic embedding (STE) with a ridge, computed by L-BFGS, and starts from the previous fit. The schedule is
-geometric, so all fits together cost a constant number of iterations per answer, and the model is about as good as a
-batch fit of all but the last few per cent of the answers. Several ranks and ridges are fitted at each review. The
-leader is the candidate whose last fit best predicted the answers after it. The kernel is a mixture of the candidates,
-weighted by this evidence.
+A fit is a logistic embedding (STE) with a ridge, computed by L-BFGS, and starts from the previous fit. Fits take place
+at reviews, and the number of answers grows by a share (`automatic_share`) from one review to the next. All fits
+together therefore cost a constant number of iterations per answer. The model is about as good as a batch fit that lacks
+only the last few per cent of the answers.
+
+Each candidate is a fit with its own rank and ridge. Between two reviews, every candidate predicts the new answers with
+its last fit, and the leader is the candidate that predicts best. The kernel is a mixture of the candidates, weighted by
+how well they predict.
 
 A ridge on coordinates X and a weight on the trace of K = XX' are the same penalty, because tr(K) = |X|². Here a
 ``ridge`` is the weight in a whole fit, next to the sum of the losses of all answers; a ``trace`` is the weight in the
@@ -43,8 +46,9 @@ _BETWEEN = Rule(STE(), Constant(TUNING.step), False)
 def automatic_share(seen: int, n_objects: int) -> float:
     """The share by which the number of answers grows between two fits.
 
-    It is 5 %, and more if there are many answers or objects, or few answers per object. The cost of an iteration grows
-    with the number of answers and of objects; an object costs about as much as ten answers.
+    It is at least 5 %. It is larger with many answers or objects, because each iteration then takes longer; an object
+    costs about as much as ten answers. It is also larger with few answers per object, because a fit then costs more per
+    answer.
     """
     size = TUNING.review_share * math.sqrt(max(1.0, (seen + TUNING.object_cost * n_objects) / TUNING.review_size))
     return min(1.0, size) * (1.0 + TUNING.review_few * n_objects / seen)
@@ -115,7 +119,7 @@ class Refitting(Model):
         """Choose the leader by the predictions since the last fits, then fit all answers again."""
         n = self.n_objects
         self.candidates.review(seen, TUNING.most if seen < TUNING.settled_at * n else TUNING.most_settled)
-        # A schedule set by the user may have too few fits for brief ones to converge.
+        # If the user sets the share, there may be too few fits to converge with ``brief_iterations`` each.
         exact = seen >= TUNING.exact_at * n or self.share is not None
         self._fit_all(history, self.candidates.entries, _iterations(exact, n), TUNING.tol)
         self.next_review = next_review(seen, automatic_share(seen, n) if self.share is None else self.share)
@@ -123,7 +127,7 @@ class Refitting(Model):
     def finish(self, history: NDArray[np.int32]) -> None:
         """Fit the candidates of the mixture to all answers until convergence, and continue from there."""
         entries = [entry for entry, weight in self._parts() if weight > 0.0]
-        # The limit is set here because this may run in its own thread.
+        # `ERKLE` limits the BLAS threads for reviews, but `consolidate` calls this outside a review.
         with one_thread(self.n_objects):
             self._fit_all(history, entries, TUNING.final_iterations, TUNING.final_tol)
 
@@ -165,7 +169,7 @@ class Refitting(Model):
         return zip(self.candidates.entries, self.candidates.weights(), strict=True)
 
     def _mixture(self, seen: int) -> LowRankKernel:
-        """The mixture of the candidates' kernels, rescaled to the leader's temperature, as a kernel that can learn."""
+        """Mix the candidates' kernels into one low-rank kernel, which then learns online; see `Candidates.shares`."""
         # Since the last review another candidate may have overtaken the leader.
         best, parts, ridge = max(self._parts(), key=lambda part: part[1])[0].setting, [], 0.0
         shifts = np.zeros(self.n_objects)
@@ -204,7 +208,7 @@ class Refitting(Model):
 
     @classmethod
     def unpack(cls, arrays: Arrays, meta: dict[str, Any]) -> Self:
-        """The model from which `pack` was called."""
+        """Restore a model from what `pack` returned."""
         n_objects = len(arrays["kernel.shifts"])
         model = cls(n_objects, *(meta[name] for name in ("share", "seed", "rank", "trace")))
         model.candidates.restore(
@@ -217,11 +221,11 @@ class Refitting(Model):
 
 
 def _shift_rate(per_object: float) -> float:
-    """The rate at which online steps move shifts, as a multiple of the rate at which they move the diagonal.
+    """How far an online step moves the shifts of objects (see `FitSetting`) if it moves the kernel's diagonal by 1.
 
-    ``per_object`` is the number of answers per object in the last fit. The rate is that of a Newton step in a fit of
-    shifts alone, whose curvature comes from the ridge and from the answers so far. It is 0 once there are many answers
-    per object, because fits then estimate shifts better than steps do.
+    ``per_object`` is the number of answers per object in the last fit. The rate makes the move a Newton step for the
+    shifts alone: it divides by the curvature of the loss, to which the ridge and the answers so far contribute. It is 0
+    once there are many answers per object, because fits then estimate shifts better than steps do.
     """
     if per_object >= TUNING.shifts_move_until:
         return 0.0
@@ -231,8 +235,9 @@ def _shift_rate(per_object: float) -> float:
 def _iterations(exact: bool, n_objects: int) -> int:
     """The largest number of iterations of a fit.
 
-    It grows with the square root of the number of objects, because fits of many objects are rarer (`automatic_share`)
-    and take longer to leave their small random start. Fits that start near their optimum stop early.
+    With many objects it grows with the square root of their number, because fits are then rarer (`automatic_share`) and
+    need more iterations to move away from their random start near the origin. Fits that start near their optimum stop
+    early.
     """
     least = TUNING.exact_iterations if exact else TUNING.brief_iterations
     return max(least, round(TUNING.exact_iterations * math.sqrt(n_objects / TUNING.many_objects)))

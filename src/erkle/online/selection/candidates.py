@@ -1,7 +1,7 @@
 """Candidates that compete: the best predictor leads, candidates far behind are eliminated, and new ones enter.
 
 All decisions are made at reviews, from predictions that were made before the answers were known. A new candidate
-inherits the evidence of the leader plus a handicap, so from then on only the difference between the two matters.
+starts with the leader's loss plus a handicap, so it overtakes the leader only if it predicts better from then on.
 """
 
 import math
@@ -22,18 +22,21 @@ Number = TypeVar("Number", int, float)
 class SelectionTuning(NamedTuple):
     """Constants of the selection.
 
-    No benchmark run that set these values is on record. `python -m benchmarks.people choosing` and `... moments`
-    measure how a change affects errors and CPU time. `make active` measures how it affects chosen questions.
+    There is no record of a benchmark for these values. `python -m benchmarks.people choosing` and
+    `python -m benchmarks.people moments` measure how a change affects errors and CPU time. `make active` measures how
+    it affects chosen questions.
     """
 
     # Handicap of a new neighbour of the leader, in nats of discounted loss.
     handicap: float = 1.0
     # A candidate within this many nats of elimination has weight 0 in the mixture.
     fading: float = 1.0
-    # Handicap of an exploratory candidate, as a multiple of ``elimination_margin - fading / 2``. About a quarter of it
-    # is discounted before the next review, so a candidate that predicts as well as the leader survives that review.
+    # Handicap of an exploratory candidate, as a multiple of ``elimination_margin - fading / 2``. The discount removes
+    # about a quarter of the handicap before the next review. A candidate that predicts as well as the leader is then
+    # within the margin and survives.
     exploratory_handicap: float = 1.3
-    # Weight of a nat in the mixture. Bayes' rule would use 1, but successive predictions are not independent.
+    # The weight of a candidate x nats behind the best one is proportional to exp(-trust * x). Bayes' rule would use a
+    # trust of 1, but successive predictions are not independent.
     trust: float = 0.2
     # A candidate whose weight is below this share of the largest weight gets weight 0 in the mixture.
     least_weight: float = 0.05
@@ -63,9 +66,10 @@ class Candidate(NamedTuple):
     weight : float
         Its weight in the mixture that predicts, from 0 to 1.
     loss : float
-        Mean logistic loss of its predictions before learning, in nats. Recent answers count most. NaN if eliminated.
+        Mean logistic loss in nats. Each answer is predicted before it is learned, and recent answers count most. NaN if
+        eliminated.
     error : float
-        Share of these predictions that were wrong. Recent answers count most. NaN if eliminated.
+        Share of answers that it predicted wrongly. Recent answers count most. NaN if eliminated.
     status : str
         "leads", "runs" or "eliminated after N answers".
     """
@@ -105,7 +109,7 @@ class Candidates(Generic[Setting, Model]):
         The first entry leads until the first review.
     proposals : Proposals
     elimination_margin : float
-        Nats of discounted loss behind the leader at which a candidate is eliminated.
+        A candidate is eliminated if its discounted loss is more than this many nats above the leader's.
     """
 
     def __init__(
@@ -159,7 +163,12 @@ class Candidates(Generic[Setting, Model]):
         return [weight / sum(weights) for weight in weights]
 
     def shares(self) -> list[float]:
-        """The factor of each candidate's kernel in the mixture: its weight, rescaled to the leader's temperature."""
+        """The factor of each candidate's kernel in the mixture.
+
+        It is the candidate's weight times the ratio of the leader's temperature to its own. Kernels have different
+        scales: a prediction is a difference of squared distances divided by the temperature. The ratio brings all
+        kernels to the scale of the leader's.
+        """
         temperature = self.leader.evidence.temperature
         pairs = zip(self.entries, self.weights(), strict=True)
         return [weight * temperature / entry.evidence.temperature for entry, weight in pairs]

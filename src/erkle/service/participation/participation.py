@@ -1,6 +1,7 @@
-"""Taking part: joining, answering, skipping and coming back are one transaction each, including the next question.
+"""What participants do: they join, answer, skip and come back. Each of these is one transaction.
 
-An answer is acknowledged only after it is saved to disk, together with the next question.
+The transaction also issues the next question. An answer is acknowledged only after it is saved to disk, together with
+the next question.
 """
 
 from collections.abc import Callable, Mapping
@@ -93,7 +94,8 @@ class Participation:
 
     def _send(self, study: str, participant: str, token: str, send: Send, response_ms: int | None = None) -> Reply:
         """Save an answer or a skip and issue the next questions, in one transaction."""
-        # Looked up before the transaction begins. The study may not exist.
+        # Find the runtime before the transaction begins, because this may read the study in another transaction. If the
+        # study does not exist, the transaction still runs, to record the refusal.
         runtime = None
         with suppress(Unknown):
             runtime = self._runtimes.of(study)
@@ -150,9 +152,9 @@ def _issue(
     study, limits = runtime.learning.study, prepared.settings.limits
     if limits.answers is not None and transaction.answers.last(study) >= limits.answers:
         return []
-    # The strategy scores questions inside the write transaction, because the next question depends on the ledger.
-    # If the ledger could change in between, two requests of one participant could get the same question.
-    # Scoring takes 0.7 ms at 1,000 objects (`make active`), in memory.
+    # The strategy scores questions inside the write transaction, because the next question depends on the ledger. If
+    # the ledger could change between scoring and issuing, two requests of one participant could get the same question.
+    # Scoring happens in memory and takes 0.7 ms at 1,000 objects (`make active`).
     queries = next_queries(prepared, runtime.learning, history)
     return transaction.questions.issue(study, participant, queries, limits.lifetime_s) if queries else []
 
@@ -186,7 +188,10 @@ def _screened_out(prepared: PreparedStudy, parameters: Mapping[str, Any]) -> Rep
 
 
 def _identity(prepared: PreparedStudy, parameters: Mapping[str, Any]) -> str | None:
-    """Identify a returning participant: the first of the ``identify_by`` parameters that the link has."""
+    """Return the identity by which a returning participant is recognised, or None.
+
+    It is the name and value of the first ``identify_by`` parameter that the link contains.
+    """
     for name in prepared.settings.identify_by:
         value = parameters.get(name)
         if isinstance(value, str) and value.strip():
