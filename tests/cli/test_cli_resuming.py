@@ -214,3 +214,13 @@ def test_an_interrupted_last_fit_is_skipped(erkle, how, tmp_path, monkeypatch):
     rows, _ = triplets.read(path)
     expected = ERKLE(20, random_state=0).fit(rows)
     assert np.array_equal(learned(tmp_path / "out").kernel_matrix(), expected.kernel_matrix())
+
+
+def test_a_stream_does_not_resume_the_run_of_a_file(erkle, tmp_path, monkeypatch):
+    path = write(tmp_path / "answers.csv", answers_of(30, 1000))
+    killed(erkle, monkeypatch, 2, "learn", path, "--exact", "--checkpoint-every", 200, "--out", tmp_path / "out")
+    before = (tmp_path / "out" / "checkpoint.npz").read_bytes()
+    run = erkle("learn", "-", "--exact", "--out", tmp_path / "out", "--resume")
+    assert run.returncode == 2
+    assert "checkpoint.npz was made from a file" in run.stderr
+    assert (tmp_path / "out" / "checkpoint.npz").read_bytes() == before

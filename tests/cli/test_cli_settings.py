@@ -44,7 +44,7 @@ def test_options_make_a_kernel_a_loss_and_a_step():
         ({"loss": "ste"}, ["--loss", "--exact"]),
         ({"step": "pa1"}, ["--step", "--exact"]),
         ({"direction": "gradient"}, ["--direction", "--exact"]),
-        ({"passes": 2, "rank": "auto"}, ["--passes", "--exact"]),
+        ({"start": Path("kernel.npz"), "passes": 2}, ["--start", "--passes"]),
         ({"tol": 0.1}, ["--tol", "--exact"]),
         ({"tol": 0.1, "rank": "3"}, ["--tol", "--exact"]),
         ({"trace": 0.1}, ["--trace", "--rank"]),

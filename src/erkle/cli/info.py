@@ -97,13 +97,14 @@ def _settings(meta: dict[str, Any]) -> str:
 
     kernel = kernel_from(meta["kernel"])
     words = [f"{name} {value}" for name, value in kernel._asdict().items() if value is not None]
+    passes = f"passes {meta['parameters']['passes']}"
     if not kernel.follows_rule:
-        return ", ".join(words)
+        return ", ".join([*words, passes])
     loss, step, _ = DEFAULT_RULE
     rule = (meta["loss"] or description(loss), meta["step"] or description(step))
     parts = [f"{name}({', '.join(f'{field:g}' for field in fields)})" for name, *fields in rule]
-    direction, passes = meta["parameters"]["direction"] or "canonical", meta["parameters"]["passes"]
-    return ", ".join([*words, *parts, f"direction {direction}", f"passes {passes}"])
+    direction = meta["parameters"]["direction"] or "canonical"
+    return ", ".join([*words, *parts, f"direction {direction}", passes])
 
 
 def _conflict_facts(history: NDArray[np.int32], names: list[str] | None) -> dict[str, str]:

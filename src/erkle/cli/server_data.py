@@ -16,10 +16,12 @@ T = TypeVar("T")
 
 
 def one_place(context: typer.Context, value: T) -> T:
-    """Refuse --data together with --database, which would have no effect."""
+    """Refuse --data together with --database, and a --database that is not a URL of PostgreSQL."""
     sources = [context.get_parameter_source(name) for name in ("data", "database")]
     if all(source is not None and source.name == "COMMANDLINE" for source in sources):
         raise ValueError("--data and --database were both given; pass only the place where the data are.")
+    if isinstance(value, str) and not value.startswith("postgresql"):
+        raise ValueError(f"--database is {value}; pass a URL that starts with postgresql://, or a folder with --data.")
     return value
 
 

@@ -69,8 +69,8 @@ def learn_stream(settings: Settings) -> bool:
     _prepare(settings)
     labels = Labels(known_names(settings))
     run = Run(settings, labels, _test_answers(settings, labels))
-    if run.checkpoint.exists():
-        run.resume()
+    if run.checkpoint.exists() and "position" in run.resume():
+        raise ValueError(f"{run.checkpoint} was made from a file; resume with that file, or choose another --out.")
     compile_first(settings.template)
     if sys.stdin.isatty():
         console.print("Type one answer per line, as anchor,near,far. Press Ctrl-D to end.", style="dim")

@@ -21,7 +21,7 @@ from erkle.steps import STEPS, Step, check_step, margin_of_probability
 from erkle.triplets import Objects, read_objects
 
 # Options that only a learner that follows an update rule uses.
-_RULE = ("loss", "step", "direction", "passes")
+_RULE = ("loss", "step", "direction")
 # Options of the low-rank kernel.
 _LOW_RANK = ("rank", "trace", "consolidate")
 
@@ -101,6 +101,7 @@ class Settings:
             "start": str(self.start) if self.start else None,
             "kernel": _kernel_text(learner.kernel),
             **_rule(learner),
+            "passes": learner.passes,
             "seed": self.seed,
             "holdout": self.holdout,
             "shuffle": self.shuffle,
@@ -119,7 +120,7 @@ def _rule(learner: ERKLE) -> dict[str, Any]:
         return {}
     loss, step, canonical = check_settings(learner).rule
     direction = "canonical" if canonical else "gradient"
-    return {"loss": repr(loss), "step": repr(step), "direction": direction, "passes": learner.passes}
+    return {"loss": repr(loss), "step": repr(step), "direction": direction}
 
 
 def kernel_from_options(
@@ -131,7 +132,7 @@ def kernel_from_options(
     LowRank(rank=10, trace=None, consolidate='auto')
     """
     kernel = Dense(tol) if exact else LowRank(_rank(rank), trace, _share(consolidate))
-    for name in ("exact", *_LOW_RANK, *_RULE, "tol"):
+    for name in ("exact", *_LOW_RANK, *_RULE, "passes", "tol"):
         if name in given and (sentence := _misfit(name, given, kernel)):
             raise ValueError(sentence)
     return kernel
