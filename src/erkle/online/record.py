@@ -66,7 +66,7 @@ class Record:
 
     @classmethod
     def from_arrays(cls, arrays: dict[str, NDArray[Any]], n_objects: int) -> Self:
-        """The record from which `arrays` came."""
+        """Restore a record from its `arrays`."""
         record = cls(n_objects)
         for name, own in record.arrays().items():
             own[:] = shaped(arrays, name, own.shape, np.int64)

@@ -74,7 +74,7 @@ def pack(learner: "ERKLE") -> Packed:
 def unpack(
     kind: type[Learner], packed: Packed, name: str, loss: Loss | None = None, step: Step | None = None
 ) -> Learner:
-    """The learner from which `pack` was called; ``name`` is the name of the file in errors."""
+    """Restore a learner from what `pack` returned; ``name`` is the name of the file in errors."""
     arrays, meta = packed
     loss = None if loss is None else check_loss(loss)
     step = None if step is None else check_step(step)

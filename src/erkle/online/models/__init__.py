@@ -34,7 +34,7 @@ def model_for(settings: Settings, rng: np.random.Generator) -> Model:
 
 
 def unpack_model(arrays: Arrays, meta: dict[str, Any], rule: Rule = DEFAULT_RULE) -> Model:
-    """The model from which `pack` was called; a single kernel continues with the rule."""
+    """Restore a model from what `pack` returned; a single kernel continues with the rule."""
     if meta["model"] == "single":
         return Single.unpack(arrays, meta, rule)
     kinds: dict[str, type[Racing] | type[Refitting]] = {"racing": Racing, "refitting": Refitting}

@@ -35,7 +35,7 @@ class FitSetting(NamedTuple):
 class RefittingTuning(NamedTuple):
     """Constants of `Refitting`.
 
-    If a field names no benchmark, no run that set its value is on record. `python -m benchmarks.people moments`
+    There is no record of a benchmark for a value whose comment names none. `python -m benchmarks.people moments`
     measures how a change affects errors along a stream and CPU time.
     """
 

@@ -48,7 +48,7 @@ class Single(Model):
 
     @classmethod
     def unpack(cls, arrays: Arrays, meta: dict[str, Any], rule: Rule) -> Self:
-        """The model from which `pack` was called, with a rule."""
+        """Restore a model from what `pack` returned, with a rule."""
         model = cls(_KINDS[meta["kernel_kind"]].from_arrays(under("kernel", arrays)), rule)
         model.evidence = Evidence.from_arrays(under("evidence", arrays))
         return model

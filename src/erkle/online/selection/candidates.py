@@ -32,8 +32,7 @@ class SelectionTuning(NamedTuple):
     # A candidate within this many nats of elimination has weight 0 in the mixture.
     fading: float = 1.0
     # Handicap of an exploratory candidate, as a multiple of ``elimination_margin - fading / 2``. The discount removes
-    # about a quarter of the handicap before the next review. A candidate that predicts as well as the leader is then
-    # within the margin and survives.
+    # part of the handicap before the next review, so only a candidate that predicts well by then survives it.
     exploratory_handicap: float = 1.3
     # The weight of a candidate x nats behind the best one is proportional to exp(-trust * x). Bayes' rule would use a
     # trust of 1, but successive predictions are not independent.

@@ -119,7 +119,7 @@ class Evidence:
 
     @classmethod
     def from_arrays(cls, arrays: dict[str, NDArray[Any]], discount: float = 3.0) -> Self:
-        """The evidence from which `arrays` came."""
+        """Restore evidence from its `arrays`."""
         evidence = cls(discount)
         evidence.sums = shaped(arrays, "sums", evidence.sums.shape)
         evidence.bins = shaped(arrays, "bins", evidence.bins.shape)

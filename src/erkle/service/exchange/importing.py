@@ -125,7 +125,7 @@ class AnswerFile(NamedTuple):
 def read_answers(data: bytes, name: str) -> AnswerFile:
     r"""Read the answers of a CSV, TSV or JSON Lines file.
 
-    >>> given = read_answers(b"anchor,winner,loser,puid\n0,2,1,Ann\n", "responses.csv")
+    >>> given = read_answers(b"head,winner,loser,puid\n0,2,1,Ann\n", "responses.csv")
     >>> [tuple(row[:4]) for row in given.rows(["cat", "dog", "bus"])]
     [('Ann', 0, 2, 1)]
     """
@@ -139,7 +139,7 @@ def read_answers(data: bytes, name: str) -> AnswerFile:
     if not has_triples(table.columns):
         raise ReadError(
             f"{name}: has the columns {' '.join(', '.join(table.columns)[:100].split())}; "
-            "call three of them anchor, near, far, or anchor, winner, loser."
+            "call three of them anchor, near, far, or head, winner, loser."
         )
     cells, _ = triples_of(table)
     return AnswerFile(table, [[plain(cell) for cell in part] for part in cells], headers)
