@@ -127,7 +127,7 @@ class Tally:
             self._asked_with.setdefault(anchor, []).extend(pair)
 
     def rarity(self, anchor: int, pairs: NDArray[np.int64]) -> NDArray[np.int64]:
-        """A number for each pair, higher if it was asked about less with this anchor or, among equals, less overall."""
+        """A number for each pair: higher if it was asked about less with this anchor. Ties depend on all anchors."""
         rows = np.flatnonzero(self._history[:, 0] == anchor)
         with_anchor = np.append(self._history[rows, 1:], self._asked_with.get(anchor, [])).astype(np.int64)
         together = np.bincount(with_anchor, minlength=len(self.anchored))

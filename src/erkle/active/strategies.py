@@ -185,8 +185,9 @@ class Adaptive(_ByAnchor):
     ----------
     n_candidates : int
         Number of pairs to consider if the learner is certain of every answer. The less certain the learner is, the
-        fewer pairs the strategy considers, down to 20: while the map may be wrong, the best of many scores often
-        belongs to an unusual question. Of these pairs, the strategy scores the fifth that was asked about least.
+        fewer pairs the strategy considers, but at least 20: an uncertain map gives some pairs scores that are too high,
+        and of many pairs one of these would win. The strategy scores only about 20 % of the considered pairs: those
+        that were asked about least.
     explore : float
         Share of questions with a random pair. They are a safeguard against a wrong map.
     """

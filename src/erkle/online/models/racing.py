@@ -24,8 +24,8 @@ class OnlineSetting(NamedTuple):
     rate: float
 
     def rule(self, n_objects: int) -> Rule:
-        """STE in the canonical direction (see `Rule`); steps get shorter after ``settling`` answers per object."""
-        return Rule(STE(), InverseSqrt(self.rate, TUNING.settling * n_objects), True)
+        """The loss of STE and the canonical direction. Steps get shorter after ``settling`` answers per object."""
+        return Rule(STE(), InverseSqrt(self.rate, TUNING.settling * n_objects), canonical=True)
 
 
 class RacingTuning(NamedTuple):
@@ -36,8 +36,8 @@ class RacingTuning(NamedTuple):
     """
 
     # Candidates at the start. Short steps with a trace norm suit people's answers; long steps without a trace norm suit
-    # error-free answers. There are only two, so that choosing takes less than six times as long as learning with the
-    # leader alone.
+    # error-free answers. There are only two: with those that enter later, choosing must cost less than six times as much
+    # as the leader alone.
     start: tuple[OnlineSetting, ...] = (OnlineSetting(10, 2e-3, 1.0), OnlineSetting(10, 0.0, 3.0))
     # Candidates that enter once steps get shorter (see ``settling``).
     follow: tuple[OnlineSetting, ...] = (OnlineSetting(2, 2e-3, 1.0), OnlineSetting(5, 0.0, 10.0))
@@ -64,7 +64,8 @@ class RacingTuning(NamedTuple):
     # When no candidate has a larger rank than the leader, a larger rank enters in place of the worst candidate. This is
     # the largest rank that may enter in this way.
     urgent_rank: int = 10
-    # Replaces ``urgent_rank`` after ``urgent_late_at`` if the leader has no trace norm, which would keep its rank low.
+    # Used instead of ``urgent_rank`` after ``urgent_late_at``, unless the leader has a trace norm. A trace norm keeps
+    # the rank low.
     urgent_rank_late: int = 20
     # Answers per object at which ``urgent_rank_late`` takes effect.
     urgent_late_at: float = 10.0
@@ -172,7 +173,7 @@ class Racing(Model):
 
 
 def _learn_all(entry: Entry[OnlineSetting, LowRankKernel], stretch: Stretch) -> bool:
-    """Learn the whole stretch, even if Ctrl-C is pressed, and return whether it was.
+    """Learn the whole stretch, even if Ctrl-C is pressed, and return whether it was pressed.
 
     All candidates must have learned the same answers.
     """

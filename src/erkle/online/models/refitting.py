@@ -125,9 +125,9 @@ class Refitting(Model):
         self.next_review = next_review(seen, automatic_share(seen, n) if self.share is None else self.share)
 
     def finish(self, history: NDArray[np.int32]) -> None:
-        """Fit the candidates of the mixture to all answers until convergence, and continue from there."""
+        """Fit the candidates of the mixture to all answers until convergence, and mix them again."""
         entries = [entry for entry, weight in self._parts() if weight > 0.0]
-        # `ERKLE` limits the BLAS threads for reviews, but `consolidate` calls this outside a review.
+        # `ERKLE` limits the BLAS threads for reviews, but `consolidate` calls this outside a review. So the limit is set here.
         with one_thread(self.n_objects):
             self._fit_all(history, entries, TUNING.final_iterations, TUNING.final_tol)
 
@@ -221,11 +221,11 @@ class Refitting(Model):
 
 
 def _shift_rate(per_object: float) -> float:
-    """How far an online step moves the shifts of objects (see `FitSetting`) if it moves the kernel's diagonal by 1.
+    """The step size of the shifts (see `FitSetting`), relative to the step size of the kernel's diagonal.
 
-    ``per_object`` is the number of answers per object in the last fit. The rate makes the move a Newton step for the
-    shifts alone: it divides by the curvature of the loss, to which the ridge and the answers so far contribute. It is 0
-    once there are many answers per object, because fits then estimate shifts better than steps do.
+    ``per_object`` is the number of answers per object in the last fit. With this rate, an online step is a Newton step
+    for the shifts alone. Its divisor is the curvature of the loss: a term for the ridge plus a term for the answers so
+    far. The rate is 0 once there are many answers per object, because fits then estimate shifts better than steps do.
     """
     if per_object >= TUNING.shifts_move_until:
         return 0.0
@@ -233,7 +233,7 @@ def _shift_rate(per_object: float) -> float:
 
 
 def _iterations(exact: bool, n_objects: int) -> int:
-    """The largest number of iterations of a fit.
+    """The largest number of iterations of a fit, which is larger for an ``exact`` one.
 
     With many objects it grows with the square root of their number, because fits are then rarer (`automatic_share`) and
     need more iterations to move away from their random start near the origin. Fits that start near their optimum stop

@@ -24,7 +24,7 @@ class SelectionTuning(NamedTuple):
 
     There is no record of a benchmark for these values. `python -m benchmarks.people choosing` and
     `python -m benchmarks.people moments` measure how a change affects errors and CPU time. `make active` measures how
-    it affects chosen questions.
+    it affects learning from questions that a strategy chooses.
     """
 
     # Handicap of a new neighbour of the leader, in nats of discounted loss.
@@ -152,7 +152,7 @@ class Candidates(Generic[Setting, Model]):
     def weights(self) -> list[float]:
         """The weight of each candidate in the mixture.
 
-        Weights are equal without evidence. A leader that is far ahead has all the weight.
+        Weights are equal without evidence. A candidate that is far ahead has all the weight.
         """
         # Between two reviews another candidate may overtake the leader.
         best = min(entry.evidence.discounted_loss for entry in self.entries)
@@ -164,9 +164,9 @@ class Candidates(Generic[Setting, Model]):
     def shares(self) -> list[float]:
         """The factor of each candidate's kernel in the mixture.
 
-        It is the candidate's weight times the ratio of the leader's temperature to its own. Kernels have different
-        scales: a prediction is a difference of squared distances divided by the temperature. The ratio brings all
-        kernels to the scale of the leader's.
+        It is the candidate's weight times the ratio of the leader's temperature to its own. A prediction is a
+        difference of squared distances divided by a temperature, so kernels with different temperatures have different
+        scales. The ratio brings all kernels to the leader's scale.
         """
         temperature = self.leader.evidence.temperature
         pairs = zip(self.entries, self.weights(), strict=True)

@@ -35,7 +35,7 @@ class Participation:
         self._store, self._runtimes = store, runtimes
 
     def join(self, study: str, parameters: Mapping[str, Any], consent: bool) -> Reply:
-        """Start taking part, or continue with the same identity. Without consent, nothing is saved."""
+        """Start taking part. Participants who have taken part before continue. Without consent, nothing is saved."""
         runtime = self._runtimes.of(study)
         prepared = runtime.prepared(self._store.studies.get(study), self._store)
         if not consent:
