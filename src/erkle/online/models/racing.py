@@ -36,8 +36,8 @@ class RacingTuning(NamedTuple):
     """
 
     # Candidates at the start. Short steps with a trace norm suit people's answers; long steps without a trace norm suit
-    # error-free answers. There are only two: with those that enter later, choosing must cost less than six times as much
-    # as the leader alone.
+    # error-free answers. There are only two: with those that enter later, choosing must cost less than six times as
+    # much as the leader alone.
     start: tuple[OnlineSetting, ...] = (OnlineSetting(10, 2e-3, 1.0), OnlineSetting(10, 0.0, 3.0))
     # Candidates that enter once steps get shorter (see ``settling``).
     follow: tuple[OnlineSetting, ...] = (OnlineSetting(2, 2e-3, 1.0), OnlineSetting(5, 0.0, 10.0))

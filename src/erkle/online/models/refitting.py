@@ -127,7 +127,7 @@ class Refitting(Model):
     def finish(self, history: NDArray[np.int32]) -> None:
         """Fit the candidates of the mixture to all answers until convergence, and mix them again."""
         entries = [entry for entry, weight in self._parts() if weight > 0.0]
-        # `ERKLE` limits the BLAS threads for reviews, but `consolidate` calls this outside a review. So the limit is set here.
+        # `ERKLE` limits the BLAS threads for reviews, but `consolidate` calls this outside a review.
         with one_thread(self.n_objects):
             self._fit_all(history, entries, TUNING.final_iterations, TUNING.final_tol)
 
