@@ -60,7 +60,8 @@ def test_a_process_that_was_killed_resumes_to_the_same_kernel(erkle, tmp_path):
         time.sleep(0.01)
     process.kill()
     process.communicate(timeout=60)
-    assert listing(tmp_path / "out") == ["checkpoint.npz"]
+    # The kill may come while the next checkpoint is being written; the next run deletes such a draft.
+    assert [name for name in listing(tmp_path / "out") if not name.startswith(".erkle-")] == ["checkpoint.npz"]
     resumes_to_the_same_kernel(erkle, command, tmp_path)
 
 
