@@ -206,7 +206,7 @@ class Mixture(ByCoordinates):
         return np.concatenate([np.sqrt(share) * kernel.coordinates(ids) for kernel, share in self.parts], axis=1)
 
 
-def excess(a: Floats, b: Floats, c: Floats, shift_b: Floats, shift_c: Floats) -> Floats:
+def excess(a: Floats, b: Floats, c: Floats, shift_b: Floats | float = 0.0, shift_c: Floats | float = 0.0) -> Floats:
     """d²(a, b) - d²(a, c) of each row, from (m, r) coordinates and the (m,) shifts of b and c."""
     near, far = ((a - b) ** 2).sum(axis=1) + shift_b, ((a - c) ** 2).sum(axis=1) + shift_c
     return np.asarray(near - far)

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from erkle import metrics
 from erkle.cli.screen import per_cent
 from erkle.kernels.dense import Dense
+from erkle.kernels.low_rank import excess
 from erkle.online import ERKLE
 
 # Dimensions that a map shows.
@@ -65,7 +66,7 @@ def map_quality(learner: ERKLE, test: NDArray[np.int64], test_error: float) -> M
         return MapQuality(n_dimensions, answers)
     X = learner.embedding(_SHOWN)
     pieces = [T[start : start + _PIECE] for start in range(0, len(T), _PIECE)]
-    n_map = sum(int(_predicted(X, piece).sum()) for piece in pieces)
+    n_map = sum(int(np.count_nonzero(excess(*X[piece.T]) < 0.0)) for piece in pieces)
     learner_error = test_error if len(test) else 1.0 - learner.score(T)
     return MapQuality(n_dimensions, answers, 1.0 - n_map / len(T), learner_error)
 
@@ -77,10 +78,3 @@ def rank(learner: ERKLE) -> int:
     # Each column is a principal axis; the kernel of all pairs might not fit into memory.
     spreads = np.linalg.norm(learner.embedding(), axis=0)
     return int(np.count_nonzero(spreads > 1e-6 * max(spreads, default=0.0)))
-
-
-def _predicted(X: NDArray[np.float64], T: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Whether the near object is nearer to the anchor than the far object in the map."""
-    anchor, near, far = (X[T[:, column]] for column in range(3))
-    nearer: NDArray[np.bool_] = ((anchor - near) ** 2).sum(axis=1) < ((anchor - far) ** 2).sum(axis=1)
-    return nearer
