@@ -1,4 +1,4 @@
-"""The paper's algorithm in simple NumPy: a full eigendecomposition at every move.
+"""The paper's algorithm in simple NumPy: a full eigendecomposition at every move; and the model of answers.
 
 It is slow and easy to check. Tests compare all compiled code with it.
 """
@@ -89,3 +89,45 @@ def skip_rule(T, K, loss, step):
             eigenpairs += 1
             projections += smallest < 0
     return eigenpairs, projections
+
+
+def probability(model, d_near, d_far):
+    """The probability of an answer, as the docstring of `erkle.answer_models` defines it."""
+    sensitivity, power, lapse = model
+
+    def u(d):
+        return sensitivity * (np.log1p(d) if power == 0 else np.expm1(power * np.log1p(d)) / power)
+
+    return lapse + (1 - 2 * lapse) / (1 + np.exp(u(d_near) - u(d_far)))
+
+
+def likelihood_step(K, triplet, model, rate, h=1e-5):
+    """The projection of K minus ``rate`` times the gradient of -log P, by central differences in every entry."""
+    a, b, c = triplet
+
+    def loss(K):
+        return -np.log(probability(model, distance(K, a, b), distance(K, a, c)))
+
+    G = np.zeros_like(K)
+    for i, j in np.ndindex(K.shape):
+        # Only symmetric changes: both triangles share each off-diagonal entry.
+        E = np.zeros_like(K)
+        E[i, j] += h / 2
+        E[j, i] += h / 2
+        G[i, j] = (loss(K + E) - loss(K - E)) / (2 * h)
+    return project(K - rate * G)[0]
+
+
+def fit_objective(model, T, lapses, ridge, shift, X):
+    """What a fit minimises: -log P of all answers, each with its own lapse, plus ridges.
+
+    The last column of X holds the logarithms of shifts; a shift ridge of 0 means that there are none.
+    """
+    coordinates, logs = X[:, :-1], X[:, -1]
+    shifts = np.exp(logs) if shift else np.zeros(len(X))
+    total = ridge * np.sum(coordinates**2) + shift * np.sum(logs**2)
+    for (a, b, c), lapse in zip(T, lapses, strict=True):
+        d_near = np.sum((coordinates[a] - coordinates[b]) ** 2) + shifts[a] + shifts[b]
+        d_far = np.sum((coordinates[a] - coordinates[c]) ** 2) + shifts[a] + shifts[c]
+        total -= np.log(probability((model.sensitivity, model.power, lapse), d_near, d_far))
+    return total

@@ -14,6 +14,7 @@ from erkle import (
     SOE,
     STE,
     TSTE,
+    AnswerModel,
     Constant,
     Dense,
     Inverse,
@@ -52,7 +53,13 @@ def named(values):
     return [pytest.param(value, id=type(value).__name__) for value in values]
 
 
-LOSSES = named([STE(), GNMDS(), CKL(), TSTE(), SOE()])
+LOSSES = named([STE(), GNMDS(), CKL(), TSTE(), SOE(), AnswerModel(2.0, 0.5, 0.05)])
+# Answer models at the limits of their parameters and between them.
+ANSWER_MODELS = [
+    pytest.param(AnswerModel(sensitivity, power, lapse), id=f"{sensitivity}-{power}-{lapse}")
+    for power, lapse in itertools.product([0.0, 1e-13, 1e-3, 0.5, 1.0], [0.0, 0.05, 0.4])
+    for sensitivity in ([0.3, 2.0] if power == 0.5 else [2.0])
+]
 STEPS = named(
     [
         Constant(0.5),
@@ -72,6 +79,7 @@ def _paired(loss, step):
 # Pairs that cover every loss and every step. Numba compiles each pair by itself, so tests compile only these.
 PAIRS = [
     _paired(STE(), Constant(0.5)),
+    _paired(AnswerModel(2.0, 0.5, 0.05), Constant(0.5)),
     _paired(STE(), InverseSqrt(1.0, after=7.0)),
     _paired(GNMDS(), PassiveAggressive()),
     _paired(GNMDS(), PassiveAggressiveI(C=0.05)),
@@ -129,10 +137,12 @@ def relative(K, expected):
 def state(learner):
     """The complete state of a learner, for comparison: learners with equal states stay equal to the last bit."""
     packed, meta = learner._model.pack()
+    packed |= learner._participants.arrays()
     arrays = {name: array.tobytes() for name, array in packed.items()}
     replay = learner._replay
     draws = replay.rng.bit_generator.state if replay.passes > 1 else None
-    return arrays, meta, replay.history.tolist(), replay.seen, draws, learner._n_mistakes
+    kept = replay.history.tolist(), replay.participants.tolist()
+    return arrays, meta, kept, replay.seen, draws, learner._n_mistakes
 
 
 def assert_is_a_sentence(caught):
@@ -161,3 +171,21 @@ def loop_in_python(monkeypatch, kernel):
     monkeypatch.setattr(looping, "learn_with_user_parts", loop.learn_with_user_parts.py_func)
     monkeypatch.setattr(loop, "_distances", module.distances)
     monkeypatch.setattr(loop, "_move", module.move)
+
+
+def differences(function, at, step):
+    """Central differences of a function in every entry."""
+    slopes = np.empty_like(at)
+    for i in np.ndindex(at.shape):
+        up, down = at.copy(), at.copy()
+        up[i] += step
+        down[i] -= step
+        slopes[i] = (function(up) - function(down)) / (2 * step)
+    return slopes
+
+
+def assert_is_the_derivative(G, function, at, scale):
+    """Each entry agrees with the differences for some step; long steps curve, short ones suffer from rounding."""
+    apart = [np.abs(G - differences(function, at, share * scale)) for share in (1e-3, 1e-5, 1e-7)]
+    rounding = 10 * np.finfo(float).eps * abs(function(at)) / (1e-3 * scale)
+    assert np.min(apart, axis=0).max() <= 1e-6 * np.abs(G).max() + rounding

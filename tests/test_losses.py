@@ -11,14 +11,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from erkle import CKL, GNMDS, SOE, STE, TSTE, Constant, Dense, LowRank, PassiveAggressive, losses
+from erkle import CKL, GNMDS, SOE, STE, TSTE, AnswerModel, Constant, Dense, LowRank, PassiveAggressive, losses
 from erkle._compiled.compiling import compiled_in_memory
-from erkle._compiled.overloads import slopes
+from erkle._compiled.overloads import slopes, value
 from erkle.losses import Loss, RoundedHinge, check_loss
-from parts import LOSSES, SquaredHinge, named
+from parts import ANSWER_MODELS, LOSSES, SquaredHinge, named
 
 OTHERS = [GNMDS(margin=0.2), CKL(mu=2.0), TSTE(alpha=7.0), SOE(margin=0.3), RoundedHinge(2.0, 0.5), SquaredHinge()]
-WITH_OTHER_FIELDS = [*LOSSES, *named(OTHERS)]
+WITH_OTHER_FIELDS = [*LOSSES, *named(OTHERS), *ANSWER_MODELS]
 # For laws that run for every loss or step.
 few_examples = settings(max_examples=40)
 distances = st.floats(0.0, 1e4)
@@ -57,7 +57,7 @@ def test_a_loss_never_falls_with_near_or_rises_with_far(loss, d_near, d_far):
     assert loss.value(d_near, d_far + 1.0) <= loss.value(d_near, d_far)
 
 
-@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("loss", [*LOSSES, *ANSWER_MODELS])
 def test_extreme_distances_give_finite_numbers(loss):
     for d_near, d_far in itertools.product(extremes, extremes):
         near, far = loss.slopes(d_near, d_far)
@@ -66,16 +66,19 @@ def test_extreme_distances_give_finite_numbers(loss):
         assert 0.0 <= loss.value(d_near, d_far) < math.inf
 
 
-@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("loss", [*LOSSES, *ANSWER_MODELS])
 @few_examples
 @given(d_near=distances, d_far=distances)
-def test_compiled_slopes_equal_those_in_python(loss, d_near, d_far):
-    np.testing.assert_allclose(compiled_slopes(loss, d_near, d_far), loss.slopes(d_near, d_far), rtol=1e-12)
+def test_compiled_losses_equal_those_in_python(loss, d_near, d_far):
+    found, near, far = compiled_loss(loss, d_near, d_far)
+    np.testing.assert_allclose((near, far), loss.slopes(d_near, d_far), rtol=1e-11)
+    assert found == pytest.approx(loss.value(d_near, d_far), rel=1e-11, abs=1e-15)
 
 
 @compiled_in_memory
-def compiled_slopes(loss, d_near, d_far):
-    return slopes(loss, d_near, d_far)
+def compiled_loss(loss, d_near, d_far):
+    near, far = slopes(loss, d_near, d_far)
+    return value(loss, d_near, d_far), near, far
 
 
 @given(d_near=st.floats(0.0, 300.0), d_far=st.floats(0.0, 300.0))
@@ -127,7 +130,8 @@ def test_a_loss_is_a_value(loss):
 
 
 def test_every_public_loss_has_a_short_name():
-    assert {part.__name__ for part in losses.LOSSES.values()} == {"STE", "GNMDS", "CKL", "TSTE", "SOE"}
+    named = {part.__name__ for part in losses.LOSSES.values()}
+    assert named == {"STE", "GNMDS", "CKL", "TSTE", "SOE", "AnswerModel"}
 
 
 @pytest.mark.parametrize("field", [2, np.int64(2), np.float32(2.0), np.float64(2.0)])
@@ -137,7 +141,7 @@ def test_fields_become_floats(field):
     assert margin == 2.0
 
 
-@pytest.mark.parametrize("kind", [GNMDS, CKL, TSTE, SOE, RoundedHinge])
+@pytest.mark.parametrize("kind", [GNMDS, CKL, TSTE, SOE, RoundedHinge, AnswerModel])
 @pytest.mark.parametrize("field", [0, -1.0, math.nan, math.inf, -math.inf, True, np.True_, "1", None, 1j])
 def test_fields_that_are_not_positive_numbers_are_refused(kind, field):
     with pytest.raises(ValueError, match=rf"^{kind.__name__} has \w+={re.escape(repr(field))};"):
@@ -217,7 +221,13 @@ def test_a_loss_that_fails_at_some_distances_is_refused(function):
 
 @pytest.mark.parametrize(
     ("first", "second"),
-    [(GNMDS(), SOE()), (GNMDS(), TSTE(1.0)), (PassiveAggressive(), Constant(1.0)), (STE(), ())],
+    [
+        (GNMDS(), SOE()),
+        (GNMDS(), TSTE(1.0)),
+        (PassiveAggressive(), Constant(1.0)),
+        (STE(), ()),
+        (AnswerModel(), (1.0, 1.0, 0.0)),
+    ],
 )
 def test_losses_and_steps_of_different_classes_are_not_equal(first, second):
     assert first != second
@@ -225,7 +235,7 @@ def test_losses_and_steps_of_different_classes_are_not_equal(first, second):
     assert len({first, second}) == 2
 
 
-@pytest.mark.parametrize("value", [GNMDS(2.0), STE(), Constant(0.5), LowRank(3), Dense(1e-3)], ids=str)
+@pytest.mark.parametrize("value", [GNMDS(2.0), STE(), AnswerModel(), Constant(0.5), LowRank(3), Dense(1e-3)], ids=repr)
 def test_equal_values_are_equal_and_hash_alike_also_after_pickling(value):
     copied = pickle.loads(pickle.dumps(value))
     assert copied == value

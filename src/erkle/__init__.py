@@ -10,7 +10,8 @@ learns a kernel over the objects, and thus a map of them, and updates it with ea
 True
 
 `ERKLE` tunes itself. `Dense` and `LowRank` are kernels for other settings, with the losses in `erkle.losses` and the
-steps in `erkle.steps`. `RCKL`, `TripletEmbedding` and `Popularity` learn from all answers at once.
+steps in `erkle.steps`. `AnswerModel` says how distances become answers. `RCKL`, `TripletEmbedding` and `Popularity`
+learn from all answers at once.
 
 Other modules: `erkle.triplets` reads and checks answers, `erkle.datasets` has example data, `erkle.conflicts` finds
 contradictions, `erkle.active` chooses the next question, `erkle.metrics` and `erkle.pictures` evaluate and draw
@@ -21,6 +22,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from erkle.answer_models import AnswerModel
     from erkle.batch import RCKL, Popularity, TripletEmbedding
     from erkle.kernels.dense import Dense
     from erkle.kernels.low_rank import LowRank
@@ -45,6 +47,7 @@ __all__ = [
     "SOE",
     "STE",
     "TSTE",
+    "AnswerModel",
     "Constant",
     "Dense",
     "Inverse",
@@ -60,6 +63,7 @@ __all__ = [
 _HOMES = {
     **dict.fromkeys(("CKL", "GNMDS", "SOE", "STE", "TSTE"), "losses"),
     **dict.fromkeys(("Popularity", "RCKL", "TripletEmbedding"), "batch"),
+    "AnswerModel": "answer_models",
     "ERKLE": "online",
     "Dense": "kernels.dense",
     "LowRank": "kernels.low_rank",
@@ -67,6 +71,7 @@ _HOMES = {
 # Public modules. Everything else may change without notice.
 _MODULES = (
     "active",
+    "answer_models",
     "batch",
     "client",
     "conflicts",

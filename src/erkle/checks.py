@@ -103,7 +103,7 @@ def check_part(part: Part, kind: str, methods: tuple[str, ...]) -> Part:
     """The loss or step with its fields as floats.
 
     Losses and steps are `NamedTuple` values of positive numbers, so they are immutable, comparable, hashable and
-    picklable, and compiled code can read their fields.
+    picklable, and compiled code can read their fields. Fields that ``highest`` names may be from 0 to a highest value.
     """
     if isinstance(part, type):
         raise TypeError(f"The {kind} is the class {part.__name__}; pass a value, {part.__name__}().")
@@ -111,9 +111,13 @@ def check_part(part: Part, kind: str, methods: tuple[str, ...]) -> Part:
     if not (isinstance(part, tuple) and hasattr(part, "_fields")) or missing:
         wanted = f"method{'s' * (len(methods) > 1)} {' and '.join(methods)}"
         raise TypeError(f"The {kind} is {part!r}; pass a NamedTuple with the {wanted}.")
+    highest: dict[str, float] = getattr(part, "highest", dict)()
     for name, field in zip(part._fields, part, strict=True):
         number = isinstance(field, Real) and not isinstance(field, bool)
-        if not (number and 0.0 < field < math.inf):
+        if name in highest and not (number and 0.0 <= field <= highest[name]):
+            got = f"{type(part).__name__} has {name}={field!r}"
+            raise ValueError(f"{got}; pass a number from 0 to {highest[name]:g}.")
+        if name not in highest and not (number and 0.0 < field < math.inf):
             raise ValueError(f"{type(part).__name__} has {name}={field!r}; pass a positive, finite number.")
     return cast(Part, cast(Any, type(part))(*map(float, part)))
 

@@ -15,6 +15,7 @@ use only arithmetic and the `math` module.
 import math
 from typing import NamedTuple, Protocol, runtime_checkable
 
+from erkle.answer_models import AnswerModel
 from erkle.checks import check_part, compared_by_type
 
 __all__ = ["CKL", "GNMDS", "LOSSES", "SOE", "STE", "TSTE", "Loss", "RoundedHinge", "check_loss"]
@@ -148,7 +149,14 @@ class RoundedHinge(NamedTuple):
         return slope, -slope
 
 
-LOSSES: dict[str, type[Loss]] = {"ste": STE, "gnmds": GNMDS, "ckl": CKL, "tste": TSTE, "soe": SOE}
+LOSSES: dict[str, type[Loss]] = {
+    "ste": STE,
+    "gnmds": GNMDS,
+    "ckl": CKL,
+    "tste": TSTE,
+    "soe": SOE,
+    "power": AnswerModel,
+}
 
 # Squared distances at which the slopes of a loss are checked.
 _PROBES = (0.0, 1e-3, 0.3, 1.0, 2.0, 7.0, 100.0)

@@ -10,7 +10,12 @@ import scipy.stats
 from hypothesis import given
 from hypothesis import strategies as st
 
-from erkle.active.information import anchor_information, information, variances
+import naive
+from erkle import AnswerModel
+from erkle.active.information import anchor_information, information, logit_gradients, variances
+from parts import ANSWER_MODELS
+
+MODEL = AnswerModel(0.7, 0.4, 0.1)
 
 
 def entropy(p):
@@ -67,51 +72,58 @@ def test_with_pending_answers_it_is_the_mean_over_their_effects_on_the_logit(log
     assert bits == pytest.approx(mean, abs=1e-9)
 
 
-def first_order_variance(places, axes, asked):
-    """The variance of the decision value, by finite differences."""
-    spread = axes / (1.0 + asked[:, None] * axes / axes.sum())
+def squared_distances(places):
+    """d²(anchor, first) and d²(anchor, second)."""
+    anchor, first, second = places
+    return ((anchor - first) ** 2).sum(axis=-1), ((anchor - second) ** 2).sum(axis=-1)
 
-    def value(places):
-        anchor, first, second = places
-        return ((anchor - second) ** 2).sum() - ((anchor - first) ** 2).sum()
 
-    variance = 0.0
+def gradients_at(places, model=MODEL):
+    """The gradients of the logits of questions, (3, m, r), from positions of the same shape."""
+    return logit_gradients(*places, *model.rises(*squared_distances(places)))
+
+
+@pytest.mark.parametrize("model", ANSWER_MODELS)
+def test_gradients_are_the_derivatives_of_the_logit_in_the_three_positions(model):
+    places = np.random.default_rng(0).normal(size=(3, 1, 4))
+    found = gradients_at(places, model)
     for index in np.ndindex(places.shape):
         move = np.zeros_like(places)
-        move[index] = 1e-4
-        variance += ((value(places + move) - value(places - move)) / 2e-4) ** 2 * spread[index]
-    return variance
+        move[index] = 1e-5
+        up, down = (model.logit(*squared_distances(at)) for at in (places + move, places - move))
+        assert found[index] == pytest.approx((up - down).item() / 2e-5, rel=1e-5, abs=1e-8)
 
 
 def test_variances_are_a_constant_times_those_of_small_moves():
     rng, axes = np.random.default_rng(0), np.array([3.0, 1.0, 0.5, 0.0])
     factors = []
     for asked in ([0.0, 4.0, 30.0], [1.0, 1.0, 1.0], [100.0, 0.0, 2.0]):
-        places = rng.normal(size=(3, 4))
-        [found] = variances(*places[:, None], axes, np.array([asked]))
-        factors.append(found / first_order_variance(places, axes, np.array(asked)))
-    assert factors == pytest.approx([factors[0]] * 3, rel=1e-6)
+        gradients = gradients_at(rng.normal(size=(3, 1, 4)))
+        [found] = variances(gradients, axes, np.array([asked]))
+        spread = axes / (1.0 + np.array(asked)[:, None] * axes / axes.sum())
+        factors.append(found / np.sum(gradients[:, 0] ** 2 * spread))
+    assert factors == pytest.approx([factors[0]] * 3, rel=1e-9)
     assert factors[0] >= 1.0
 
 
 @given(st.lists(st.integers(0, 10**6), min_size=3, max_size=3), st.integers(0, 2))
 def test_more_answers_reduce_the_variance(asked, which):
-    places, more = np.random.default_rng(1).normal(size=(3, 1, 2)), np.array(asked)
+    gradients, more = gradients_at(np.random.default_rng(1).normal(size=(3, 1, 2))), np.array(asked)
     more[which] += 1
-    before, after = (variances(*places, np.array([2.0, 1.0]), np.array([counts], float)) for counts in (asked, more))
+    before, after = (variances(gradients, np.array([2.0, 1.0]), np.array([counts], float)) for counts in (asked, more))
     assert 0.0 < after < before
 
 
 def test_the_variance_is_0_if_all_objects_have_the_same_position():
-    assert variances(*np.zeros((3, 5, 2)), np.zeros(2), np.ones((5, 3))).tolist() == [0.0] * 5
+    assert variances(gradients_at(np.zeros((3, 5, 2))), np.zeros(2), np.ones((5, 3))).tolist() == [0.0] * 5
 
 
-def naive_anchor_information(places, answered, pairs, temperature):
+def naive_anchor_information(places, answered, pairs, model):
     """Bits of each pair, from the posterior of the positions and the entropies of the answer (Tamuz et al.)."""
 
     def p_near(place, near, far):
         a, b, c = places[place], places[near], places[far]
-        return 1.0 / (1.0 + math.exp((((a - b) ** 2).sum() - ((a - c) ** 2).sum()) / temperature))
+        return naive.probability(model, ((a - b) ** 2).sum(), ((a - c) ** 2).sum())
 
     belief = np.array([math.prod(p_near(i, near, far) for near, far in answered) for i in range(len(places))], float)
     belief /= belief.sum()
@@ -123,14 +135,14 @@ def naive_anchor_information(places, answered, pairs, temperature):
 
 
 @pytest.mark.parametrize("n_answered", [0, 1, 12])
-@pytest.mark.parametrize("temperature", [0.3, 2.0])
-def test_information_about_an_anchor_follows_the_plain_formula(n_answered, temperature):
+@pytest.mark.parametrize("model", [AnswerModel(3.0), AnswerModel(0.5), AnswerModel(2.0, 0.0), MODEL], ids=repr)
+def test_information_about_an_anchor_follows_the_plain_formula(n_answered, model):
     rng = np.random.default_rng(n_answered)
     places = rng.normal(size=(6, 2))
     pairs = np.array([(b, c) for b in range(6) for c in range(6) if b != c])
     answered = rng.permutation(pairs)[:n_answered]
-    found = np.exp2(anchor_information(places, answered, pairs, temperature))
-    np.testing.assert_allclose(found, naive_anchor_information(places, answered, pairs, temperature), rtol=1e-6)
+    found = np.exp2(anchor_information(places, answered, pairs, model))
+    np.testing.assert_allclose(found, naive_anchor_information(places, answered, pairs, model), rtol=1e-6)
 
 
 @pytest.mark.parametrize("n_answered", [100, 1_000, 100_000])
@@ -144,5 +156,5 @@ def test_with_little_doubt_the_best_pair_distinguishes_the_two_likeliest_positio
     likelihoods = n_yes * np.log(near[0]) + n_no * np.log1p(-near[0])
     disagreement = scipy.special.rel_entr(near, near[:, [0]]) + scipy.special.rel_entr(1 - near, 1 - near[:, [0]])
     expected = (likelihoods[1] - likelihoods[0] + np.log(disagreement[:, 1] / math.log(2))) / math.log(2)
-    found = anchor_information(places, answered, pairs, 1.0)
+    found = anchor_information(places, answered, pairs, AnswerModel())
     np.testing.assert_allclose(found - expected, 0.0, atol=1e-6)

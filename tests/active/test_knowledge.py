@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from erkle import ERKLE, Dense
+from erkle import ERKLE, AnswerModel, Dense
 from erkle.active import STRATEGIES, Adaptive, InformationGain, Random
 from erkle.active.knowledge import NothingKnown
 from parts import KERNELS, answers, named, state
@@ -44,6 +44,9 @@ def test_no_knowledge_has_the_same_shapes_as_the_knowledge_of_a_learner():
     ids, Q = np.arange(3), answers(N, 7)
     assert len(nothing.coordinates(ids)) == len(something.coordinates(ids))
     assert nothing.decision_function(Q).shape == something.decision_function(Q).shape
+    assert nothing.distances(Q).shape == something.distances(Q).shape
+    assert isinstance(nothing.answer_model_, AnswerModel)
+    assert isinstance(something.answer_model_, AnswerModel)
     assert nothing.n_anchored_.shape == something.n_anchored_.shape
     assert nothing.n_appearances_.shape == something.n_appearances_.shape
     assert nothing.history_.dtype == something.history_.dtype

@@ -189,11 +189,15 @@ def test_uncertainty_chooses_the_most_equal_distances(kernel):
 def test_expected_change_chooses_the_largest_expected_gradient(kernel):
     learner = learned(kernel, 300)
     index, Q = best(ExpectedChange(), learner)
-    X = learner.embedding()
-    near = learner.predict_proba(Q)[:, 1]
-    # The logistic loss has the slope 1 - p if the first is nearer, and p otherwise.
-    gradients = [[2 * (X[c] - X[b]), 2 * (X[a] - X[b]), 2 * (X[c] - X[a])] for a, b, c in Q]
-    change = [2 * p * (1 - p) * np.linalg.norm(gradient) for p, gradient in zip(near, gradients, strict=True)]
+    X, model = learner.embedding(), learner.answer_model_
+    distances = learner.distances(Q)
+    p = scipy.special.expit(model.logit(*distances.T))
+    gradients = [
+        [to_c * (X[a] - X[c]) - to_b * (X[a] - X[b]), to_b * (X[a] - X[b]), -to_c * (X[a] - X[c])]
+        for (a, b, c), to_b, to_c in zip(Q, *model.rises(*distances.T), strict=True)
+    ]
+    # Without slips, the loss has the slope 1 - p in the logit if the first is nearer, and p otherwise.
+    change = 2 * p * (1 - p) * [np.linalg.norm(gradient) for gradient in gradients]
     assert index == np.argmax(change)
 
 
@@ -203,7 +207,7 @@ def test_information_gain_chooses_the_most_information_about_the_anchor(kernel):
     index, Q = best(InformationGain(n_candidates=None), learner, 4)
     history = learner.history_
     bits = anchor_information(
-        learner.embedding(), history[history[:, 0] == 4, 1:], Q[:, 1:], temperature=learner.temperature_
+        learner.embedding(), history[history[:, 0] == 4, 1:], Q[:, 1:], model=learner.answer_model_
     )
     assert bits[index] == pytest.approx(bits.max())
 
@@ -286,9 +290,10 @@ def test_pending_answers_settle_a_part_of_the_variance_of_the_questions_with_the
     learner, given = learned(LowRank(3, 1e-3), 300), []
     monkeypatch.setattr(module, "information", lambda *arguments: given.append(arguments) or np.zeros(len(Q)))
     Q = sample(N, 50, random_state=1)
-    logits = learner.decision_function(Q)
+    distances = learner.distances(Q)
+    logits = learner.answer_model_.logit(*distances.T)
     for pending in ([], [(0, 1, 2), (1, 2, 0)]):
-        module._information(learner, Q, logits, Tally(learner, Questions(N, None), pending))
+        module._information(learner, Q, distances, logits, Tally(learner, Questions(N, None), pending))
     (means, variance, nothing), (same_means, rest, unsettled) = given
     np.testing.assert_array_equal(means, same_means)
     assert (variance > 0.0).all()

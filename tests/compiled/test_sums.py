@@ -6,10 +6,10 @@ import pytest
 import naive
 from erkle import GNMDS, STE
 from erkle._compiled import sums
-from erkle.batch.objective import ByKernel, ByMap, ByShiftedMap, terms_of
+from erkle.batch.objective import ByKernel, ByMap, terms_of
 from erkle.losses import RoundedHinge
 from erkle.triplets import sample
-from parts import LOSSES, SquaredHinge, answers, named
+from parts import LOSSES, SquaredHinge, answers, assert_is_the_derivative, named
 
 ALL = [*LOSSES, *named([SquaredHinge(), RoundedHinge(1.0, 0.5)])]
 SCALES = [1e-3, 1.0, 30.0]
@@ -28,24 +28,6 @@ def away_from_kinks(T, X, loss, scale):
     a, b, c = X[T.T]
     excess = ((a - b) ** 2).sum(1) - ((a - c) ** 2).sum(1)
     return T[np.abs(loss.margin + excess) > 1e-3 * scale] if isinstance(loss, GNMDS) else T
-
-
-def differences(function, at, step):
-    """Central differences of a function in every entry."""
-    slopes = np.empty_like(at)
-    for i in np.ndindex(at.shape):
-        up, down = at.copy(), at.copy()
-        up[i] += step
-        down[i] -= step
-        slopes[i] = (function(up) - function(down)) / (2 * step)
-    return slopes
-
-
-def assert_is_the_derivative(G, function, at, scale):
-    """Each entry agrees with the differences for some step; long steps curve, short ones suffer from rounding."""
-    apart = [np.abs(G - differences(function, at, share * scale)) for share in (1e-3, 1e-5, 1e-7)]
-    rounding = 10 * np.finfo(float).eps * abs(function(at)) / (1e-3 * scale)
-    assert np.min(apart, axis=0).max() <= 1e-6 * np.abs(G).max() + rounding
 
 
 @pytest.mark.parametrize("dimension", DIMENSIONS)
@@ -146,27 +128,3 @@ def test_without_answers_only_the_trace_counts(loss):
     assert ByKernel(nothing, 2.0)(np.eye(4))[0] == 8.0
     np.testing.assert_array_equal(ByKernel(nothing, 2.0)(np.eye(4))[1], 2.0 * np.eye(4))
     np.testing.assert_array_equal(ByMap(nothing, 2.0)(np.ones((4, 1)))[1], 4.0 * np.ones((4, 1)))
-
-
-@pytest.mark.parametrize("weight", [None, 0.3], ids=["no shifts", "shifts"])
-def test_the_gradient_in_coordinates_and_shifts_is_the_derivative(weight):
-    X, T = np.random.default_rng(0).normal(size=(7, 4)), sample(7, 60, random_state=1)
-    objective = ByShiftedMap(terms_of(T, STE()), 0.7, weight)
-    value, G = objective(X)
-    assert np.isfinite(value)
-    for i, k in np.ndindex(*X.shape):
-        if weight is None and k == X.shape[1] - 1:
-            assert G[i, k] == 0.0
-            continue
-        step = np.zeros_like(X)
-        step[i, k] = 1e-6
-        slope = (objective(X + step)[0] - objective(X - step)[0]) / 2e-6
-        assert abs(slope - G[i, k]) < 1e-5 * max(1.0, abs(slope))
-
-
-def test_without_shifts_the_shifted_sum_equals_the_plain_sum():
-    X, T = np.random.default_rng(0).normal(size=(7, 3)), sample(7, 60, random_state=1)
-    plain, shifted = ByMap(terms_of(T, STE()), 0.7), ByShiftedMap(terms_of(T, STE()), 0.7, None)
-    (value, G), (same, H) = plain(X), shifted(np.column_stack([X, np.zeros(7)]))
-    assert value == pytest.approx(same)
-    np.testing.assert_allclose(G, H[:, :-1], atol=1e-12)

@@ -30,7 +30,18 @@ from erkle.kernels import lapack
 from erkle.kernels.dense import DenseKernel
 from erkle.kernels.looping import Rule, Stretch
 from erkle.triplets import sample
-from parts import DIRECTIONS, PAIRS, PROJECTIONS, Cooling, SquaredHinge, answers, in_python, precise, relative
+from parts import (
+    ANSWER_MODELS,
+    DIRECTIONS,
+    PAIRS,
+    PROJECTIONS,
+    Cooling,
+    SquaredHinge,
+    answers,
+    in_python,
+    precise,
+    relative,
+)
 
 
 def memory(learner, name):
@@ -54,6 +65,16 @@ def test_after_every_move_the_kernel_is_projected_and_the_inverse_exact(loss, st
             K, _ = naive.step_once(K, triplet, j, loss, step, direction)
             assert relative(learner._model.kernel.unprojected(), K) < 1e-6
             assert inverse_error(learner) < 1e-9
+
+
+@pytest.mark.parametrize("model", ANSWER_MODELS)
+def test_a_step_along_the_gradient_of_an_answer_model_follows_its_likelihood(model):
+    X = np.random.default_rng(0).normal(size=(6, 6))
+    for triplet in answers(6, 5, flipped=0.5).tolist():
+        learner = ERKLE(6, kernel=precise(initial=X @ X.T), loss=model, step=Constant(0.3), direction="gradient")
+        learner.learn_one(triplet)
+        expected = naive.likelihood_step(X @ X.T, triplet, model, 0.3)
+        np.testing.assert_allclose(learner.kernel_matrix(), expected, atol=1e-6)
 
 
 @settings(max_examples=25)

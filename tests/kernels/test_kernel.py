@@ -3,7 +3,9 @@
 import numpy as np
 import pytest
 
+from erkle import STE, Constant
 from erkle.kernels.dense import DenseKernel
+from erkle.kernels.looping import Rule, Stretch
 from erkle.kernels.low_rank import LowRankKernel, Mixture
 from parts import answers
 
@@ -61,6 +63,35 @@ def test_the_excess_is_the_difference_of_two_distances(make):
     a, b, c = T.T
     D = squared(kernel.matrix())
     np.testing.assert_allclose(kernel.excess(T), D[a, b] - D[a, c], atol=1e-9)
+
+
+@by_kernel
+def test_the_distances_are_those_of_the_matrix_and_their_difference_is_the_excess(make):
+    kernel, T = make(), answers(N, 100)
+    a, b, c = T.T
+    D = squared(kernel.matrix())
+    found = kernel.distances(T)
+    np.testing.assert_allclose(found, np.stack([D[a, b], D[a, c]], axis=1), atol=1e-9)
+    np.testing.assert_allclose(found[:, 0] - found[:, 1], kernel.excess(T), atol=1e-9)
+    assert kernel.distances(T[:0]).shape == (0, 2)
+
+
+def test_no_distance_is_negative_even_if_objects_coincide():
+    X = np.repeat(1e3 * np.random.default_rng(0).standard_normal((3, N)), 3, axis=0)
+    for kernel in (DenseKernel(X @ X.T, 1e-2, "inverse"), LowRankKernel.of_map(X, N, 0.0)):
+        assert kernel.distances(answers(N, 100)).min() >= 0.0
+
+
+@pytest.mark.parametrize("name", [name for name in KERNELS if name != "mixture"])
+def test_the_stretch_holds_the_distances_just_before_each_answer(name):
+    kernel, T = KERNELS[name](), answers(N, 40)
+    rule = Rule(STE(), Constant(0.5), True)
+    for number, row in enumerate(T, start=1):
+        stretch = Stretch.of(row[None], np.array([number]), np.array([0]))
+        before = kernel.distances(row[None])
+        kernel.learn(rule, stretch)
+        np.testing.assert_allclose(stretch.distances, before, atol=1e-8)
+        np.testing.assert_allclose(stretch.excess, before[:, 0] - before[:, 1], atol=1e-8)
 
 
 @by_kernel

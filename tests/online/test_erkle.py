@@ -237,13 +237,14 @@ def test_nothing_to_learn_leaves_the_initial_kernel():
 
 
 def test_reading_an_unfitted_learner_is_an_error():
-    for look in ("n_objects_", "n_triplets_seen_", "counters_", "history_", "curve_", "selection_"):
+    looks = ("n_objects_", "n_triplets_seen_", "counters_", "history_", "curve_", "selection_")
+    for look in (*looks, "answer_model_", "lapse_", "participants_", "reliability_"):
         with pytest.raises(NotFittedError, match="partial_fit"):
             getattr(ERKLE(4), look)
     for compute in ("kernel_matrix", "embedding"):
         with pytest.raises(NotFittedError, match="partial_fit"):
             getattr(ERKLE(4), compute)()
-    for act in ("decision_function", "predict", "score"):
+    for act in ("decision_function", "distances", "predict", "predict_proba", "score"):
         with pytest.raises(NotFittedError, match="partial_fit"):
             getattr(ERKLE(4, kernel=Dense()), act)([(0, 1, 2)])
     with pytest.raises(NotFittedError, match="partial_fit"):
@@ -300,7 +301,7 @@ BAD_TRIPLETS = {
     "three axes": (np.zeros((2, 3, 3), int), "have shape (2, 3, 3)"),
     "unequal rows": ([(0, 1, 2), (0, 1)], "rows of unequal lengths"),
 }
-METHODS = ["fit", "partial_fit", "prequential", "decision_function", "predict", "score"]
+METHODS = ["fit", "partial_fit", "prequential", "decision_function", "distances", "predict", "predict_proba", "score"]
 
 
 @pytest.mark.parametrize("method", METHODS)

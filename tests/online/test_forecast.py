@@ -98,6 +98,25 @@ def test_a_curve_that_follows_the_law_is_recovered(error, left, power):
     assert left == 0 or forecast(curve, left / 3, n).more == math.inf
 
 
+@settings(max_examples=20)
+@given(curves(), TARGETS, st.floats(0.0, 0.499))
+def test_any_share_of_slips_gives_ordered_numbers(curve, target, lapse):
+    told = forecast(curve, target, lapse=lapse)
+    assert not np.isnan(told).any()
+    assert 0 < told.error_low <= told.error <= told.error_high < 0.5
+    assert 0 <= told.low <= told.more <= told.high
+
+
+def test_no_number_of_answers_reduces_the_error_below_the_share_of_slips():
+    curve = drawn(10_000, error=0.2, left=0.1, power=1.0)
+    without, with_slips = (forecast(curve, 0.14, 10_000, lapse) for lapse in (0.0, 0.12))
+    assert with_slips.more > without.more
+    assert with_slips.low > without.low
+    # At most nine tenths of the current error can be slips, so a lapse that cannot be true does no harm.
+    assert forecast(curve, 0.11, 10_000, 0.12).more == math.inf
+    assert forecast(curve, 0.19, 10_000, 0.4).low > 0
+
+
 def test_the_interval_holds_as_often_as_it_says():
     rng = np.random.default_rng(0)
     held = []
@@ -142,8 +161,9 @@ def test_a_learner_forecasts_from_its_own_curve_or_from_that_of_an_asker():
         [asked] = asker.ask(learner)
         a, b, c = X[list(asked.query)]
         asker.answer(learner, asked, bool(np.linalg.norm(a - b) < np.linalg.norm(a - c)))
-    assert learner.answers_needed(0.1) == forecast(learner.curve_, 0.1, 150)
-    assert learner.answers_needed(0.1, asker.curve) == forecast(asker.curve, 0.1, 150)
+    lapse = learner.lapse_.low
+    assert learner.answers_needed(0.1) == forecast(learner.curve_, 0.1, 150, lapse)
+    assert learner.answers_needed(0.1, asker.curve) == forecast(asker.curve, 0.1, 150, lapse)
     assert learner.answers_needed(0.1, asker.curve) != learner.answers_needed(0.1)
 
 

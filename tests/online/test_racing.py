@@ -8,7 +8,7 @@ import pytest
 from erkle import ERKLE, LowRank
 from erkle.datasets import make_gaussian
 from erkle.kernels.low_rank import LowRankKernel
-from erkle.online.models import racing
+from erkle.online.models import Answers, racing
 from erkle.online.models.racing import OnlineProposals, OnlineSetting, Racing
 from erkle.online.selection.candidates import Entry
 from erkle.online.selection.evidence import Evidence
@@ -49,6 +49,15 @@ def test_the_embedding_the_matrix_and_the_decisions_belong_to_one_mixture():
     np.testing.assert_allclose(K, parts, atol=1e-9)
 
 
+def test_a_review_brings_all_kernels_to_the_leaders_scale():
+    learner = racer().fit(answers(12, 120, flipped=0.1))
+    candidates, T = learner._model.candidates, learner.history_
+    assert learner._model.next_review > 120
+    leading, weights = candidates.scale(candidates.leader, T), candidates.weights()
+    for entry, share, weight in zip(candidates.entries, learner._model.shares, weights, strict=True):
+        assert share * candidates.scale(entry, T) == pytest.approx(weight * leading)
+
+
 def test_ranks_start_below_the_number_of_objects_and_can_grow_with_it():
     learner = racer(3).fit([(0, 1, 2)])
     assert {entry.setting.rank for entry in learner._model.candidates.entries} == {2}
@@ -82,8 +91,8 @@ def test_no_rank_reaches_the_number_of_objects():
 def test_a_race_keeps_candidates_up_to_twenty_nats_behind(behind, left):
     model = Racing(50)
     for entry, loss in zip(model.candidates.entries, (10.0, 10.0 + behind), strict=True):
-        entry.evidence.sums[:-1], entry.evidence.sums[-1] = loss, 100.0
-    model.review(100, np.empty((0, 3), np.int32))
+        entry.evidence.sums[:] = loss, 10.0, 100.0
+    model.review(100, Answers(answers(50, 100).astype(np.int32), np.full(100, np.nan)))
     assert len(model.candidates.entries) == left
 
 

@@ -188,6 +188,11 @@ def test_the_random_state_matters_only_for_several_passes():
 # The schedule of replayed answers.
 
 
+def unknown(T):
+    """The numbers of participants, all unknown."""
+    return np.zeros(len(T), np.int32)
+
+
 def pieces(T, positions):
     return np.split(T, sorted(min(position, len(T)) for position in positions))
 
@@ -196,19 +201,22 @@ def pieces(T, positions):
 def test_a_schedule_does_not_depend_on_the_split(size, passes, positions):
     T = sample(9, size, 1)
     whole, split = Replay(passes, generator(4)), Replay(passes, generator(4))
-    rows, numbers, new, _ = whole.schedule(T)
-    schedules = [split.schedule(piece) for piece in pieces(T, positions)]
+    givers = np.arange(size, dtype=np.int32) % 4
+    rows, numbers, new, *_ = whole.schedule(T, givers)
+    parts = zip(pieces(T, positions), pieces(givers, positions), strict=True)
+    schedules = [split.schedule(*part) for part in parts]
     np.testing.assert_array_equal(rows, np.concatenate([schedule.rows for schedule in schedules]))
     np.testing.assert_array_equal(numbers, np.concatenate([schedule.numbers for schedule in schedules]))
     np.testing.assert_array_equal(rows[new], T)
     np.testing.assert_array_equal(whole.history, split.history)
+    np.testing.assert_array_equal(whole.participants, split.participants)
     assert whole.seen == split.seen == size
 
 
 @given(size=st.integers(0, 60), passes=st.integers(1, 6))
 def test_after_twice_the_passes_each_answer_is_followed_by_answers_already_seen(size, passes):
     T = np.arange(3 * size).reshape(size, 3)
-    rows, numbers, new, _ = Replay(passes, generator(0)).schedule(T)
+    rows, numbers, new, *_ = Replay(passes, generator(0)).schedule(T, unknown(T))
     counts = np.diff([*new, len(rows)])
     expected = np.where(np.arange(1, size + 1) > 2 * passes, passes, 1)
     np.testing.assert_array_equal(counts, expected)
@@ -221,7 +229,7 @@ def test_after_twice_the_passes_each_answer_is_followed_by_answers_already_seen(
 
 def test_replayed_answers_are_drawn_uniformly_from_all_seen():
     T = np.arange(30_000).reshape(10_000, 3)
-    rows, _, new, _ = Replay(2, generator(0)).schedule(T)
+    rows, _, new, *_ = Replay(2, generator(0)).schedule(T, unknown(T))
     later = new[9000:]
     drawn = rows[later + 1, 0] // 3 / np.arange(9001, 10_001)
     np.testing.assert_allclose(np.histogram(drawn, bins=4, range=(0, 1))[0] / 1000, 0.25, atol=0.04)
@@ -232,13 +240,15 @@ def test_what_was_not_learned_is_scheduled_again_with_the_same_draws(size, forgo
     forgotten = min(size, forgotten)
     T = sample(9, size, 1)
     straight, back = Replay(passes, generator(4)), Replay(passes, generator(4))
-    straight.schedule(T[: size - forgotten])
-    back.schedule(T)
+    givers, kept = np.arange(size, dtype=np.int32), size - forgotten
+    straight.schedule(T[:kept], givers[:kept])
+    back.schedule(T, givers)
     back.forget(forgotten)
-    first, second = straight.schedule(T[size - forgotten :]), back.schedule(T[size - forgotten :])
+    first, second = (replay.schedule(T[kept:], givers[kept:]) for replay in (straight, back))
     for one, other in zip(first, second, strict=True):
         np.testing.assert_array_equal(one, other)
     np.testing.assert_array_equal(straight.history, back.history)
+    np.testing.assert_array_equal(straight.participants, back.participants)
 
 
 def test_several_passes_keep_all_answers():
@@ -250,8 +260,9 @@ def test_a_limited_history_keeps_the_last_answers(keep, sizes):
     T = np.arange(3 * sum(sizes)).reshape(-1, 3)
     replay = Replay(1, generator(0), keep)
     for piece in np.split(T, np.cumsum(sizes[:-1])) if sizes else []:
-        replay.schedule(piece)
+        replay.schedule(piece, piece[:, 0].astype(np.int32))
     np.testing.assert_array_equal(replay.history, T[-keep:])
+    np.testing.assert_array_equal(replay.participants, T[-keep:, 0])
     assert len(replay._history) <= 4 * keep + 2 * max(sizes, default=0)
     assert replay.seen == len(T)
 

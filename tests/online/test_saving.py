@@ -270,22 +270,24 @@ UNUSED = {"kernel", "map"}
 
 @pytest.mark.parametrize("kernel", [pytest.param(Dense(), id="dense"), *KERNELS])
 def test_a_missing_or_malformed_array_is_refused(kernel, path):
-    ERKLE(7, kernel=kernel, random_state=0).fit(T).save(path)
+    ERKLE(7, kernel=kernel, random_state=0).fit(T, participants=np.arange(len(T)) % 3).save(path)
     arrays, meta = load_npz(path)
     for name in set(arrays) - UNUSED:
         without = {other: array for other, array in arrays.items() if other != name}
         own = arrays[name]
         for array in (None, own[None], np.concatenate([own, own], axis=-1), np.full(own.shape, "x")):
+            if array is not None and array.dtype == own.dtype and np.array_equal(array, own):
+                continue  # a dense kernel keeps no answers, and twice none is none
             save_npz(path, without if array is None else {**arrays, name: array}, meta)
             assert_refused(path)
 
 
-@pytest.mark.parametrize("version", [0, 2, 99, "3", None])
+@pytest.mark.parametrize("version", [0, 3, 99, "4", None])
 def test_a_file_of_another_version_is_refused(version, path):
     whole_file(path)
     arrays, meta = load_npz(path)
     save_npz(path, arrays, meta | {"version": version})
-    with pytest.raises(FileError, match=f"version {version} .* version 3"):
+    with pytest.raises(FileError, match=f"version {version} .* version 4"):
         ERKLE.load(path)
 
 

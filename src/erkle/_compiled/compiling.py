@@ -26,6 +26,8 @@ from numba.core import event
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
+# Files with values whose methods become part of compiled code.
+_PARTS = ("answer_models.py", "losses.py", "steps.py")
 _OPTIONS: dict[str, Any] = {"error_model": "numpy", "nogil": True}
 
 # Free disk space needed for the cache, in bytes; it is more than all of our compiled functions take.
@@ -82,7 +84,7 @@ def _cache_folder() -> Iterator[None]:
 @cache
 def _folder() -> Path:
     package = Path(__file__).parents[1]
-    sources = [package / "losses.py", package / "steps.py", *sorted((package / "_compiled").glob("*.py"))]
+    sources = [*(package / name for name in _PARTS), *sorted((package / "_compiled").glob("*.py"))]
     digest = hashlib.sha256(b"\0".join(source.read_bytes() for source in sources)).hexdigest()[:16]
     folder = Path(platformdirs.user_cache_dir("erkle", appauthor=False)) / f"compiled-{digest}"
     try:

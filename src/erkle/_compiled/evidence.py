@@ -1,59 +1,173 @@
-"""How good predictions were: test-then-train losses at many temperatures, where recent answers count most.
+"""How good predictions were, and which answer model explains them; recent answers count most.
 
 Answer j multiplies the weight of all earlier answers by 1 - c / (j + c), so the weight of an answer grows like its
-number to the power of c. With c = 3, the last sixth of a stream carries half of the weight, at any length.
+number to the power of c. With c = 3, the last sixth of a stream carries half of the weight. In a long stream, the last
+`_MOST_WEIGHT` answers carry most of it: they are enough to compare candidates, and older ones are out of date.
 """
 
 import math
 from typing import Any
 
+import numpy as np
+
 from erkle._compiled.compiling import compiled
+from erkle._compiled.overloads import value
+from erkle.answer_models import AnswerModel
 
 Array = Any
 
-# Index of the weighted number of errors in the sums; the losses at all temperatures come first.
-ERROR = -2
-# Index of the sum of all weights in the sums.
-WEIGHT = -1
+# Indices of the discounted sums: of losses, of errors, and of weights.
+LOSS, ERROR, WEIGHT = 0, 1, 2
+# Largest sum of the weights of all answers.
+_MOST_WEIGHT = 20_000.0
+# Larger squared distances are kept as this one, because the window has single precision.
+_LARGEST = 1e30
+# Most steps of an estimate. Each starts where the last estimate ended, so few are needed.
+_MOST_STEPS = 8
+# An estimate ends when no parameter moves by more than this, in units of the prior's standard deviation.
+_SETTLED = 1e-3
+# Most cuts of a step that does not raise the likelihood.
+_MOST_CUTS = 12
 
 
 @compiled
 def add_answers(
-    excess: Array, first: int, discount: float, temperatures: Array, prior: Array, sums: Array, bins: Array
+    distances: Array,
+    first: int,
+    discount: float,
+    model: AnswerModel,
+    sums: Array,
+    bins: Array,
+    window: Array,
+    likely: Array,
 ) -> None:
-    """Add answers, numbered from ``first``, to the discounted sums and to the bins of confidence.
+    """Add answers, numbered from ``first``, to the discounted sums, the bins of confidence and the window.
 
     A bin holds the number of answers, the sum of their confidences and the number of correct predictions. The
-    confidence belongs to the temperature with the smallest loss so far; ``prior`` penalises temperatures far from 1.
+    probability of each answer without slips is written to ``likely``.
     """
-    n = temperatures.size
-    for i in range(excess.size):
-        x = excess[i]
-        best = 0
-        for k in range(1, n):
-            if sums[k] + prior[k] < sums[best] + prior[best]:
-                best = k
-        confidence = 1.0 / (1.0 + math.exp(-min(abs(x) / temperatures[best], 700.0)))
+    for i in range(distances.shape[0]):
+        near, far = max(0.0, distances[i, 0]), max(0.0, distances[i, 1])
+        loss = value(model, near, far)
+        probability = math.exp(-loss)
+        likely[i] = min(max((probability - model.lapse) / (1.0 - 2.0 * model.lapse), 0.0), 1.0)
+        confidence = max(probability, 1.0 - probability)
         bin = min(int((confidence - 0.5) * 2.0 * bins.shape[0]), bins.shape[0] - 1)
         bins[bin, 0] += 1.0
         bins[bin, 1] += confidence
         # A tie counts as half correct.
-        bins[bin, 2] += 1.0 if x < 0.0 else 0.5 if x == 0.0 else 0.0
-        keep = 1.0 - discount / (first + i + discount)
-        for k in range(n):
-            z = x / temperatures[k]
-            sums[k] = sums[k] * keep + max(z, 0.0) + math.log1p(math.exp(-abs(z)))
-        sums[n] = sums[n] * keep + (0.0 if x < 0.0 else 1.0)
-        sums[n + 1] = sums[n + 1] * keep + 1.0
+        bins[bin, 2] += 1.0 if near < far else 0.5 if near == far else 0.0
+        keep = 1.0 - max(discount / (first + i + discount), 1.0 / _MOST_WEIGHT)
+        sums[LOSS] = sums[LOSS] * keep + loss
+        sums[ERROR] = sums[ERROR] * keep + (0.0 if near < far else 1.0)
+        sums[WEIGHT] = sums[WEIGHT] * keep + 1.0
+        row = (first + i - 1) % window.shape[0]
+        window[row, 0] = min(near, _LARGEST)
+        window[row, 1] = min(far, _LARGEST)
 
 
 @compiled
-def excess_of_map(X: Array, T: Array, excess: Array) -> None:
-    """Write d²(a, b) - d²(a, c) of each row of T to ``excess``; the last column of X holds the shifts."""
+def model_at(at: Array) -> AnswerModel:
+    """The answer model at log sensitivity, logit of the power, and logit of twice the lapse."""
+    return AnswerModel(math.exp(at[0]), _logistic(at[1]), 0.5 * _logistic(at[2]))
+
+
+@compiled
+def estimate(window: Array, n_answers: int, discount: float, mean: Array, precision: Array, at: Array) -> Array:
+    """Move ``at`` to the most likely answer model of the predictions; return the inverse of the information there.
+
+    ``window`` holds the squared distances of the latest of ``n_answers`` predictions. The prior of the parameters (see
+    `model_at`) is normal with this ``mean`` and ``precision``. The method is Fisher scoring with step halving.
+    """
+    information, score = np.zeros((3, 3)), np.zeros(3)
+    best = _posterior(window, n_answers, discount, mean, precision, at, score, information)
+    other_score, other_information = np.zeros(3), np.zeros((3, 3))
+    for _ in range(_MOST_STEPS):
+        step = np.linalg.solve(information, score)
+        moved = False
+        for _ in range(_MOST_CUTS):
+            tried = at + step
+            found = _posterior(window, n_answers, discount, mean, precision, tried, other_score, other_information)
+            if found >= best:
+                moved = True
+                break
+            step *= 0.5
+        if not moved:
+            break
+        at[:], best = tried, found
+        score[:], information[:] = other_score, other_information
+        if np.max(np.abs(step) * np.sqrt(precision)) < _SETTLED:
+            break
+    return np.linalg.inv(information)
+
+
+@compiled
+def _posterior(
+    window: Array,
+    n_answers: int,
+    discount: float,
+    mean: Array,
+    precision: Array,
+    at: Array,
+    score: Array,
+    information: Array,
+) -> float:
+    """The log of prior times likelihood; write its gradient to ``score`` and its expected curvature."""
+    model, total = model_at(at), 0.0
+    score[:] = 0.0
+    information[:] = 0.0
+    gradient = np.zeros(3)
+    for i in range(min(n_answers, window.shape[0])):
+        # The row holds the latest answer whose number minus 1 leaves this remainder.
+        number = n_answers - (n_answers - 1 - i) % window.shape[0]
+        weight = (number / n_answers) ** discount
+        p = _probability(model, window[i, 0], window[i, 1], gradient)
+        total += weight * math.log(p)
+        for j in range(3):
+            score[j] += weight * gradient[j] / p
+            for k in range(3):
+                information[j, k] += weight * gradient[j] * gradient[k] / (p * (1.0 - p))
+    for j in range(3):
+        off = at[j] - mean[j]
+        total -= 0.5 * precision[j] * off * off
+        score[j] -= precision[j] * off
+        information[j, j] += precision[j]
+    return total
+
+
+@compiled
+def _probability(model: AnswerModel, d_near: float, d_far: float, gradient: Array) -> float:
+    """The probability of an answer; write its derivatives in the three parameters."""
+    q = max(model.power, 1e-3)
+    log_near, log_far = math.log(1.0 + d_near), math.log(1.0 + d_far)
+    near, far = math.exp(q * log_near), math.exp(q * log_far)
+    z = model.sensitivity * (far - near) / q
+    in_power = (model.sensitivity * (far * log_far - near * log_near) - z) / q
+    z = min(max(z, -700.0), 700.0)
+    likely = _logistic(z)
+    rise = (1.0 - 2.0 * model.lapse) * likely * (1.0 - likely)
+    gradient[0] = rise * z
+    gradient[1] = rise * in_power * q * (1.0 - q)
+    gradient[2] = (1.0 - 2.0 * likely) * model.lapse * (1.0 - 2.0 * model.lapse)
+    # The bounds matter only where rounding would make a probability 0 or 1.
+    return min(max(model.lapse + (1.0 - 2.0 * model.lapse) * likely, 1e-12), 1.0 - 1e-12)
+
+
+@compiled
+def _logistic(x: float) -> float:
+    tail = math.exp(-min(abs(x), 700.0))
+    return 1.0 / (1.0 + tail) if x >= 0.0 else tail / (1.0 + tail)
+
+
+@compiled
+def distances_of_map(X: Array, shifted: bool, T: Array, distances: Array) -> None:
+    """Write d²(a, b) and d²(a, c) of each row of T; the last column of X holds the logarithms of the shifts."""
     last = X.shape[1] - 1
     for i in range(T.shape[0]):
-        a, b, c = T[i, 0], T[i, 1], T[i, 2]
-        total = X[b, last] - X[c, last]
-        for k in range(last):
-            total += (X[a, k] - X[b, k]) ** 2 - (X[a, k] - X[c, k]) ** 2
-        excess[i] = total
+        a = T[i, 0]
+        for side in range(2):
+            b = T[i, 1 + side]
+            total = math.exp(X[a, last]) + math.exp(X[b, last]) if shifted else 0.0
+            for k in range(last):
+                total += (X[a, k] - X[b, k]) ** 2
+            distances[i, side] = total

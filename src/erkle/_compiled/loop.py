@@ -68,9 +68,10 @@ def _learn(
     rows: Array,
     numbers: Array,
     start: int,
+    distances: Array,
     excess: Array,
 ) -> tuple[int, int]:
-    """Learn rows[start:]; write the excess of each row just before it is learned.
+    """Learn rows[start:]; write the squared distances and the excess of each row just before it is learned.
 
     ``numbers`` are the numbers of the rows in the stream. The loop stops after the first row that needs the Python
     side, and returns the next position and the status. With status `NOT_FINITE`, the row at the position returned has
@@ -81,7 +82,8 @@ def _learn(
         triplet = (rows[i, 0], rows[i, 1], rows[i, 2])
         d_near, d_far, x = _distances(state, triplet[0], triplet[1], triplet[2])
         # Rounding can make a squared distance negative, where some losses are not defined.
-        near, far = slopes(loss, max(0.0, d_near), max(0.0, d_far))
+        distances[i, 0], distances[i, 1] = max(0.0, d_near), max(0.0, d_far)
+        near, far = slopes(loss, distances[i, 0], distances[i, 1])
         slope = 0.5 * (near - far)
         gamma = magnitude(step, numbers[i], x, slope, fall)
         # The slope is checked because some steps ignore it, but the direction of the gradient needs it. The excess is

@@ -2,13 +2,16 @@
 
 from numba.extending import overload, register_jitable
 
+from erkle.answer_models import AnswerModel, logit_and_slopes
 from erkle.losses import Loss
 from erkle.steps import Step
+
+register_jitable(logit_and_slopes)
 
 
 def is_built_in(*parts: Loss | Step) -> bool:
     """Whether all parts are ours: the hash in the cache folder's name covers only our own sources."""
-    return all(type(part).__module__ in (Loss.__module__, Step.__module__) for part in parts)
+    return all(type(part).__module__ in (Loss.__module__, Step.__module__, AnswerModel.__module__) for part in parts)
 
 
 def cannot_compile(methods: str, error: Exception) -> TypeError:

@@ -69,30 +69,6 @@ def _sum_by_map(loss: Loss, T: Array, offsets: Array, X: Array, G: Array) -> flo
     return total
 
 
-@compiled
-def sum_by_shifted_map(loss: Loss, T: Array, X: Array, G: Array) -> float:
-    """The sum at coordinates X whose last column holds shifts: what is added to all squared distances to an object."""
-    G[:] = 0.0
-    total, last = 0.0, X.shape[1] - 1
-    for i in range(T.shape[0]):
-        a, b, c = T[i, 0], T[i, 1], T[i, 2]
-        d_near, d_far = X[b, last], X[c, last]
-        for k in range(last):
-            d_near += (X[a, k] - X[b, k]) ** 2
-            d_far += (X[a, k] - X[c, k]) ** 2
-        total += value(loss, d_near, d_far)
-        near, far = slopes(loss, d_near, d_far)
-        G[b, last] += near
-        G[c, last] += far
-        for k in range(last):
-            to_near = 2.0 * near * (X[a, k] - X[b, k])
-            to_far = 2.0 * far * (X[a, k] - X[c, k])
-            G[a, k] += to_near + to_far
-            G[b, k] -= to_near
-            G[c, k] -= to_far
-    return total
-
-
 sum_by_kernel, sum_by_map = compiled(_sum_by_kernel), compiled(_sum_by_map)
 sum_by_kernel_with_user_loss = compiled_in_memory(_sum_by_kernel)
 sum_by_map_with_user_loss = compiled_in_memory(_sum_by_map)

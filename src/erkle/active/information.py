@@ -16,6 +16,8 @@ import scipy.spatial
 import scipy.special
 from numpy.typing import NDArray
 
+from erkle.answer_models import AnswerModel
+
 Floats = NDArray[np.float64]
 Ids = NDArray[np.int64]
 
@@ -51,24 +53,39 @@ def _mean_curve(logits: Floats, variances: Floats | float, width: Floats) -> Flo
     return np.asarray(np.exp(-_PROBIT * logits**2 / (2.0 * width * wider)) / np.sqrt(wider))
 
 
-def variances(anchor: Floats, first: Floats, second: Floats, axes: Floats, asked: NDArray[np.integer[Any]]) -> Floats:
-    """Variance of d²(anchor, second) - d²(anchor, first) for each row of coordinates, to first order.
+def logit_gradients(anchor: Floats, first: Floats, second: Floats, rise_first: Floats, rise_second: Floats) -> Floats:
+    """The derivatives of u(d²(anchor, second)) - u(d²(anchor, first)) in the three positions, (3, m, r).
 
     Parameters
     ----------
     anchor, first, second : (m, r) arrays
+        Positions.
+    rise_first, rise_second : (m,) arrays
+        The derivatives of u at the two squared distances.
+    """
+    to_first = 2.0 * rise_first[:, None] * (anchor - first)
+    to_second = 2.0 * rise_second[:, None] * (anchor - second)
+    return np.stack([to_second - to_first, to_first, -to_second])
+
+
+def variances(gradients: Floats, axes: Floats, asked: NDArray[np.integer[Any]]) -> Floats:
+    """Variance of the logit of each question, to first order.
+
+    Parameters
+    ----------
+    gradients : (3, m, r) array
+        The derivatives of the logits in the positions of the three objects.
     axes : (r,) array
         Variance of the objects along each axis.
     asked : (m, 3) array
         How often the anchor, the first and the second object have been in an answer.
     """
     share = axes / max(float(axes.sum()), 1e-300)
-    moves = (second - first, anchor - first, second - anchor)
-    parts = (4.0 * move**2 * axes / (1.0 + count[:, None] * share) for move, count in zip(moves, asked.T, strict=True))
-    return np.asarray(_CAUTION * sum(part.sum(axis=1) for part in parts))
+    spread = axes / (1.0 + asked.T[:, :, None] * share)
+    return np.asarray(_CAUTION * (gradients**2 * spread).sum(axis=(0, 2)))
 
 
-def anchor_information(positions: Floats, answered: NDArray[np.integer[Any]], pairs: Ids, temperature: float) -> Floats:
+def anchor_information(positions: Floats, answered: NDArray[np.integer[Any]], pairs: Ids, model: AnswerModel) -> Floats:
     """Logarithm to base 2 of the expected information about the position of the anchor, in bits, for each pair.
 
     The anchor is assumed to have the position of one of the objects. After many answers the information is tiny, but
@@ -81,13 +98,13 @@ def anchor_information(positions: Floats, answered: NDArray[np.integer[Any]], pa
     answered : (m, 2) array of ids
         Rows (near, far) of the answers about the anchor.
     pairs : (k, 2) array of ids
-    temperature : float
-        Divisor that turns decision values into logits.
+    model : AnswerModel
+        How distances become answers.
     """
-    distances = scipy.spatial.distance.cdist(positions, positions, "sqeuclidean") / temperature
-    known = -np.logaddexp(0.0, distances[:, answered[:, 0]] - distances[:, answered[:, 1]]).sum(axis=1)
-    belief = scipy.special.log_softmax(known)
-    near = scipy.special.expit(distances[pairs[:, 1]] - distances[pairs[:, 0]])
+    distances = scipy.spatial.distance.cdist(positions, positions, "sqeuclidean")
+    likely = model.probability(distances[:, answered[:, 0]], distances[:, answered[:, 1]])
+    belief = scipy.special.log_softmax(np.log(np.maximum(likely, 1e-300)).sum(axis=1))
+    near = model.probability(distances[pairs[:, 0]], distances[pairs[:, 1]])
     # Relative to the likeliest position: its difference from the mean can be smaller than a rounding error.
     off = near - near[:, [np.argmax(belief)]]
     rise = (off @ np.exp(belief))[:, None] - off

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from erkle import triplets
 from erkle.active.questions import Questions
+from erkle.answer_models import RATIO, AnswerModel
 from erkle.online import ERKLE
 
 Counts = NDArray[np.int64]
@@ -35,8 +36,8 @@ class Knowledge(Protocol):
         """How often each object was in an answer, (n,)."""
 
     @property
-    def temperature_(self) -> float:
-        """Divisor that turns decision values into logits."""
+    def answer_model_(self) -> AnswerModel:
+        """How distances become answers."""
 
     @property
     def history_(self) -> NDArray[np.int32] | None:
@@ -47,6 +48,9 @@ class Knowledge(Protocol):
 
     def decision_function(self, X: ArrayLike) -> Floats:
         """d²(a, c) - d²(a, b) of each row (a, b, c): positive where a is nearer to b."""
+
+    def distances(self, X: ArrayLike) -> Floats:
+        """d²(a, b) and d²(a, c) of each row (a, b, c), (m, 2)."""
 
 
 class NothingKnown(NamedTuple):
@@ -65,9 +69,9 @@ class NothingKnown(NamedTuple):
         return np.zeros(self.n_objects_, np.int64)
 
     @property
-    def temperature_(self) -> float:
-        """Any value, because all decision values are 0."""
-        return 1.0
+    def answer_model_(self) -> AnswerModel:
+        """Any model, because all distances are 0."""
+        return RATIO
 
     @property
     def history_(self) -> NDArray[np.int32]:
@@ -81,6 +85,10 @@ class NothingKnown(NamedTuple):
     def decision_function(self, X: ArrayLike) -> Floats:
         """0 for each row."""
         return np.zeros(len(np.asarray(X)))
+
+    def distances(self, X: ArrayLike) -> Floats:
+        """0 and 0 for each row."""
+        return np.zeros((len(np.asarray(X)), 2))
 
 
 def knowledge_of(learner: Knowledge) -> Knowledge:

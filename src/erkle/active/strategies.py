@@ -15,7 +15,7 @@ import numpy as np
 import scipy.special
 from numpy.typing import ArrayLike, NDArray
 
-from erkle.active.information import anchor_information, information, variances
+from erkle.active.information import anchor_information, information, logit_gradients, variances
 from erkle.active.knowledge import Knowledge, Tally, knowledge_of
 from erkle.active.questions import Questions, check_questions
 from erkle.checks import random_generator, share, whole
@@ -143,11 +143,11 @@ class ExpectedChange(_ByAnchor):
     """Choose the pair whose answer is expected to change the map most."""
 
     def _scores(self, knowledge: Knowledge, Q: Ids, tally: Tally, rng: np.random.Generator) -> Floats:
-        logits = knowledge.decision_function(Q) / knowledge.temperature_
+        near, far = knowledge.distances(Q).T
+        logits = knowledge.answer_model_.logit(near, far)
         anchor, first, second = _positions(knowledge, Q)
-        length = sum(
-            ((end - start) ** 2).sum(axis=1) for start, end in ((first, second), (first, anchor), (anchor, second))
-        )
+        gradients = logit_gradients(anchor, first, second, *knowledge.answer_model_.rises(near, far))
+        length = (gradients**2).sum(axis=(0, 2))
         # The logarithm of p (1 - p) |gradient|, because the product underflows to 0 where the model is certain.
         both = scipy.special.log_expit(logits) + scipy.special.log_expit(-logits)
         return np.asarray(both + 0.5 * np.log(np.maximum(length, 1e-300)))
@@ -174,7 +174,7 @@ class InformationGain(_ByAnchor):
         if history is None:
             raise ValueError("InformationGain needs all answers, but this learner keeps none; pass kernel=LowRank().")
         about_anchor = history[history[:, 0] == Q[0, 0]]
-        return anchor_information(positions, about_anchor[:, 1:], Q[:, 1:], knowledge.temperature_)
+        return anchor_information(positions, about_anchor[:, 1:], Q[:, 1:], knowledge.answer_model_)
 
 
 @dataclass(frozen=True)
@@ -198,13 +198,14 @@ class Adaptive(_ByAnchor):
     def _scores(self, knowledge: Knowledge, Q: Ids, tally: Tally, rng: np.random.Generator) -> Floats:
         scores = np.full(len(Q), -1.0)
         if rng.random() >= share(self.explore, "explore"):
-            logits = knowledge.decision_function(Q) / knowledge.temperature_
+            distances = knowledge.distances(Q)
+            logits = knowledge.answer_model_.logit(*distances.T)
             # The mean certainty about random questions, from 0 to 1.
             certainty = float(np.mean(np.tanh(np.abs(logits) / 2.0)))
             considered = Q[: max(_FEWEST, round(len(Q) * certainty**3))]
             rarity = tally.rarity(int(considered[0, 0]), considered[:, 1:])
             scored = np.argsort(-rarity, kind="stable")[: len(considered) // 5 + 1]
-            scores[scored] = _information(knowledge, Q[scored], logits[scored], tally)
+            scores[scored] = _information(knowledge, Q[scored], distances[scored], logits[scored], tally)
         return scores
 
 
@@ -218,21 +219,18 @@ STRATEGIES: dict[str, Strategy] = {
 }
 
 
-def _information(knowledge: Knowledge, Q: Ids, logits: Floats, tally: Tally) -> Floats:
-    """Expected information of each answer about the positions of its three objects, in bits."""
+def _information(knowledge: Knowledge, Q: Ids, distances: Floats, logits: Floats, tally: Tally) -> Floats:
+    """Expected information of each answer about the positions of its three objects, in bits.
+
+    Slips are left out: they reduce the information of all answers by about the same factor.
+    """
     anchor, first, second = _positions(knowledge, Q)
-    # People compare distances, but logits are differences of squared distances: d² - e² = (d - e)(d + e). Dividing by
-    # the sum d + e turns them into differences of distances.
-    reach = np.sqrt(((anchor - first) ** 2).sum(axis=1)) + np.sqrt(((anchor - second) ** 2).sum(axis=1))
-    scale = reach.mean() / np.maximum(reach, 0.05 * reach.mean() + 1e-300)
+    gradients = logit_gradients(anchor, first, second, *knowledge.answer_model_.rises(*distances.T))
     axes = np.concatenate([first, second]).var(axis=0)
     # Pending answers will reduce the variance of the logits from `now` to `then`. They will also move the logits by a
     # random amount with variance `now - then`.
-    now, then = (
-        variances(anchor, first, second, axes, asked[Q]) for asked in (knowledge.n_appearances_, tally.appearances)
-    )
-    to_logits = (scale / knowledge.temperature_) ** 2
-    return information(scale * logits, to_logits * then, to_logits * (now - then))
+    now, then = (variances(gradients, axes, asked[Q]) for asked in (knowledge.n_appearances_, tally.appearances))
+    return information(logits, then, now - then)
 
 
 def _positions(knowledge: Knowledge, Q: Ids) -> Floats:

@@ -104,28 +104,3 @@ class ByMap(Objective):
         """d_near - d_far of each answer."""
         a, b, c = self.terms.T.T
         return np.asarray(((at[a] - at[b]) ** 2).sum(axis=1) - ((at[a] - at[c]) ** 2).sum(axis=1))
-
-
-class ByShiftedMap(NamedTuple):
-    """sum of losses + weight * sum of all squared coordinates + shift_weight * sum of squared shifts.
-
-    The shifts are the last column: what is added to the squared distance between each object and all others. If
-    ``shift_weight`` is None, the shifts stay as they are.
-    """
-
-    terms: Terms
-    weight: float
-    shift_weight: float | None
-
-    def __call__(self, at: Floats) -> tuple[float, Floats]:
-        """Value and gradient at coordinates and shifts."""
-        G = np.empty(at.shape)
-        total = sums.sum_by_shifted_map(self.terms.loss, self.terms.T, at, G)
-        X, shifts = at[:, :-1], at[:, -1]
-        G[:, :-1] += 2.0 * self.weight * X
-        total += self.weight * float(np.vdot(X, X))
-        if self.shift_weight is None:
-            G[:, -1] = 0.0
-            return total, G
-        G[:, -1] += 2.0 * self.shift_weight * shifts
-        return total + self.shift_weight * float(shifts @ shifts), G

@@ -177,19 +177,19 @@ def _coded(participants: npt.ArrayLike, n_answers: int) -> tuple[npt.NDArray[np.
         )
     if given.dtype.kind in "biuf":
         values, codes = np.unique(given, return_inverse=True)
-        texts = [_name(value) for value in values.tolist()]
+        texts = [participant_name(value) for value in values.tolist()]
         names = list(dict.fromkeys(texts))
     else:
         # np.unique would sort the text, which takes several times as long.
         seen: dict[object, int] = {}
         codes = np.fromiter((seen.setdefault(value, len(seen)) for value in given.tolist()), np.int64, n_answers)
-        texts = [_name(value) for value in seen]
+        texts = [participant_name(value) for value in seen]
         names = sorted(set(texts))
     places = {name: place for place, name in enumerate(names)}
     return np.array(names, dtype=np.str_), np.array([places[text] for text in texts], dtype=np.int64)[codes]
 
 
-def _name(participant: object) -> str:
+def participant_name(participant: object) -> str:
     """The participant's name as text. A missing value turns whole numbers into floats, so 7.0 becomes "7"."""
     name = str(participant)
     if name.lower() in _MISSING:

@@ -155,6 +155,12 @@ class DenseKernel:
         far = K[c, c] - 2.0 * K[np.maximum(a, c), np.minimum(a, c)]
         return np.asarray(near - far)
 
+    def distances(self, T: NDArray[np.int64]) -> NDArray[np.float64]:
+        """d²(a, b) and d²(a, c) of each row, (m, 2)."""
+        K, a, others = self._state.K, T[:, :1], T[:, 1:]
+        squares = K[a, a] + K[others, others] - 2.0 * K[np.maximum(a, others), np.minimum(a, others)]
+        return np.asarray(np.maximum(squares, 0.0))
+
     def grow(self, n_new: int) -> None:
         """Add objects that are similar to no other object: ones on the diagonal, zeros elsewhere."""
         if n_new == 0:

@@ -52,6 +52,9 @@ class Kernel(Protocol):
     def excess(self, T: NDArray[np.int64]) -> Floats:
         """d²(a, b) - d²(a, c) of each row."""
 
+    def distances(self, T: NDArray[np.int64]) -> Floats:
+        """d²(a, b) and d²(a, c) of each row, (m, 2)."""
+
     def coordinates(self, ids: ArrayLike | slice) -> Floats:
         """Coordinates of some objects, one row for each id, up to a rotation and a translation."""
 

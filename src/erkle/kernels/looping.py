@@ -37,19 +37,25 @@ class Stretch(NamedTuple):
         The number of each row in the stream, from 1; steps may depend on it.
     new : (k,) array
         Indices of the rows that are new answers.
+    distances : (m, 2) array
+        d²(a, b) and d²(a, c) of each row just before it was learned.
     excess : (m,) array
         d²(a, b) - d²(a, c) of each row just before it was learned; NaN for rows that were not learned yet.
+    likely : (k,) array
+        The probability of each new answer without slips, just before it was learned.
     """
 
     rows: NDArray[np.int64]
     numbers: NDArray[np.int64]
     new: NDArray[np.int64]
+    distances: NDArray[np.float64]
     excess: NDArray[np.float64]
+    likely: NDArray[np.float64]
 
     @classmethod
     def of(cls, rows: NDArray[np.int64], numbers: NDArray[np.int64], new: NDArray[np.int64]) -> "Stretch":
         """A stretch of which no row has been learned."""
-        return cls(rows, numbers, new, np.full(len(rows), np.nan))
+        return cls(rows, numbers, new, np.zeros((len(rows), 2)), np.full(len(rows), np.nan), np.full(len(new), 0.5))
 
     @property
     def first(self) -> int:
@@ -57,11 +63,11 @@ class Stretch(NamedTuple):
         return int(self.numbers[0]) if len(self.numbers) else 1
 
     def rest(self) -> "Stretch":
-        """The rows that have not been learned yet; their excess is a view into this stretch."""
+        """The rows that have not been learned yet; their distances and excess are views into this stretch."""
         # Rows are learned in order, so those with an excess come first.
         done = np.count_nonzero(~np.isnan(self.excess))
-        new = self.new[self.new >= done] - done
-        return Stretch(self.rows[done:], self.numbers[done:], new, self.excess[done:])
+        new, later = self.new[self.new >= done] - done, self.likely[self.new >= done]
+        return Stretch(self.rows[done:], self.numbers[done:], new, self.distances[done:], self.excess[done:], later)
 
     def new_learned(self) -> NDArray[np.int64]:
         """Indices of the rows that are new answers and have been learned."""
@@ -74,8 +80,9 @@ def run_loop(state: DenseState | LowRankState, rule: Rule, stretch: Stretch, pos
     loop = learn if is_built_in(loss, step) else learn_with_user_parts
     # Numba would compile again for an array that is read-only or not aligned.
     rows = stretch.rows if stretch.rows.flags.behaved else stretch.rows.copy()
+    before = stretch.distances, stretch.excess
     try:
-        position, status = loop(state, loss, step, canonical, rows, stretch.numbers, position, stretch.excess)
+        position, status = loop(state, loss, step, canonical, rows, stretch.numbers, position, *before)
     except numba.core.errors.NumbaError as error:
         methods = f"{type(loss).__name__}.slopes or {type(step).__name__}.magnitude"
         raise cannot_compile(methods, error) from None

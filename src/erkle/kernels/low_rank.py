@@ -82,7 +82,7 @@ class LowRankKernel(ByCoordinates):
         """
         kernel = cls(len(X), rank, trace)
         if shifts is not None:
-            kernel._state.shifts[:] = shifts - shifts.min()
+            kernel._state.shifts[:] = shifts
             kernel._state.memory["shift_rate"] = shift_rate
         # The small matrix X'X gives the eigenvectors of XX'; directions that are only rounding are left out.
         values, vectors = np.linalg.eigh(X.T @ X)
@@ -149,6 +149,10 @@ class LowRankKernel(ByCoordinates):
         """d²(a, b) - d²(a, c) of each row."""
         return excess(*(self.coordinates(ids) for ids in T.T), *self._state.shifts[T[:, 1:].T])
 
+    def distances(self, T: NDArray[np.int64]) -> Floats:
+        """d²(a, b) and d²(a, c) of each row, (m, 2)."""
+        return distances(*(self.coordinates(ids) for ids in T.T), *self._state.shifts[T.T])
+
     def grow(self, n_new: int) -> None:
         """Add objects at the origin; nothing is known about them yet."""
         B, shifts = self._state.B, self._state.shifts
@@ -201,6 +205,10 @@ class Mixture(ByCoordinates):
         """d²(a, b) - d²(a, c) of each row."""
         return np.asarray(sum(share * kernel.excess(T) for kernel, share in self.parts))
 
+    def distances(self, T: NDArray[np.int64]) -> Floats:
+        """d²(a, b) and d²(a, c) of each row, (m, 2)."""
+        return np.asarray(sum(share * kernel.distances(T) for kernel, share in self.parts))
+
     def coordinates(self, ids: ArrayLike | slice) -> Floats:
         """Coordinates of some objects: the scaled coordinates of all kernels, side by side."""
         return np.concatenate([np.sqrt(share) * kernel.coordinates(ids) for kernel, share in self.parts], axis=1)
@@ -210,3 +218,9 @@ def excess(a: Floats, b: Floats, c: Floats, shift_b: Floats | float = 0.0, shift
     """d²(a, b) - d²(a, c) of each row, from (m, r) coordinates and the (m,) shifts of b and c."""
     near, far = ((a - b) ** 2).sum(axis=1) + shift_b, ((a - c) ** 2).sum(axis=1) + shift_c
     return np.asarray(near - far)
+
+
+def distances(a: Floats, b: Floats, c: Floats, shift_a: Floats, shift_b: Floats, shift_c: Floats) -> Floats:
+    """d²(a, b) and d²(a, c) of each row, (m, 2), from (m, r) coordinates and (m,) shifts."""
+    near, far = ((a - b) ** 2).sum(axis=1) + shift_b, ((a - c) ** 2).sum(axis=1) + shift_c
+    return np.stack([shift_a + near, shift_a + far], axis=1)

@@ -7,17 +7,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from erkle.kernels.looping import Stretch
+from erkle.online.models.base import Answers
 from erkle.online.models.refitting import Refitting
 
 
 class Background:
     """A fit of the answers so far, made by a copy of the model in a thread."""
 
-    def __init__(self, model: Refitting, history: NDArray[np.int32]) -> None:
+    def __init__(self, model: Refitting, answers: Answers) -> None:
         self._copy = copy.deepcopy(model)
-        self._review, self._fitted = model.next_review, len(history)
+        self._review, self._fitted = model.next_review, len(answers.T)
         pool = ThreadPoolExecutor(1, thread_name_prefix="erkle-refit")
-        self.future: Future[None] = pool.submit(self._copy.finish, history.copy())
+        self.future: Future[None] = pool.submit(self._copy.finish, Answers(answers.T.copy(), answers.lapses.copy()))
         pool.shutdown(wait=False)
 
     def result(self, model: Refitting, history: NDArray[np.int32]) -> Refitting:

@@ -10,10 +10,10 @@ from os import PathLike, fspath
 from typing import Any, Literal, Self
 
 import numpy as np
-import scipy.special
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, clone
 
+from erkle.answer_models import AnswerModel, Lapse
 from erkle.checks import whole
 from erkle.estimators import TripletLearner, answers
 from erkle.files import load_npz, save_npz
@@ -25,7 +25,8 @@ from erkle.losses import Loss
 from erkle.online import saving
 from erkle.online.background import Background
 from erkle.online.forecast import Forecast, forecast
-from erkle.online.models import Model, Refitting, Single, model_for, most_kept
+from erkle.online.models import Answers, Model, Refitting, Single, model_for, most_kept
+from erkle.online.participants import ParticipantLapses, Participants
 from erkle.online.record import Curve, Record
 from erkle.online.replay import Replay, generator
 from erkle.online.selection.candidates import Candidate
@@ -88,6 +89,7 @@ class ERKLE(TripletLearner, BaseEstimator):  # type: ignore[misc]
     _model: Model
     _replay: Replay
     _record: Record
+    _participants: Participants
     _job: Background | None
     _n_mistakes: int
 
@@ -110,7 +112,7 @@ class ERKLE(TripletLearner, BaseEstimator):  # type: ignore[misc]
         self.passes = passes
         self.random_state = random_state
 
-    def fit(self, X: ArrayLike, y: ArrayLike | None = None) -> Self:
+    def fit(self, X: ArrayLike, y: ArrayLike | None = None, participants: ArrayLike | None = None) -> Self:
         """Forget everything, then learn X in order.
 
         Parameters
@@ -119,22 +121,32 @@ class ERKLE(TripletLearner, BaseEstimator):  # type: ignore[misc]
             Answers (anchor, near, far); with ``y``, questions (anchor, b, c).
         y : (m,) array of booleans, of 0 and 1 or of -1 and 1, optional
             True where the anchor is nearer to b.
+        participants : (m,) array of names or numbers, optional
+            Who gave each answer. The learner estimates how often each participant slips (`participants_`), and answers
+            of participants who slip more count less in its fits. None, NaN and "" are unknown participants.
         """
         settings = check_settings(self)
         T = answers(X, y, settings.n_objects)
         self._reset(settings)
-        return self.partial_fit(T)
+        return self.partial_fit(T, participants=participants)
 
-    def partial_fit(self, X: ArrayLike, y: ArrayLike | None = None) -> Self:
+    def partial_fit(self, X: ArrayLike, y: ArrayLike | None = None, participants: ArrayLike | None = None) -> Self:
         """Learn X in order, in addition to what has been learned. Takes the same parameters as `fit`."""
-        self.prequential(X, y)
+        self.prequential(X, y, participants)
         return self
 
-    def learn_one(self, triplet: Sequence[int] | NDArray[np.integer[Any]], answer: bool = True) -> None:
+    def learn_one(
+        self,
+        triplet: Sequence[int] | NDArray[np.integer[Any]],
+        answer: bool = True,
+        participant: str | int | None = None,
+    ) -> None:
         """Learn one answer: the first object is nearer to the second (if True) or to the third (if False)."""
-        self.prequential(_one_row(triplet), None if answer is True else [answer])
+        self.prequential(_one_row(triplet), None if answer is True else [answer], np.array([participant], np.object_))
 
-    def prequential(self, X: ArrayLike, y: ArrayLike | None = None) -> NDArray[np.float64]:
+    def prequential(
+        self, X: ArrayLike, y: ArrayLike | None = None, participants: ArrayLike | None = None
+    ) -> NDArray[np.float64]:
         """Learn X in order, and return the decision value of each answer just before it was learned.
 
         These values are honest predictions: no answer was known when it was predicted.
@@ -142,19 +154,21 @@ class ERKLE(TripletLearner, BaseEstimator):  # type: ignore[misc]
         """
         self._start()
         T = answers(X, y, self.n_objects_)
+        numbers = self._participants.number(participants, len(T))
         decisions = np.full(len(T), np.nan)
         done = 0
         while done < len(T):
             self._review()
             room = min(max(1, _BLOCK // self._replay.passes), self._model.next_review - self._replay.seen)
-            self._learn(T[done : done + room], decisions[done : done + room])
+            piece = slice(done, done + room)
+            self._learn(T[piece], numbers[piece], decisions[piece])
             done += room
         self._review()
         return decisions
 
-    def _learn(self, T: NDArray[np.int64], decisions: NDArray[np.float64]) -> None:
+    def _learn(self, T: NDArray[np.int64], numbers: NDArray[np.int32], decisions: NDArray[np.float64]) -> None:
         self._follow_parameters()
-        stretch = self._replay.schedule(T)
+        stretch = self._replay.schedule(T, numbers)
         try:
             self._model.learn(stretch)
         finally:
@@ -163,6 +177,7 @@ class ERKLE(TripletLearner, BaseEstimator):  # type: ignore[misc]
             learned = int(np.count_nonzero(~np.isnan(decisions)))
             self._replay.forget(len(T) - learned)
             self._record.add(T[:learned], decisions[:learned], self._replay.seen - learned)
+            self._participants.add(numbers[:learned], stretch.likely[:learned])
             self._n_mistakes += int(np.count_nonzero(decisions <= 0.0))
 
     def _review(self) -> None:
@@ -170,7 +185,12 @@ class ERKLE(TripletLearner, BaseEstimator):  # type: ignore[misc]
         self._adopt()
         if self._replay.seen == self._model.next_review:
             with one_thread(self.n_objects_):
-                self._model.review(self._replay.seen, self._replay.history)
+                self._model.review(self._replay.seen, self._answers())
+
+    def _answers(self) -> Answers:
+        """All answers so far, with the lapses of those who gave them."""
+        lapses = self._participants.lapses(self.lapse_.rate)
+        return Answers(self._replay.history, lapses[self._replay.participants])
 
     def consolidate(self, background: bool = False) -> Future[None] | None:
         """Fit all answers again until convergence, and continue from there.
@@ -192,9 +212,9 @@ class ERKLE(TripletLearner, BaseEstimator):  # type: ignore[misc]
                 "begin with kernel=LowRank() or LowRank(10, consolidate=0.05)."
             )
         if background:
-            self._job = self._job or Background(self._model, self._replay.history)
+            self._job = self._job or Background(self._model, self._answers())
             return self._job.future
-        self._model.finish(self._replay.history)
+        self._model.finish(self._answers())
         # A fit in the background has fewer answers than this one.
         self._job = None
         return None
@@ -209,6 +229,10 @@ class ERKLE(TripletLearner, BaseEstimator):  # type: ignore[misc]
         """d²(a, c) - d²(a, b) for each row (a, b, c): positive where a is nearer to b."""
         return -self._fitted()._model.kernel.excess(answers(X, None, self.n_objects_))
 
+    def distances(self, X: ArrayLike) -> NDArray[np.float64]:
+        """d²(a, b) and d²(a, c) for each row (a, b, c), (m, 2)."""
+        return self._fitted()._model.kernel.distances(answers(X, None, self.n_objects_))
+
     def predict_one(self, triplet: Sequence[int] | NDArray[np.integer[Any]]) -> bool:
         """Whether the first object is nearer to the second than to the third. False (a tie) before any answer."""
         return bool(self.knowledge().predict(_one_row(triplet))[0])
@@ -219,7 +243,7 @@ class ERKLE(TripletLearner, BaseEstimator):  # type: ignore[misc]
         They are calibrated on answers that were predicted before they were learned: of the answers predicted with
         probability 0.8, about 80 % come true. `reliability_` shows how well this has held.
         """
-        near = scipy.special.expit(self.decision_function(X) / self.temperature_)
+        near = self.answer_model_.probability(*self.distances(X).T)
         return np.column_stack([1.0 - near, near])
 
     def knowledge(self) -> Self:
@@ -269,9 +293,19 @@ class ERKLE(TripletLearner, BaseEstimator):  # type: ignore[misc]
         return self._fitted()._model.kernel.shifts
 
     @property
-    def temperature_(self) -> float:
-        """Decision values are divided by this number before they become probabilities."""
-        return self._fitted()._model.evidence.temperature
+    def answer_model_(self) -> AnswerModel:
+        """How the distances of the kernel become answers, estimated from predictions made before learning."""
+        return self._fitted()._model.evidence.answer_model
+
+    @property
+    def lapse_(self) -> Lapse:
+        """The share of answers that are slips, with a 95 % interval: ``print(learner.lapse_)`` says it in words."""
+        return self._fitted()._model.evidence.lapse
+
+    @property
+    def participants_(self) -> ParticipantLapses:
+        """How often each participant slips, from predictions made before their answers were learned."""
+        return self._fitted()._participants.table(self.lapse_.rate)
 
     @property
     def reliability_(self) -> Reliability:
@@ -295,6 +329,11 @@ class ERKLE(TripletLearner, BaseEstimator):  # type: ignore[misc]
         history = self._replay.history
         history.flags.writeable = False
         return history
+
+    @property
+    def history_participants_(self) -> NDArray[np.int32]:
+        """Who gave each answer of `history_`, (m,): i for the i-th name of `participants_`, 0 if unknown."""
+        return self._fitted()._replay.participants.copy()
 
     @property
     def n_objects_(self) -> int:
@@ -342,7 +381,7 @@ class ERKLE(TripletLearner, BaseEstimator):  # type: ignore[misc]
             None is `curve_`, which is right if questions are drawn at random. If a strategy chooses them, only
             held-out questions measure the error on all questions: pass the ``curve`` of the asker.
         """
-        return forecast(self.curve_ if curve is None else curve, target, self.n_triplets_seen_)
+        return forecast(self.curve_ if curve is None else curve, target, self.n_triplets_seen_, self.lapse_.low)
 
     def save(self, path: str | PathLike[str], labels: list[str] | None = None) -> None:
         """Write the whole learner to an .npz file of plain arrays, atomically. `load` continues exactly from there.
@@ -376,10 +415,14 @@ class ERKLE(TripletLearner, BaseEstimator):  # type: ignore[misc]
     def _reset(self, settings: Settings) -> None:
         rng = generator(self.random_state)
         model = model_for(settings, rng)
-        self._begin(model, Replay(settings.passes, rng, most_kept(settings)), Record(settings.n_objects))
+        replay, record = Replay(settings.passes, rng, most_kept(settings)), Record(settings.n_objects)
+        self._begin(model, replay, record, Participants())
 
-    def _begin(self, model: Model, replay: Replay, record: Record, n_mistakes: int = 0) -> None:
+    def _begin(
+        self, model: Model, replay: Replay, record: Record, participants: Participants, n_mistakes: int = 0
+    ) -> None:
         self._model, self._replay, self._record, self._n_mistakes = model, replay, record, n_mistakes
+        self._participants = participants
         self._job = None
         self._given = (self.loss, self.step, self.direction)
         self.n_features_in_ = 3

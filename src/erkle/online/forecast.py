@@ -1,8 +1,9 @@
 """Forecasts: how many more answers it takes to reach an error, extrapolated from the errors so far.
 
 The model is (error(m) - c) / (1/2 - error(m)) = a m^-b after m answers. Before the first answer the error is 1/2, a
-guess. After very many answers the error is c, because people contradict each other. In between it falls like
-c + a m^-b. The forecast averages over all (c, a, b), weighted by how well they explain the errors so far.
+guess. After very many answers the error is c, because people contradict each other; c is at least the share of slips.
+In between it falls like c + a m^-b. The forecast averages over all (c, a, b), weighted by how well they explain the
+errors so far.
 """
 
 import math
@@ -21,7 +22,9 @@ _POWERS = np.geomspace(0.25, 4.0, 16)[:, None, None]
 # Standard deviation of the prior of log b. Its mean is 0: the excess error of a model with a fixed number of
 # parameters falls like 1 / m.
 _SPREAD = 0.4
-# Final errors c on the grid, as a share of the current error. All shares are equally likely a priori.
+# Largest share of the current error that slips can account for; the estimate of the lapse has an error of its own.
+_MOST_SLIPS = 0.9
+# Final errors c on the grid, as a share of the way from the slips to the current error; all are equally likely.
 _LEFT = (np.arange(20)[:, None] + 0.5) / 20
 # Share of the answers at the beginning that is ignored, because early errors do not follow the model.
 _FIRST = 0.1
@@ -108,7 +111,7 @@ class _Posterior(NamedTuple):
         return found
 
 
-def forecast(curve: Curve, target: float, n_learned: int = 0) -> Forecast:
+def forecast(curve: Curve, target: float, n_learned: int = 0, lapse: float = 0.0) -> Forecast:
     """How many more answers it takes to reduce the share of wrong predictions to ``target``.
 
     Parameters
@@ -119,6 +122,8 @@ def forecast(curve: Curve, target: float, n_learned: int = 0) -> Forecast:
         The error to reach, between 0 and 1.
     n_learned : int
         Number of answers learned so far, if the curve covers only some of them.
+    lapse : float
+        Share of answers that are slips. No number of answers reduces the error below it.
 
     Examples
     --------
@@ -137,13 +142,13 @@ def forecast(curve: Curve, target: float, n_learned: int = 0) -> Forecast:
     if not curve.n_answers.any():
         raise ValueError("There are no predictions to measure the error with; learn some answers first.")
     now = max(float(n_learned), float(curve.n_learned.max()) + 1.0)
-    posterior = _posterior(curve, now)
+    posterior = _posterior(curve, now, lapse)
     low, more, high = posterior.quantiles(np.ceil(now * (posterior.growth(float(target)) - 1.0)))
     error_low, error, error_high = posterior.quantiles(posterior.error)
     return Forecast(float(target), error, error_low, error_high, more, low, high)
 
 
-def _posterior(curve: Curve, now: float) -> _Posterior:
+def _posterior(curve: Curve, now: float, lapse: float) -> _Posterior:
     """The weights of a grid that is refined around the likely current errors."""
     late = curve.n_learned >= _FIRST * now
     passed = curve.n_learned[late] / now
@@ -153,16 +158,21 @@ def _posterior(curve: Curve, now: float) -> _Posterior:
     for _ in range(_ZOOMS):
         x = np.linspace(low, high, _N_ERRORS)
         error = 0.5 / (1.0 + np.exp(-x))
-        evidence = _evidence(error, bins)
+        evidence = _evidence(error, _left(error, lapse), bins)
         likely = np.flatnonzero(evidence.max(axis=(0, 1)) > evidence.max() - _LIKELY)
         low, high = x[max(likely[0] - 1, 0)], x[min(likely[-1] + 1, _N_ERRORS - 1)]
-    error, left, power = np.broadcast_arrays(error, _LEFT * error, _POWERS)
+    error, left, power = np.broadcast_arrays(error, _left(error, lapse), _POWERS)
     return _Posterior(error, left, power, np.exp(evidence - evidence.max()))
 
 
-def _evidence(error: Numbers, bins: list[tuple[Any, ...]]) -> Numbers:
+def _left(error: Numbers, lapse: float) -> Numbers:
+    """Final errors between the share of slips and the current error, (n_left, n_errors)."""
+    least = np.minimum(lapse, _MOST_SLIPS * error)
+    return np.asarray(least + _LEFT * (error - least))
+
+
+def _evidence(error: Numbers, left: Numbers, bins: list[tuple[Any, ...]]) -> Numbers:
     """The log of prior times likelihood, (n_powers, n_left, n_errors). The prior of the current error is uniform."""
-    left = _LEFT * error
     odds = (0.5 - error) / (error - left)
     prior = np.log(error * (0.5 - error)) - 0.5 * (np.log(_POWERS) / _SPREAD) ** 2
     total: Numbers = prior + np.zeros_like(left)

@@ -43,27 +43,37 @@ class Replay:
         self.keep = sys.maxsize if passes > 1 else keep
         self.seen = 0
         self._kept = 0
-        self._history = np.empty((0, 3), np.int32)
+        # Rows (anchor, near, far, number of the participant).
+        self._history = np.empty((0, 4), np.int32)
 
     @property
     def history(self) -> NDArray[np.int32]:
-        """The answers that are kept, in order of arrival."""
+        """The answers that are kept, in order of arrival, as rows (anchor, near, far)."""
+        return self._rows[:, :3]
+
+    @property
+    def participants(self) -> NDArray[np.int32]:
+        """The number of the participant who gave each of them; 0 if unknown."""
+        return self._rows[:, 3]
+
+    @property
+    def _rows(self) -> NDArray[np.int32]:
         return self._history[max(0, self._kept - self.keep) : self._kept]
 
-    def restore(self, seen: int, history: NDArray[np.int32]) -> None:
+    def restore(self, seen: int, history: NDArray[np.int32], participants: NDArray[np.int32]) -> None:
         """Continue where another replay stopped."""
         self.seen, self._kept = seen, len(history)
-        self._history = np.array(history, np.int32)
+        self._history = np.column_stack([history, participants])
 
-    def schedule(self, T: NDArray[np.int64]) -> Stretch:
-        """The rows to learn for the new answers T."""
+    def schedule(self, T: NDArray[np.int64], participants: NDArray[np.int32]) -> Stretch:
+        """The rows to learn for the new answers T, given by these participants."""
         numbers = np.arange(self.seen + 1, self.seen + 1 + len(T))
         draws = self.rng.random((len(T), self.passes - 1))
         self.seen += len(T)
         remembered = False
         try:
             if self.keep:
-                self._remember(T)
+                self._remember(np.column_stack([T, participants]))
                 remembered = True
             return self._stretch(T, numbers, draws)
         except BaseException:
@@ -78,7 +88,7 @@ class Replay:
         if self.passes == 1:
             return Stretch.of(T, numbers, np.arange(len(T)))
         drawn = (draws * numbers[:, None]).astype(np.int64)
-        rows = np.concatenate([T[:, None], self._history[drawn]], axis=1)
+        rows = np.concatenate([T[:, None], self._history[drawn, :3]], axis=1)
         counted = numbers[:, None] + np.arange(self.passes)
         # The first 2β answers are learned once. Their draws are made nevertheless, so that row j always has draw j.
         wanted = np.broadcast_to(numbers[:, None] > 2 * self.passes, counted.shape).copy()
@@ -97,15 +107,15 @@ class Replay:
         bits = cast(np.random.PCG64, self.rng.bit_generator)
         bits.advance(-n_triplets * (self.passes - 1) % 2**128)
 
-    def _remember(self, T: NDArray[np.int64]) -> None:
-        if self._kept + len(T) > 2 * self.keep:
-            last = self.history.copy()
+    def _remember(self, rows: NDArray[np.int64]) -> None:
+        if self._kept + len(rows) > 2 * self.keep:
+            last = self._rows.copy()
             self._kept = len(last)
             self._history[: self._kept] = last
-        needed = self._kept + len(T)
+        needed = self._kept + len(rows)
         if needed > len(self._history):
-            room = np.empty((max(needed, 2 * len(self._history)), 3), np.int32)
+            room = np.empty((max(needed, 2 * len(self._history)), 4), np.int32)
             room[: self._kept] = self._history[: self._kept]
             self._history = room
-        self._history[self._kept : needed] = T
+        self._history[self._kept : needed] = rows
         self._kept = needed

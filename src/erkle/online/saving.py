@@ -20,6 +20,7 @@ from erkle.kernels.dense import Dense
 from erkle.kernels.low_rank import LowRank
 from erkle.losses import LOSSES, Loss, check_loss
 from erkle.online.models import unpack_model
+from erkle.online.participants import Participants
 from erkle.online.record import Record
 from erkle.online.replay import Replay, generator
 from erkle.online.settings import check_settings
@@ -50,7 +51,8 @@ def pack(learner: "ERKLE") -> Packed:
     check_settings(learner)
     replay, seed = learner._replay, learner.random_state
     model_arrays, model_meta = learner._model.pack()
-    arrays = {"history": replay.history, **model_arrays, **prefixed("record", learner._record.arrays())}
+    arrays = {"history": replay.history, "history_participants": replay.participants, **model_arrays}
+    arrays |= prefixed("record", learner._record.arrays()) | prefixed("participants", learner._participants.arrays())
     kernel = learner.kernel
     if isinstance(kernel, Dense) and kernel.initial is not None:
         arrays["initial_kernel"] = np.asarray(kernel.initial, dtype=np.float64)
@@ -121,8 +123,13 @@ def _restore(learner: "ERKLE", arrays: Arrays, meta: dict[str, Any]) -> None:
     history = shaped(arrays, "history", (len(arrays["history"]), 3), np.int32)
     # Compiled code does not check the ids of replayed answers.
     triplets.check(history, n_objects)
-    replay.restore(seen, history)
-    learner._begin(model, replay, Record.from_arrays(under("record", arrays), n_objects), n_mistakes)
+    participants = Participants.from_arrays(under("participants", arrays))
+    given = shaped(arrays, "history_participants", (len(history),), np.int32)
+    if len(given) and not 0 <= given.min() <= given.max() < len(participants.counts):
+        raise ValueError("an answer names a participant that does not exist")
+    replay.restore(seen, history, given)
+    record = Record.from_arrays(under("record", arrays), n_objects)
+    learner._begin(model, replay, record, participants, n_mistakes)
 
 
 def kernel_from(fields: list[Any], initial: NDArray[np.float64] | None = None) -> Dense | LowRank:

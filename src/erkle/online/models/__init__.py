@@ -9,13 +9,13 @@ from erkle.files import Arrays
 from erkle.kernels.dense import Dense, DenseKernel
 from erkle.kernels.looping import Rule
 from erkle.kernels.low_rank import LowRankKernel
-from erkle.online.models.base import Model
+from erkle.online.models.base import Answers, Model
 from erkle.online.models.racing import Racing
 from erkle.online.models.refitting import Refitting
 from erkle.online.models.single import Single
 from erkle.online.settings import DEFAULT_RULE, Settings
 
-__all__ = ["Model", "Racing", "Refitting", "Single", "model_for", "most_kept", "unpack_model"]
+__all__ = ["Answers", "Model", "Racing", "Refitting", "Single", "model_for", "most_kept", "unpack_model"]
 
 # Number of answers kept by a learner that does not need them to learn, so that conflicts can be found.
 _RECENT = 1_000_000

@@ -6,6 +6,7 @@ A model learns a stream piece by piece. The learner calls `Model.review` when th
 
 import sys
 from abc import ABC, abstractmethod
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +16,21 @@ from erkle.kernels.kernel import Kernel
 from erkle.kernels.looping import Stretch
 from erkle.online.selection.candidates import Candidate
 from erkle.online.selection.evidence import Evidence
+
+
+class Answers(NamedTuple):
+    """All answers so far, and the lapse of the participant who gave each of them.
+
+    Attributes
+    ----------
+    T : (m, 3) array
+        Rows (anchor, near, far).
+    lapses : (m,) array
+        NaN where the participant is unknown.
+    """
+
+    T: NDArray[np.int32]
+    lapses: NDArray[np.float64]
 
 
 class Model(ABC):
@@ -46,7 +62,12 @@ class Model(ABC):
     def pack(self) -> Packed:
         """The whole state, as arrays and JSON values."""
 
-    def review(self, seen: int, history: NDArray[np.int32]) -> None:  # noqa: B027
+    def add_evidence(self, stretch: Stretch) -> None:
+        """Add the predictions of the new answers that have been learned to the evidence."""
+        new = stretch.new_learned()
+        stretch.likely[: len(new)] = self.evidence.add(stretch.distances[new], stretch.first)
+
+    def review(self, seen: int, answers: Answers) -> None:  # noqa: B027
         """Choose settings by the evidence after ``seen`` answers. By default there is nothing to choose."""
 
     def selection(self) -> list[Candidate]:

@@ -1,12 +1,16 @@
 """Settings of fits: the setting of a candidate of `Refitting`, what to try next, and the tuned constants."""
 
+import math
 from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from erkle.online.selection.candidates import Candidates, beside
+from erkle._compiled.evidence import distances_of_map
+from erkle._compiled.fitting import Penalty
+from erkle.answer_models import RATIO, SQUARES, AnswerModel
+from erkle.online.selection.candidates import Candidates, Ids, steps
 
 Floats = NDArray[np.float64]
 
@@ -24,12 +28,38 @@ class FitSetting(NamedTuple):
     ridge : float
         Ridge on the coordinates, as a weight in a whole fit.
     shift : float
-        Ridge on the shifts; 0 means that there are no shifts.
+        Ridge on the logarithms of the shifts; 0 means that there are no shifts.
+    answers : {"ratio", "estimated", "squares"}
+        The answer model: `RATIO`, the best one while answers are few; a model that is estimated from the candidate's
+        predictions; or `SQUARES`, the best one for few answers about points in many dimensions.
     """
 
     rank: int
     ridge: float
     shift: float = 0.0
+    answers: str = "ratio"
+
+    @property
+    def answer_model(self) -> AnswerModel | None:
+        """The fixed answer model; None if it is estimated."""
+        return {"ratio": RATIO, "squares": SQUARES}.get(self.answers)
+
+    def lapses(self, model: AnswerModel, lapses: Floats) -> Floats:
+        """The lapse of each answer in a fit, from the lapses of participants; NaN where they are unknown.
+
+        A fixed model without slips stays as it is for the typical participant, and others get the slips they make
+        beyond those.
+        """
+        known = ~np.isnan(lapses)
+        if self.answer_model is not None and known.any():
+            typical = float(np.median(lapses[known]))
+            lapses = np.maximum(0.0, (lapses - typical) / (1.0 - 2.0 * typical))
+        return np.where(known, lapses, model.lapse)
+
+    @property
+    def penalty(self) -> Penalty:
+        """The ridges of a fit."""
+        return Penalty(self.ridge, self.shift)
 
 
 class RefittingTuning(NamedTuple):
@@ -47,34 +77,45 @@ class RefittingTuning(NamedTuple):
     shift_ridge: float = 0.3
     # Exploratory settings: few dimensions and a weak ridge. Changing rank and ridge step by step may not lead to them.
     # Without them, errors on adaptive questions were three times as large.
-    free: tuple[FitSetting, ...] = (FitSetting(2, 0.3), FitSetting(3, 0.3), FitSetting(5, 0.3), FitSetting(10, 0.3))
+    free: tuple[FitSetting, ...] = (
+        FitSetting(2, 0.3),
+        FitSetting(3, 0.3),
+        FitSetting(5, 0.3),
+        FitSetting(10, 0.3),
+        FitSetting(2, 0.3, answers="estimated"),
+        FitSetting(3, 0.3, answers="estimated"),
+        FitSetting(5, 0.3, answers="estimated"),
+        FitSetting(10, 0.3, answers="estimated"),
+    )
     # Candidates at the start.
     start: tuple[FitSetting, ...] = (
         FitSetting(25, 4.0),
         FitSetting(25, 2.0),
         FitSetting(25, 8.0),
         FitSetting(25, 4.0, shift_ridge),
+        FitSetting(25, 4.0, shift_ridge, "squares"),
         FitSetting(2, 1.0),
-        *free,
+        *free[:4],
     )
-    # Largest number of candidates.
-    most: int = 9
-    # Largest number of candidates after ``settled_at``, when most settings have been ruled out and fits cost most.
-    most_settled: int = 5
-    # Answers per object at which ``most_settled`` takes effect. With 20, only one-dimensional maps were left on
-    # zappos85.
-    settled_at: float = 40
+    # Largest number of candidates while answers and objects are few: fits are fast, and the choice matters most.
+    most: int = 16
+    # Largest number of candidates after ``settled_at``.
+    most_settled: int = 9
+    # Answers per object at which ``most_settled`` takes effect.
+    settled_at: float = 20
     # A candidate this many nats of discounted loss behind the leader is eliminated.
-    elimination_margin: float = 8.0
+    elimination_margin: float = 12.0
     # Answers at the first review, if there are few objects.
     first_review: int = 10
     # With many objects, the first review comes after one answer per this many objects.
     first_review_objects: int = 20
     # Growth of the number of answers between two fits, as a share.
-    review_share: float = 0.05
-    # Number of answers above which that share grows with the square root of their number. Each object counts as
-    # ``object_cost`` answers.
-    review_size: float = 10_000.0
+    review_share: float = 0.04
+    # Number of answers above which that share grows with their number to the power of ``review_growth``. Each object
+    # counts as ``object_cost`` answers.
+    review_size: float = 200_000.0
+    # With 1 a million answers would be fitted too rarely, with 0.5 too often.
+    review_growth: float = 0.75
     # Cost of an object, in answers: an iteration visits every answer and every object.
     object_cost: float = 10.0
     # Extra growth of the share, as a multiple of objects per answer. A fit of few answers costs more per answer.
@@ -85,8 +126,8 @@ class RefittingTuning(NamedTuple):
     exact_iterations: int = 15
     # Answers per object at which ``exact_iterations`` takes effect.
     exact_at: float = 10
-    # With more objects than this, fits take more iterations. Set by `make large`: with 15 iterations, fits of 100,000
-    # objects never left their random start (error 0.275; with more iterations 0.048).
+    # With more objects than this, fits are rarer and take more iterations. Set by `make large`: with 15 iterations,
+    # fits of 100,000 objects never left their random start (error 0.275; with more iterations 0.048).
     many_objects: int = 5000
     # A fit stops when the objective falls by less than this share.
     tol: float = 1e-4
@@ -95,9 +136,13 @@ class RefittingTuning(NamedTuple):
     # Such a fit stops when the objective falls by less than this share.
     final_tol: float = 1e-6
     # Rate of the online steps between two fits. It is small because one answer must not undo a fit of thousands.
-    step: float = 0.1
+    step: float = 0.05
     # Growth of the number of answers, as a factor, after which fits of lower rank restart from the fit of highest rank.
     restart: float = 1.5
+    # Standard deviation of the random numbers that a new fit starts with, as a share of that of the coordinates.
+    noise: float = 0.1
+    # Smallest standard deviation of these random numbers.
+    least_noise: float = 0.01
     # Largest rank of the mixture, unless the leader has a larger one.
     widest: int = 25
     # Largest number of coordinates in a map: L-BFGS needs ten to twenty times as many numbers.
@@ -113,7 +158,7 @@ TUNING = RefittingTuning()
 
 
 class FitProposals(NamedTuple):
-    """Proposes settings next to the leader's, and exploratory ones; nothing if the setting is fixed.
+    """Proposes settings next to the leader's, and exploratory ones; only other answer models if the rank is fixed.
 
     Attributes
     ----------
@@ -127,16 +172,16 @@ class FitProposals(NamedTuple):
     fixed: bool
 
     def neighbours(self, candidates: Candidates[FitSetting, Floats], seen: int) -> Iterator[FitSetting]:
-        """The next ridges and ranks, and the leader's setting with shifts switched on or off."""
-        if self.fixed:
-            return
+        """Settings that differ from the leader's in the answer model, the ridge, the rank or the shifts."""
         X, fit = candidates.leader.model, candidates.leader.setting
-        for ridge in beside(TUNING.ridges, fit.ridge):
-            yield fit._replace(ridge=ridge)
-        for rank in reversed(beside(TUNING.ranks, fit.rank)):
-            if rank < fit.rank or (rank <= largest_rank(len(X)) and _uses_all(X)):
-                yield fit._replace(rank=rank)
-        yield fit._replace(shift=0.0 if fit.shift else TUNING.shift_ridge)
+        axes: dict[str, tuple[float | str, ...]] = {"answers": ("ratio", "estimated", "squares")}
+        if not self.fixed:
+            # A larger rank cannot help while some dimensions are not used.
+            most = largest_rank(len(X)) if _uses_all(X) else fit.rank
+            axes["ridge"] = TUNING.ridges
+            axes["rank"] = tuple(rank for rank in reversed(TUNING.ranks) if rank <= most)
+            axes["shift"] = (0.0, TUNING.shift_ridge)
+        yield from steps(fit, axes)
 
     def urgent(self, candidates: Candidates[FitSetting, Floats], seen: int) -> tuple[FitSetting, ...]:
         """Nothing: every candidate is fitted to all answers, so a new one loses nothing by waiting."""
@@ -158,16 +203,40 @@ class FitProposals(NamedTuple):
         _, vectors = np.linalg.eigh(X[:, :-1].T @ X[:, :-1])
         axes = vectors[:, ::-1][:, :rank]
         start[:, : axes.shape[1]] = X[:, :-1] @ axes
-        start[:, :-1] += 0.01 * noise
+        start[:, :-1] += max(TUNING.least_noise, TUNING.noise * math.sqrt(np.mean(X[:, :-1] ** 2))) * noise
         if setting.shift:
             start[:, -1] = X[:, -1]
         return start
+
+    def answer_model(self, setting: FitSetting) -> AnswerModel | None:
+        """The fixed answer model of a setting; None if it is estimated."""
+        return setting.answer_model
+
+    def excess(self, setting: FitSetting, model: Floats, T: Ids) -> Floats:
+        """The decision values of a fit."""
+        near, far = predicted_distances(setting, model, T).T
+        return np.asarray(near - far)
 
 
 def largest_rank(n_objects: int) -> int:
     """The largest rank that ``n_objects`` can have and whose map is not too large to fit."""
     within_map = max(TUNING.least_rank, TUNING.largest_map // max(1, n_objects))
     return max(1, min(n_objects - 1, within_map))
+
+
+def predicted_distances(setting: FitSetting, X: Floats, T: Ids) -> Floats:
+    """d²(a, b) and d²(a, c) of each row of T according to a fit, (m, 2)."""
+    distances = np.empty((len(T), 2))
+    distances_of_map(X, setting.shift > 0.0, np.ascontiguousarray(T), distances)
+    return distances
+
+
+def is_alive(X: Floats) -> bool:
+    """Whether the coordinates are away from the origin, where the gradient is zero.
+
+    A strong ridge with few answers shrinks a fit to the origin.
+    """
+    return float(np.sum(X[:, :-1] ** 2)) > 1e-3 * len(X)
 
 
 def _uses_all(X: Floats) -> bool:

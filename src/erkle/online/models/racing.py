@@ -4,14 +4,13 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from erkle.files import Arrays, Packed, prefixed, under
 from erkle.kernels.looping import Rule, Stretch
 from erkle.kernels.low_rank import LowRankKernel, Mixture
 from erkle.losses import STE
-from erkle.online.models.base import Model
-from erkle.online.selection.candidates import Candidate, Candidates, Entry, beside, next_review
+from erkle.online.models.base import Answers, Model
+from erkle.online.selection.candidates import Candidate, Candidates, Entry, Floats, Ids, next_review, steps
 from erkle.online.selection.evidence import Evidence
 from erkle.steps import InverseSqrt
 
@@ -103,6 +102,13 @@ class OnlineProposals:
         """The leader's kernel, truncated to the new rank."""
         return LowRankKernel.of_map(model.map(), setting.rank, setting.trace)
 
+    def answer_model(self, setting: OnlineSetting) -> None:
+        """None: the answer model is estimated."""
+
+    def excess(self, setting: OnlineSetting, model: LowRankKernel, T: Ids) -> Floats:
+        """The decision values of a kernel."""
+        return model.excess(T.astype(np.int64))
+
 
 class Racing(Model):
     """Candidates that each learn every answer. The kernel is their mixture, weighted by evidence."""
@@ -117,7 +123,7 @@ class Racing(Model):
         self.candidates = Candidates(entries, OnlineProposals(), TUNING.elimination_margin)
         self.evidence = Evidence()
         self.next_review = TUNING.first_review
-        self._mix(self.candidates.shares())
+        self._mix(self.candidates.weights())
 
     def _mix(self, shares: list[float]) -> None:
         """Mix the candidates' kernels, with shares that stay fixed until the next review."""
@@ -127,21 +133,23 @@ class Racing(Model):
 
     def learn(self, stretch: Stretch) -> None:
         """Let every candidate learn the rows in order, each with its own rule."""
-        interrupted, mixed = False, np.zeros(len(stretch.rows))
+        interrupted, mixed = False, Stretch.of(stretch.rows, stretch.numbers, stretch.new)
+        mixed.excess[:] = 0.0
         for entry, share in zip(self.candidates.entries, self.shares, strict=True):
             own = Stretch.of(stretch.rows, stretch.numbers, stretch.new)
             interrupted |= _learn_all(entry, own)
-            entry.evidence.add(own.excess[stretch.new], stretch.first)
-            mixed += share * own.excess
-        stretch.excess[:] = mixed
-        self.evidence.add(mixed[stretch.new], stretch.first)
+            entry.evidence.add(own.distances[stretch.new], stretch.first)
+            mixed.distances[:] += share * own.distances
+            mixed.excess[:] += share * own.excess
+        stretch.distances[:], stretch.excess[:] = mixed.distances, mixed.excess
+        self.add_evidence(stretch)
         if interrupted:
             raise KeyboardInterrupt
 
-    def review(self, seen: int, history: NDArray[np.int32]) -> None:
+    def review(self, seen: int, answers: Answers) -> None:
         """Choose the leader and the shares, and let new candidates enter."""
         self.candidates.review(seen, TUNING.most)
-        self._mix(self.candidates.shares())
+        self._mix(self.candidates.shares(answers.T))
         self.next_review = next_review(seen, TUNING.review_share)
 
     def selection(self) -> list[Candidate]:
@@ -197,10 +205,5 @@ def _within(settings: tuple[OnlineSetting, ...], n_objects: int) -> list[OnlineS
 
 def _neighbours_of(setting: OnlineSetting, n_objects: int) -> Iterator[OnlineSetting]:
     """The settings that differ from ``setting`` by one step in trace, rate or rank."""
-    for trace in reversed(beside(TUNING.traces, setting.trace)):
-        yield setting._replace(trace=trace)
-    for rate in beside(TUNING.rates, setting.rate):
-        yield setting._replace(rate=rate)
-    for rank in beside(TUNING.ranks, setting.rank):
-        if rank <= _largest_rank(n_objects):
-            yield setting._replace(rank=rank)
+    ranks = tuple(rank for rank in TUNING.ranks if rank <= _largest_rank(n_objects))
+    return steps(setting, {"trace": TUNING.traces[::-1], "rate": TUNING.rates, "rank": ranks})

@@ -15,43 +15,48 @@ loss of one answer. So ridge = trace × number of answers. `Refitting._fit_all` 
 them.
 """
 
+import copy
 import math
 from collections.abc import Iterator
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from erkle._compiled.evidence import excess_of_map
-from erkle.batch import minimisers
-from erkle.batch.objective import ByShiftedMap, Terms, terms_of
+from erkle._compiled.fitting import minimise
+from erkle.answer_models import AnswerModel
 from erkle.checks import shaped
 from erkle.files import Arrays, Packed, prefixed, under
 from erkle.kernels.lapack import one_thread
 from erkle.kernels.looping import Rule, Stretch
 from erkle.kernels.low_rank import LowRankKernel
-from erkle.losses import STE
-from erkle.online.models.base import Model
-from erkle.online.models.fits import TUNING, FitProposals, FitSetting, largest_rank
+from erkle.online.models.base import Answers, Model
+from erkle.online.models.fits import TUNING, FitProposals, FitSetting, is_alive, largest_rank, predicted_distances
 from erkle.online.selection.candidates import Candidate, Candidates, Entry, next_review
 from erkle.online.selection.evidence import Evidence
+from erkle.online.threads import side_by_side
 from erkle.steps import Constant
 
 Floats = NDArray[np.float64]
-
-# The rule of the online steps between two fits.
-_BETWEEN = Rule(STE(), Constant(TUNING.step), False)
 
 
 def automatic_share(seen: int, n_objects: int) -> float:
     """The share by which the number of answers grows between two fits.
 
-    It is at least 5 %. It is larger with many answers or objects, because each iteration then takes longer; an object
+    It is at least 4 %. It is larger with many answers or objects, because each iteration then takes longer; an object
     costs about as much as ten answers. It is also larger with few answers per object, because a fit then costs more per
     answer.
     """
-    size = TUNING.review_share * math.sqrt(max(1.0, (seen + TUNING.object_cost * n_objects) / TUNING.review_size))
-    return min(1.0, size) * (1.0 + TUNING.review_few * n_objects / seen)
+    few = 1.0 + TUNING.review_few * n_objects / seen
+    rarer = _size_factor(seen, n_objects) * math.sqrt(max(1.0, n_objects / TUNING.many_objects))
+    return min(1.0, TUNING.review_share * rarer) * few
+
+
+def _size_factor(seen: int, n_objects: int) -> float:
+    """How much rarer fits are because of the time that one iteration takes."""
+    size = (seen + TUNING.object_cost * n_objects) / TUNING.review_size
+    return math.pow(max(1.0, size), TUNING.review_growth)
 
 
 class Refitting(Model):
@@ -83,7 +88,10 @@ class Refitting(Model):
             if rank is None
             else [FitSetting(rank, 0)]
         )
-        entries = [Entry(fit, np.zeros((n_objects, fit.rank + 1)), Evidence()) for fit in dict.fromkeys(fits)]
+        entries = [
+            Entry(fit, np.zeros((n_objects, fit.rank + 1)), Evidence(fixed=fit.answer_model))
+            for fit in dict.fromkeys(fits)
+        ]
         self._proposals = FitProposals(seed, self.fixed)
         self.candidates: Candidates[FitSetting, Floats] = Candidates(
             entries, self._proposals, TUNING.elimination_margin
@@ -92,6 +100,7 @@ class Refitting(Model):
         self.evidence = Evidence()
         self.next_review = max(TUNING.first_review, n_objects // TUNING.first_review_objects)
         self.next_restart = 0.0
+        self.answer_model = self.evidence.answer_model
 
     @property
     def fixed(self) -> bool:
@@ -101,82 +110,116 @@ class Refitting(Model):
     def learn(self, stretch: Stretch) -> None:
         """Learn the rows online, and add the predictions of each candidate's last fit to its evidence."""
         try:
-            self.kernel.learn(_BETWEEN, stretch)
+            self.kernel.learn(Rule(self.answer_model, Constant(TUNING.step), False), stretch)
         finally:
             # After an interruption, add evidence for exactly the answers that have been learned.
-            self._add_evidence(stretch)
+            self._add_all_evidence(stretch)
 
-    def _add_evidence(self, stretch: Stretch) -> None:
-        new = stretch.new_learned()
-        self.evidence.add(stretch.excess[new], stretch.first)
-        T = np.ascontiguousarray(stretch.rows[new])
-        excess = np.empty(len(T))
+    def _add_all_evidence(self, stretch: Stretch) -> None:
+        self.add_evidence(stretch)
+        T = stretch.rows[stretch.new_learned()]
         for entry in self.candidates.entries:
-            excess_of_map(entry.model, T, excess)
-            entry.evidence.add(excess, stretch.first)
+            entry.evidence.add(predicted_distances(entry.setting, entry.model, T), stretch.first)
 
-    def review(self, seen: int, history: NDArray[np.int32]) -> None:
+    def review(self, seen: int, answers: Answers) -> None:
         """Choose the leader by the predictions since the last fits, then fit all answers again."""
-        n = self.n_objects
-        self.candidates.review(seen, TUNING.most if seen < TUNING.settled_at * n else TUNING.most_settled)
+        n, before = self.n_objects, copy.copy(self.candidates)
         # If the user sets the share, there may be too few fits to converge with ``brief_iterations`` each.
         exact = seen >= TUNING.exact_at * n or self.share is not None
-        self._fit_all(history, self.candidates.entries, _iterations(exact, n), TUNING.tol)
+        try:
+            new = self.candidates.review(seen, _most_candidates(seen, n))
+            leading = self.candidates.scale(self.candidates.leader, answers.T)
+            self._fit_all(answers, self.candidates.entries, _iterations(exact, seen, n), TUNING.tol)
+        except BaseException:
+            # Ctrl-C, or too little memory: the next call reviews again.
+            self.candidates = before
+            raise
+        for entry in new if leading else ():
+            # Its predictions so far are those of the leader; bring them to its own scale.
+            entry.evidence.window *= np.float32(self.candidates.scale(entry, answers.T) / leading)
+        self._mix(answers.T)
         self.next_review = next_review(seen, automatic_share(seen, n) if self.share is None else self.share)
 
-    def finish(self, history: NDArray[np.int32]) -> None:
+    def finish(self, answers: Answers) -> None:
         """Fit the candidates of the mixture to all answers until convergence, and mix them again."""
+        if not len(answers.T):
+            return
         entries = [entry for entry, weight in self._parts() if weight > 0.0]
         # `ERKLE` limits the BLAS threads for reviews, but `consolidate` calls this outside a review.
         with one_thread(self.n_objects):
-            self._fit_all(history, entries, TUNING.final_iterations, TUNING.final_tol)
+            self._fit_all(answers, entries, TUNING.final_iterations, TUNING.final_tol)
+            self._mix(answers.T)
 
     @property
     def n_objects(self) -> int:
         """Number of objects."""
         return self.kernel.n_objects
 
-    def _fit_all(
-        self, history: NDArray[np.int32], entries: list[Entry[FitSetting, Floats]], iterations: int, tol: float
-    ) -> None:
-        seen = len(history)
-        if seen == 0:
-            return
-        if self.fixed:
-            for entry in entries:
-                entry.setting = entry.setting._replace(ridge=self.trace * seen)
-        terms = terms_of(history.astype(np.int64), STE())
-        restart = seen >= self.next_restart
-        if restart:
-            self.next_restart = TUNING.restart * seen
+    def _fit_all(self, answers: Answers, entries: list[Entry[FitSetting, Floats]], iterations: int, tol: float) -> None:
+        seen = len(answers.T)
+        # Sorted answers are near each other in memory, and their order does not change the result.
+        order = np.lexsort((answers.lapses, *answers.T.T[::-1]))
+        answers = Answers(answers.T[order], answers.lapses[order])
         widest = max(self.candidates.entries, key=lambda entry: entry.setting.rank)
-        for entry in sorted(entries, key=lambda entry: -entry.setting.rank):
-            self._fit(entry, terms, widest.model if restart and entry is not widest else None, iterations, tol)
-        self.kernel = self._mixture(seen)
+        restart = widest.model if seen >= self.next_restart and is_alive(widest.model) else None
+        # The slowest fits come first, so that no thread has to wait long for the last one.
+        entries = sorted(entries, key=lambda entry: -entry.setting.rank)
+        fits = side_by_side(
+            partial(self._fit, entry, answers, None if entry is widest else restart, iterations, tol)
+            for entry in entries
+        )
+        # Nothing is changed before all fits are done, so that an interruption leaves the candidates as they were.
+        for entry, fit in zip(entries, fits, strict=True):
+            entry.model = fit
+        for entry in self.candidates.entries:
+            entry.setting = self._with_ridge(entry.setting, seen)
+        eliminated = self.candidates.eliminated.items()
+        self.candidates.eliminated = {self._with_ridge(setting, seen): when for setting, when in eliminated}
+        if seen >= self.next_restart:
+            self.next_restart = TUNING.restart * seen
+
+    def _with_ridge(self, setting: FitSetting, seen: int) -> FitSetting:
+        """The setting of a fit of ``seen`` answers: with a given rank, its ridge is trace × number of answers."""
+        return setting._replace(ridge=self.trace * seen) if self.fixed else setting
 
     def _fit(
-        self, entry: Entry[FitSetting, Floats], terms: Terms, other: Floats | None, iterations: int, tol: float
-    ) -> None:
-        fit, seen = entry.setting, len(terms.T)
-        objective = ByShiftedMap(terms, fit.ridge, fit.shift or None)
-        starts = [entry.model if _is_alive(entry.model) else self._proposals.begin(fit, entry.model, seen)]
-        if other is not None and _is_alive(other):
-            starts.append(self._proposals.begin(fit, other, seen))
-        fits = [minimisers.quasi_newton(objective.__call__, start, iterations, tol)[0] for start in starts]
-        entry.model = fits[0] if len(fits) == 1 else min(fits, key=lambda X: objective(X)[0])
+        self,
+        entry: Entry[FitSetting, Floats],
+        answers: Answers,
+        other: Floats | None,
+        iterations: int,
+        tol: float,
+        stop: NDArray[np.bool_],
+    ) -> Floats:
+        """The fit of a candidate, from its last fit or from ``other``, whichever leads to a lower objective."""
+        seen = len(answers.T)
+        setting = self._with_ridge(entry.setting, seen)
+        starts = [entry.model.copy() if is_alive(entry.model) else self._proposals.begin(setting, entry.model, seen)]
+        if other is not None:
+            starts.append(self._proposals.begin(setting, other, seen))
+        model = entry.evidence.answer_model
+        terms = model, answers.T, setting.lapses(model, answers.lapses), setting.penalty
+        reached = [minimise(*terms, start, iterations, tol, stop) for start in starts]
+        return starts[int(np.argmin(reached))]
 
     def _parts(self) -> Iterator[tuple[Entry[FitSetting, Floats], float]]:
         return zip(self.candidates.entries, self.candidates.weights(), strict=True)
 
-    def _mixture(self, seen: int) -> LowRankKernel:
-        """Mix the candidates' kernels into one low-rank kernel, which then learns online; see `Candidates.shares`."""
+    def _mix(self, T: NDArray[np.int32]) -> None:
+        """Mix the candidates' kernels into one low-rank kernel, which then learns online; see `Candidates.shares`.
+
+        The same mixture of the candidates' predictions gives its answer model.
+        """
+        seen = len(T)
         # Since the last review another candidate may have overtaken the leader.
         best, parts, ridge = max(self._parts(), key=lambda part: part[1])[0].setting, [], 0.0
-        shifts = np.zeros(self.n_objects)
-        for (entry, weight), share in zip(self._parts(), self.candidates.shares(), strict=True):
+        shifts, window = np.zeros(self.n_objects), np.zeros_like(self.evidence.window)
+        for (entry, weight), share in zip(self._parts(), self.candidates.shares(T), strict=True):
             if weight > 0.0:
                 parts.append(math.sqrt(share) * entry.model[:, :-1])
-                shifts += share * entry.model[:, -1]
+                window += share * entry.evidence.window
+                if entry.setting.shift:
+                    shifts += share * np.exp(entry.model[:, -1])
                 ridge += weight * entry.setting.ridge
         widest = min(TUNING.widest, largest_rank(self.n_objects))
         rank = best.rank if self.fixed else max(widest, best.rank)
@@ -187,7 +230,10 @@ class Refitting(Model):
         values = np.linalg.eigvalsh(X.T @ X)
         used = int(np.count_nonzero(values > 1e-4 * max(values[-1], 1e-200)))
         shift_rate = _shift_rate(seen / self.n_objects) if shifts.any() else 0.0
-        return LowRankKernel.of_map(X, min(rank, used + 2), trace, shifts, shift_rate)
+        self.kernel = LowRankKernel.of_map(X, min(rank, used + 2), trace, shifts, shift_rate)
+        self.evidence.window[:] = window
+        self.evidence.estimate()
+        self.answer_model = self.evidence.answer_model
 
     def selection(self) -> list[Candidate]:
         """The settings tried so far, the best first."""
@@ -203,6 +249,7 @@ class Refitting(Model):
         """The whole state, as arrays and JSON values."""
         arrays, meta = self.candidates.pack(lambda X: {"X": X})
         arrays |= prefixed("evidence", self.evidence.arrays()) | prefixed("kernel", self.kernel.arrays())
+        arrays["answer_model"] = np.array(self.answer_model)
         names = ("share", "seed", "rank", "trace", "next_review", "next_restart")
         return arrays, {"model": "refitting", "candidates": meta, **{name: getattr(self, name) for name in names}}
 
@@ -216,6 +263,7 @@ class Refitting(Model):
         )
         model.evidence = Evidence.from_arrays(under("evidence", arrays))
         model.kernel = LowRankKernel.from_arrays(under("kernel", arrays))
+        model.answer_model = AnswerModel(*shaped(arrays, "answer_model", (3,)).tolist())
         model.next_review, model.next_restart = meta["next_review"], meta["next_restart"]
         return model
 
@@ -232,20 +280,18 @@ def _shift_rate(per_object: float) -> float:
     return 1.0 / (2.0 * TUNING.shift_ridge + 0.4 * per_object) / TUNING.step
 
 
-def _iterations(exact: bool, n_objects: int) -> int:
+def _most_candidates(seen: int, n_objects: int) -> int:
+    """The largest number of candidates: more while answers are few, unless there are many objects."""
+    few = seen < TUNING.settled_at * n_objects and n_objects <= TUNING.many_objects
+    return TUNING.most if few else TUNING.most_settled
+
+
+def _iterations(exact: bool, seen: int, n_objects: int) -> int:
     """The largest number of iterations of a fit, which is larger for an ``exact`` one.
 
-    With many objects it grows with the square root of their number, because fits are then rarer (`automatic_share`) and
-    need more iterations to move away from their random start near the origin. Fits that start near their optimum stop
-    early.
+    Where fits are rarer (`automatic_share`), each has to move farther. With many objects, fits also need more
+    iterations to move away from their random start near the origin. Fits that start near their optimum stop early.
     """
     least = TUNING.exact_iterations if exact else TUNING.brief_iterations
-    return max(least, round(TUNING.exact_iterations * math.sqrt(n_objects / TUNING.many_objects)))
-
-
-def _is_alive(X: Floats) -> bool:
-    """Whether the coordinates are away from the origin, where the gradient is zero.
-
-    A strong ridge with few answers shrinks a fit to the origin.
-    """
-    return float(np.sum(X[:, :-1] ** 2)) > 1e-3 * len(X)
+    more = max(n_objects / TUNING.many_objects, _size_factor(seen, n_objects))
+    return max(least, round(TUNING.exact_iterations * math.sqrt(more))) if more > 1.0 else least

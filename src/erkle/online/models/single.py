@@ -34,7 +34,7 @@ class Single(Model):
             self.kernel.learn(self.rule, stretch)
         finally:
             # After an interruption or an overflow, add evidence for exactly the answers that have been learned.
-            self.evidence.add(stretch.excess[stretch.new_learned()], stretch.first)
+            self.add_evidence(stretch)
 
     def grow(self, n_new: int) -> None:
         """Add objects."""

@@ -5,18 +5,22 @@ starts with the leader's loss plus a handicap, so it overtakes the leader only i
 """
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Generic, NamedTuple, Protocol, TypeVar
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar, cast
 
+import numpy as np
 from numpy.typing import NDArray
 
+from erkle.answer_models import AnswerModel
 from erkle.files import Arrays, Packed, prefixed, under
 from erkle.online.selection.evidence import Evidence
 
+Floats = NDArray[np.float64]
+Ids = NDArray[np.int64] | NDArray[np.int32]
 Setting = TypeVar("Setting", bound=tuple[Any, ...])
 Model = TypeVar("Model")
-Number = TypeVar("Number", int, float)
+Value = TypeVar("Value", int, float, str)
 
 
 class SelectionTuning(NamedTuple):
@@ -39,6 +43,10 @@ class SelectionTuning(NamedTuple):
     trust: float = 0.2
     # A candidate whose weight is below this share of the largest weight gets weight 0 in the mixture.
     least_weight: float = 0.05
+    # Number of answers that the scale of a candidate's decision values is measured on.
+    scale_answers: int = 2000
+    # Candidates with a smaller scale know next to nothing: a strong ridge has shrunk their fits to a point.
+    least_scale: float = 1e-3
     # An eliminated setting may be tried again once the number of answers has grown by this factor.
     comeback: float = 1.5
 
@@ -65,19 +73,36 @@ class Candidate(NamedTuple):
     weight : float
         Its weight in the mixture that predicts, from 0 to 1.
     loss : float
-        Mean logistic loss in nats. Each answer is predicted before it is learned, and recent answers count most. NaN if
+        Mean loss in nats. Each answer is predicted before it is learned, and recent answers count most. NaN if
         eliminated.
     error : float
         Share of answers that it predicted wrongly. Recent answers count most. NaN if eliminated.
     status : str
         "leads", "runs" or "eliminated after N answers".
+    answer_model : AnswerModel or None
+        How the distances of the candidate become answers; None if eliminated.
+
+    Examples
+    --------
+    >>> from erkle import AnswerModel
+    >>> print(Candidate({"rank": 5, "ridge": 0.1}, 0.7, 0.41, 0.19, "leads", AnswerModel(2.0, 0.4, 0.04)))
+    rank 5, ridge 0.1: leads with weight 0.70. People seem to compare distances (power 0.4); about 4 % of answers are
+    slips.
     """
 
-    setting: dict[str, float]
+    setting: dict[str, float | str]
     weight: float
     loss: float
     error: float
     status: str
+    answer_model: AnswerModel | None = None
+
+    def __str__(self) -> str:
+        values = {name: value if isinstance(value, str) else f"{value:g}" for name, value in self.setting.items()}
+        setting = ", ".join(f"{name} {value}" for name, value in values.items())
+        if self.answer_model is None:
+            return f"{setting}: {self.status}."
+        return f"{setting}: {self.status} with weight {self.weight:.2f}. {self.answer_model}"
 
 
 class Proposals(Protocol[Setting, Model]):
@@ -97,6 +122,12 @@ class Proposals(Protocol[Setting, Model]):
 
     def begin(self, setting: Setting, model: Model, seen: int) -> Model:
         """The model that a new candidate starts with, given the model of the leader."""
+
+    def answer_model(self, setting: Setting) -> AnswerModel | None:
+        """The fixed answer model of a setting; None if the answer model is estimated."""
+
+    def excess(self, setting: Setting, model: Model, T: Ids) -> Floats:
+        """The decision values d²(a, b) - d²(a, c) of each row of T."""
 
 
 class Candidates(Generic[Setting, Model]):
@@ -118,9 +149,13 @@ class Candidates(Generic[Setting, Model]):
         self.leader = self.entries[0]
         self.eliminated: dict[Setting, int] = {}
 
-    def review(self, seen: int, most: int) -> None:
-        """Choose the leader, eliminate candidates far behind it, and let others enter until there are ``most``."""
-        self.entries.sort(key=lambda entry: entry.evidence.discounted_loss)
+    def review(self, seen: int, most: int) -> list[Entry[Setting, Model]]:
+        """Choose the leader, eliminate candidates far behind it, and let others enter until there are ``most``.
+
+        Returns the candidates that have entered.
+        """
+        # Lists are replaced, not changed, so that a copy of the candidates can undo a review.
+        self.entries = sorted(self.entries, key=lambda entry: entry.evidence.discounted_loss)
         self.leader = self.entries[0]
         limit = self.leader.evidence.discounted_loss + self.elimination_margin
         self._eliminate([entry for entry in self.entries if entry.evidence.discounted_loss > limit], seen)
@@ -128,16 +163,21 @@ class Candidates(Generic[Setting, Model]):
         exploratory = self._due(self._proposals.exploratory(self, seen), seen)
         places = most - bool(exploratory)
         self._eliminate(self.entries[max(1, places - len(urgent)) :], seen)
-        evidence = self.leader.evidence
+        before = len(self.entries)
         for setting in urgent + self._due(self._proposals.neighbours(self, seen), seen):
-            self._enter(setting, evidence.with_handicap(TUNING.handicap), places, seen)
+            self._enter(setting, TUNING.handicap, places, seen)
         behind = TUNING.exploratory_handicap * (self.elimination_margin - TUNING.fading / 2)
         for setting in exploratory:
-            self._enter(setting, evidence.at_every_temperature(behind), most, seen)
+            self._enter(setting, behind, most, seen)
+        return self.entries[before:]
 
-    def _enter(self, setting: Setting, evidence: Evidence, places: int, seen: int) -> None:
+    def _enter(self, setting: Setting, handicap: float, places: int, seen: int) -> None:
         if len(self.entries) < places and setting not in (entry.setting for entry in self.entries):
-            self.eliminated.pop(setting, None)
+            self.eliminated = {other: when for other, when in self.eliminated.items() if other != setting}
+            fixed = self._proposals.answer_model(setting)
+            evidence = self.leader.evidence.copy(handicap, fixed)
+            if fixed is None:
+                evidence.estimate()
             self.entries.append(Entry(setting, self._proposals.begin(setting, self.leader.model, seen), evidence))
 
     def _due(self, settings: Iterable[Setting], seen: int) -> list[Setting]:
@@ -152,30 +192,46 @@ class Candidates(Generic[Setting, Model]):
     def weights(self) -> list[float]:
         """The weight of each candidate in the mixture.
 
-        Weights are equal without evidence. A candidate that is far ahead has all the weight.
+        Weights are equal without evidence. A candidate that is far ahead has all the weight. A new candidate has none
+        until it has predicted an answer.
         """
+        tried = any(entry.evidence.n_own for entry in self.entries)
+        losses = [
+            entry.evidence.discounted_loss if entry.evidence.n_own or not tried else math.inf for entry in self.entries
+        ]
         # Between two reviews another candidate may overtake the leader.
-        best = min(entry.evidence.discounted_loss for entry in self.entries)
-        behind = [entry.evidence.discounted_loss - best for entry in self.entries]
+        behind = [loss - min(losses) for loss in losses]
         least = max(TUNING.least_weight, math.exp(-TUNING.trust * (self.elimination_margin - TUNING.fading)))
         weights = [weight if (weight := math.exp(-TUNING.trust * nats)) > least else 0.0 for nats in behind]
         return [weight / sum(weights) for weight in weights]
 
-    def shares(self) -> list[float]:
-        """The factor of each candidate's kernel in the mixture.
+    def shares(self, T: Ids) -> list[float]:
+        """The factor of each candidate's kernel in the mixture, given some answers T.
 
-        It is the candidate's weight times the ratio of the leader's temperature to its own. A prediction is a
-        difference of squared distances divided by a temperature, so kernels with different temperatures have different
-        scales. The ratio brings all kernels to the leader's scale.
+        It is the candidate's weight times the ratio of the leader's scale to its own. Kernels with different answer
+        models have different scales; the ratio brings all of them to the leader's scale.
         """
-        temperature = self.leader.evidence.temperature
-        pairs = zip(self.entries, self.weights(), strict=True)
-        return [weight * temperature / entry.evidence.temperature for entry, weight in pairs]
+        leading = self.scale(self.leader, T)
+        if leading == 0.0:
+            return self.weights()
+        scales = [self.scale(entry, T) for entry in self.entries]
+        pairs = zip(self.weights(), scales, strict=True)
+        return [weight * leading / scale if scale > 0.0 else 0.0 for weight, scale in pairs]
+
+    def scale(self, entry: Entry[Setting, Model], T: Ids) -> float:
+        """The root mean square of a candidate's decision values for the latest of the answers T.
+
+        It is 0 if they are so small that the candidate knows next to nothing.
+        """
+        if not len(T):
+            return 0.0
+        excess = self._proposals.excess(entry.setting, entry.model, T[-TUNING.scale_answers :])
+        scale = math.sqrt(float(np.mean(excess**2)))
+        return scale if scale > TUNING.least_scale else 0.0
 
     def _eliminate(self, entries: list[Entry[Setting, Model]], seen: int) -> None:
-        for entry in entries:
-            self.eliminated[entry.setting] = seen
-            self.entries.remove(entry)
+        self.eliminated = self.eliminated | {entry.setting: seen for entry in entries}
+        self.entries = [entry for entry in self.entries if entry not in entries]
 
     def table(self) -> list[Candidate]:
         """All settings: running candidates from best to worst, then the eliminated ones."""
@@ -183,7 +239,8 @@ class Candidates(Generic[Setting, Model]):
         # Sorted by current evidence; at the last review another candidate may have led.
         for entry, weight in sorted(zip(self.entries, self.weights(), strict=True), key=lambda pair: -pair[1]):
             status = "runs" if rows else "leads"
-            rows.append(Candidate(_fields(entry.setting), weight, entry.evidence.loss, entry.evidence.error, status))
+            loss, error, model = entry.evidence.loss, entry.evidence.error, entry.evidence.answer_model
+            rows.append(Candidate(_fields(entry.setting), weight, loss, error, status, model))
         for setting, seen in self.eliminated.items():
             rows.append(Candidate(_fields(setting), 0.0, math.nan, math.nan, f"eliminated after {seen} answers"))
         return rows
@@ -209,11 +266,12 @@ class Candidates(Generic[Setting, Model]):
     ) -> None:
         """Replace the candidates with the packed ones."""
         discount = self.leader.evidence.discount
+        fixed = self._proposals.answer_model
         self.entries = []
         for i, fields in enumerate(meta["candidates"]):
             setting = setting_of(*fields)
             model = model_of(under(f"candidate{i}.model", arrays), setting)
-            evidence = Evidence.from_arrays(under(f"candidate{i}.evidence", arrays), discount)
+            evidence = Evidence.from_arrays(under(f"candidate{i}.evidence", arrays), discount, fixed(setting))
             self.entries.append(Entry(setting, model, evidence))
         self.leader = self.entries[meta["leader"]]
         self.eliminated = {setting_of(*fields): seen for fields, seen in meta["eliminated"]}
@@ -224,12 +282,32 @@ def next_review(seen: int, share: float) -> int:
     return seen + max(5, math.ceil(min(share * seen, 1e15)))
 
 
-def beside(values: tuple[Number, ...], value: Number) -> list[Number]:
-    """The next smaller and the next larger of the values, where they exist."""
-    below = [other for other in values if other < value]
-    above = [other for other in values if other > value]
-    return below[-1:] + above[:1]
+def steps(setting: Setting, axes: Mapping[str, tuple[Any, ...]]) -> Iterator[Setting]:
+    """The settings that differ from ``setting`` by one step along one axis; axes are names of fields and their values.
+
+    >>> class Point(NamedTuple):
+    ...     x: int
+    ...     y: str
+    >>> [tuple(step) for step in steps(Point(2, "low"), {"y": ("low", "high"), "x": (1, 2, 5)})]
+    [(2, 'high'), (1, 'low'), (5, 'low')]
+    """
+    for name, values in axes.items():
+        for value in _beside(values, getattr(setting, name)):
+            yield cast(Any, setting)._replace(**{name: value})
 
 
-def _fields(setting: Any) -> dict[str, float]:
+def _beside(values: tuple[Value, ...], value: Value) -> tuple[Value, ...]:
+    """The values just before and just after ``value``, where they exist.
+
+    A number need not be among the values if these rise or fall.
+    """
+    if value in values:
+        place = values.index(value)
+        return values[max(0, place - 1) : place] + values[place + 1 : place + 2]
+    fall = values[:1] > values[-1:]
+    place = sum((other > value) if fall else (other < value) for other in values)
+    return values[max(0, place - 1) : place + 1]
+
+
+def _fields(setting: Any) -> dict[str, float | str]:
     return dict(setting._asdict())

@@ -1,22 +1,41 @@
-"""Evidence: how good predictions were that were made before the answers were known, and how well calibrated."""
+"""Evidence: how good predictions were that were made before the answers were known, and how people answer."""
 
+import math
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from erkle._compiled import evidence as compiled
+from erkle.answer_models import AnswerModel, Lapse
 from erkle.checks import shaped
 
 Floats = NDArray[np.float64]
 
-# A decision value is divided by one of these temperatures before it becomes a probability.
-TEMPERATURES = np.geomspace(0.05, 20.0, 25)
+# Number of latest predictions that an answer model is estimated from.
+_WINDOW = 4096
+# Growth of the number of answers between two estimates, as a share.
+_ESTIMATE_SHARE = 0.1
 # Number of bins of confidence, from 0.5 to 1.
 _BINS = 10
-# Penalty of each temperature, in nats. It keeps the temperature near 1 while there are few answers; otherwise the
-# learner would be certain of everything after its first few correct predictions.
-_PRIOR = 2.0 * np.log(TEMPERATURES) ** 2
+# Prior of the answer model: mean and standard deviation of log sensitivity, logit of the power, and logit of twice the
+# lapse. It keeps the model reasonable while there are few answers. Noisy answers say little about the power, so there
+# the prior still counts after thousands of answers.
+_PRIOR_MEAN, _PRIOR_SPREAD = np.array([0.7, -1.0, -3.5]), np.array([0.7, 1.5, 1.0])
+# Fewest answers for a statement about slips.
+_FEWEST = 200
+# Slips are known when answers have narrowed the interval of the lapse to this share of its width before the first
+# answer, on a logarithmic scale.
+_NARROWED = 0.8
+# Half of the width of a 95 % interval, in standard deviations.
+_WIDTH_95 = 1.96
+
+
+def is_lapse_known(lapse: Lapse, n_answers: int) -> bool:
+    """Whether so many answers say how often people slip; before, the lapse is only an assumption."""
+    before = Evidence().lapse
+    width, width_before = (math.log(each.high / each.low) for each in (lapse, before))
+    return n_answers >= _FEWEST and width < _NARROWED * width_before
 
 
 class Reliability(NamedTuple):
@@ -47,34 +66,68 @@ class Reliability(NamedTuple):
 
 
 class Evidence:
-    """Discounted sums of the logistic loss at each temperature, of errors and of weights; bins of confidence.
+    """Discounted sums of losses, errors and weights; bins of confidence; and the answer model behind the predictions.
 
     Parameters
     ----------
     discount : float
         How fast old answers lose their weight. The weight of answer number j is proportional to j to this power.
+    fixed : AnswerModel or None
+        The answer model. None estimates it from the predictions, again whenever there are a tenth more answers.
     """
 
-    def __init__(self, discount: float = 3.0) -> None:
-        self.discount = discount
-        self.sums = np.zeros(len(TEMPERATURES) + 2)
+    def __init__(self, discount: float = 3.0, fixed: AnswerModel | None = None) -> None:
+        self.discount, self.fixed = discount, fixed
+        self.sums = np.zeros(3)
         self.bins = np.zeros((_BINS, 3))
+        self.window = np.zeros((_WINDOW, 2), np.float32)
+        # Number of the last answer, how many answers were predicted since the evidence was copied, and the number of
+        # answers at the next estimate.
+        self.n_answers, self.n_own, self.next_estimate = 0, 0, 10
+        self._at, self._covariance = _PRIOR_MEAN.copy(), np.diag(_PRIOR_SPREAD**2)
 
-    def add(self, excess: Floats, first: int) -> None:
-        """Add predictions: the excess d_near - d_far of answers number ``first``, ``first + 1``, ..."""
-        compiled.add_answers(
-            np.ascontiguousarray(excess), first, self.discount, TEMPERATURES, _PRIOR, self.sums, self.bins
-        )
+    @property
+    def answer_model(self) -> AnswerModel:
+        """The answer model: the fixed one, or the latest estimate."""
+        return self.fixed or AnswerModel(*compiled.model_at(self._at))
+
+    def add(self, distances: Floats, first: int) -> Floats:
+        """Add predictions: the squared distances (near, far) of answers number ``first``, ``first + 1``, ...
+
+        Returns the probability of each answer without slips.
+        """
+        done, likely = 0, np.empty(len(distances))
+        while done < len(distances):
+            number = first + done
+            room = len(distances) - done if self.fixed else max(1, self.next_estimate - number + 1)
+            piece = np.ascontiguousarray(distances[done : done + room])
+            model = self.answer_model
+            part = likely[done : done + room]
+            compiled.add_answers(piece, number, self.discount, model, self.sums, self.bins, self.window, part)
+            done += len(piece)
+            self.n_answers, self.n_own = first + done - 1, self.n_own + len(piece)
+            if self.n_answers >= self.next_estimate and not self.fixed:
+                self.estimate()
+        return likely
+
+    def estimate(self) -> None:
+        """Estimate the answer model from the predictions in the window."""
+        self.next_estimate = max(self.n_answers + 5, int((1.0 + _ESTIMATE_SHARE) * self.n_answers))
+        if self.n_answers:
+            self._covariance = compiled.estimate(
+                self.window, self.n_answers, self.discount, _PRIOR_MEAN, _PRIOR_SPREAD**-2.0, self._at
+            )
+
+    @property
+    def lapse(self) -> Lapse:
+        """The lapse of the estimated answer model, with a 95 % interval."""
+        off = _WIDTH_95 * float(np.sqrt(self._covariance[2, 2])) * np.array([0.0, -1.0, 1.0])
+        return Lapse(*(0.5 / (1.0 + np.exp(-self._at[2] - off))).tolist())
 
     @property
     def discounted_loss(self) -> float:
-        """The discounted loss at the best temperature, in nats. Smaller is better."""
-        return float(self.sums[: compiled.ERROR].min())
-
-    @property
-    def temperature(self) -> float:
-        """The temperature with the smallest loss; close to 1 while there are few answers."""
-        return float(TEMPERATURES[np.argmin(self.sums[: compiled.ERROR] + _PRIOR)])
+        """The discounted loss, in nats. Smaller is better."""
+        return float(self.sums[compiled.LOSS])
 
     @property
     def weight(self) -> float:
@@ -97,30 +150,36 @@ class Evidence:
         with np.errstate(invalid="ignore"):
             return Reliability(n.astype(np.int64), self.bins[:, 1] / n, self.bins[:, 2] / n)
 
-    def with_handicap(self, nats: float) -> Self:
-        """A copy whose loss is larger by this many nats."""
-        evidence = type(self)(self.discount)
-        evidence.sums[:], evidence.bins[:] = self.sums, self.bins
-        evidence.sums[: compiled.ERROR] += nats
-        return evidence
-
-    def at_every_temperature(self, nats: float) -> Self:
-        """A copy with the same loss plus ``nats`` at every temperature.
-
-        It is for a candidate whose decision values may have another scale, so that no temperature is preferred.
-        """
-        evidence = self.with_handicap(nats)
-        evidence.sums[: compiled.ERROR] = self.discounted_loss + nats
-        return evidence
+    def copy(self, handicap: float = 0.0, fixed: AnswerModel | None = None) -> Self:
+        """A copy with another answer model, whose loss is larger by ``handicap`` nats."""
+        other = type(self)(self.discount, fixed)
+        other._take(self.arrays())
+        other.sums[compiled.LOSS] += handicap
+        other.n_own = 0
+        return other
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """The whole state, as arrays of numbers."""
-        return {"sums": self.sums, "bins": self.bins}
+        used = self.window[: self.n_answers]
+        counts = np.array([self.n_answers, self.n_own, self.next_estimate])
+        # In C order, so that the same evidence gives the same file.
+        model = np.ascontiguousarray(np.vstack([self._at, self._covariance]))
+        return {"sums": self.sums, "bins": self.bins, "window": used, "counts": counts, "answer_model": model}
 
     @classmethod
-    def from_arrays(cls, arrays: dict[str, NDArray[Any]], discount: float = 3.0) -> Self:
+    def from_arrays(
+        cls, arrays: dict[str, NDArray[Any]], discount: float = 3.0, fixed: AnswerModel | None = None
+    ) -> Self:
         """Restore evidence from its `arrays`."""
-        evidence = cls(discount)
-        evidence.sums = shaped(arrays, "sums", evidence.sums.shape)
-        evidence.bins = shaped(arrays, "bins", evidence.bins.shape)
+        evidence = cls(discount, fixed)
+        evidence._take(arrays)
         return evidence
+
+    def _take(self, arrays: dict[str, NDArray[Any]]) -> None:
+        self.sums = shaped(arrays, "sums", self.sums.shape)
+        self.bins = shaped(arrays, "bins", self.bins.shape)
+        self.n_answers, self.n_own, self.next_estimate = map(int, shaped(arrays, "counts", (3,), np.int64))
+        used = (min(self.n_answers, _WINDOW), 2)
+        self.window[: used[0]] = shaped(arrays, "window", used, np.float32)
+        model = shaped(arrays, "answer_model", (4, 3))
+        self._at, self._covariance = model[0], model[1:]
