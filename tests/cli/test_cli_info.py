@@ -2,11 +2,15 @@
 
 import time
 
+import numpy as np
 import pytest
+from scipy.spatial import procrustes
 
 from commands import KINDS, answers_of, learned, listing
 from erkle import ERKLE, Dense
+from erkle.answer_models import in_words
 from erkle.cli.screen import waiting
+from erkle.datasets import city_answers, flip, load_cities
 from parts import Cooling, SquaredHinge
 
 
@@ -41,6 +45,21 @@ def test_info_describes_every_kind_of_saved_learner(erkle, kind, tmp_path):
     assert ("conflicts" in said) == (learner.history_ is not None)
 
 
+def test_info_says_how_people_answer_and_who_answers_at_random(erkle, tmp_path):
+    T = city_answers(3000)
+    who = np.arange(3000) % 10
+    T[who == 7] = flip(T[who == 7], 0.5, random_state=0)
+    learner = ERKLE(65, random_state=0).fit(T, participants=who)
+    learner.save(tmp_path / "kernel.npz")
+    said = " ".join(erkle("info", tmp_path / "kernel.npz").stdout.split())
+    assert f"people {in_words(learner.answer_model_, learner.lapse_)}" in said
+    assert "1 of 10 participants seems to answer at random: 7 (300 answers)." in said
+    ERKLE(65, random_state=0).fit(T[:100]).save(tmp_path / "few.npz")
+    said = erkle("info", tmp_path / "few.npz").stdout
+    assert "people " not in said
+    assert "participants" not in said
+
+
 def test_info_describes_a_learner_with_a_custom_loss(erkle, tmp_path):
     ERKLE(3, kernel=Dense(), loss=SquaredHinge(), step=Cooling()).fit([(0, 1, 2)]).save(tmp_path / "own.npz")
     assert "SquaredHinge(1)" in erkle("info", tmp_path / "own.npz").stdout
@@ -55,6 +74,18 @@ def test_the_demo_draws_europe_and_says_what_it_learned(erkle, tmp_path):
         assert value in " ".join(run.stderr.split())
     assert "--answers is 0" in erkle("demo", "--answers", 0, "--out", tmp_path).stderr
     assert "--wrong is 2" in erkle("demo", "--wrong", 2, "--out", tmp_path).stderr
+
+
+def test_the_demo_finds_the_map_and_the_wrong_answers(erkle, tmp_path):
+    run = erkle("demo", "--out", tmp_path)
+    assert run.returncode == 0, run.stderr
+    learner = learned(tmp_path)
+    assert learner.score(city_answers(20_000, 0.0, 1)) >= 0.98
+    assert procrustes(load_cities().positions, learner.embedding(2))[2] <= 0.005
+    assert learner.lapse_.low <= 0.1 <= learner.lapse_.high
+    said = " ".join(run.stderr.split())
+    assert f"{learner.lapse_}. In fact, 10.0 % are" in said
+    assert "Half of the cities are within" in said
 
 
 def test_waiting_prints_a_line_now_and_then_if_the_output_is_not_a_terminal(capsys, monkeypatch):

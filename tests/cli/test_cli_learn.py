@@ -8,6 +8,8 @@ import pytest
 
 from commands import EXACT, FILES, KINDS, answers_of, learned, listing, table, write
 from erkle import ERKLE, Dense, metrics, triplets
+from erkle.answer_models import in_words
+from erkle.datasets import city_answers
 from erkle.files import load_npz
 
 pytestmark = pytest.mark.usefixtures("without_pictures")
@@ -142,12 +144,55 @@ def test_the_choice_is_printed_and_listed(erkle, answers, tmp_path):
     assert [float(row["prequential_error"] or "nan") for row in rows] == pytest.approx(
         [candidate.error for candidate in expected], nan_ok=True
     )
+    for row, candidate in zip(rows, expected, strict=True):
+        numbers = [row[name] for name in ("sensitivity", "power", "lapse")]
+        assert numbers == ([""] * 3 if candidate.answer_model is None else [str(x) for x in candidate.answer_model])
     leader = next(candidate for candidate in expected if candidate.status == "leads")
     assert f"rank {leader.setting['rank']}, trace {leader.setting['trace']:g}" in said
     chosen = json.loads((tmp_path / "summary.json").read_text())["chosen"]
     assert chosen["setting"] == leader.setting
+    assert chosen["answer_model"] == leader.answer_model._asdict()
     assert erkle("learn", answers, "--exact", "--out", tmp_path).returncode == 0
     assert listing(tmp_path) == EXACT  # the selection of the earlier run is gone
+
+
+def test_the_default_learner_lists_how_each_setting_takes_answers(erkle, answers, tmp_path):
+    assert erkle("learn", answers, "--out", tmp_path).returncode == 0
+    rows = table(tmp_path / "selection.csv")
+    for row in rows:
+        assert {row[name] == "" for name in ("sensitivity", "power", "lapse")} == {"eliminated" in row["status"]}
+        assert row["answers"] != "ratio" or row["power"] in ("", "0.0")
+
+
+@pytest.mark.parametrize("wrong", [0.0, 0.1])
+def test_how_people_answer_is_said_in_words(erkle, wrong, tmp_path):
+    path = write(tmp_path / "answers.csv", city_answers(3000, wrong))
+    said = " ".join(erkle("learn", path, "--out", tmp_path).stderr.split())
+    learner = learned(tmp_path)
+    assert in_words(learner.answer_model_, learner.lapse_) in said
+    assert learner.lapse_.low <= wrong + 0.01
+    assert learner.lapse_.high >= wrong
+    summary = json.loads((tmp_path / "summary.json").read_text())
+    assert summary["answer_model"] == learner.answer_model_._asdict()
+    assert summary["lapse"] == learner.lapse_._asdict()
+
+
+@pytest.mark.parametrize(("n_answers", "wrong"), [(150, 0.0), (1000, 0.3)], ids=["few answers", "many slips"])
+def test_how_people_answer_is_not_said_before_the_answers_tell(erkle, n_answers, wrong, tmp_path):
+    path = write(tmp_path / "answers.csv", city_answers(n_answers, wrong))
+    assert "People seem" not in erkle("learn", path, "--out", tmp_path).stderr
+    assert json.loads((tmp_path / "summary.json").read_text())["lapse"] is None
+
+
+def test_the_forecast_is_that_of_the_library(erkle, tmp_path):
+    path = write(tmp_path / "answers.csv", city_answers(3000, 0.1))
+    said = " ".join(erkle("learn", path, "--out", tmp_path).stderr.split())
+    forecast = json.loads((tmp_path / "summary.json").read_text())["forecast"]
+    expected = learned(tmp_path).answers_needed(forecast["target"])
+    assert str(expected)[1:] in said
+    assert {name: value for name, value in forecast.items() if value is not None} == {
+        name: value for name, value in expected._asdict().items() if value < math.inf
+    }
 
 
 def test_the_unavoidable_error_and_disputed_questions_are_reported(erkle, tmp_path):

@@ -1,11 +1,12 @@
 """The options of `erkle learn`: values and combinations that are refused before any work begins."""
 
+import json
 from pathlib import Path
 
 import pytest
 
 from commands import listing
-from erkle import CKL, ERKLE, Dense, LowRank, PassiveAggressiveI
+from erkle import CKL, ERKLE, AnswerModel, Dense, LowRank, PassiveAggressiveI
 from erkle.cli.learn.settings import Settings, kernel_from_options, loss_from_text, step_from_text
 
 DEFAULTS = {"exact": False, "rank": "auto", "trace": None, "consolidate": "auto", "tol": 1e-2}
@@ -112,8 +113,21 @@ def test_the_command_refuses_in_one_line_and_writes_nothing(erkle, options, answ
     assert listing(tmp_path) == []
 
 
-@pytest.mark.parametrize("option", [["--participant", "who"], ["--shuffle"]], ids=" ".join)
-def test_standard_input_is_not_read_twice(erkle, option, tmp_path):
-    run = erkle("learn", "-", *option, "--out", tmp_path)
+@pytest.mark.usefixtures("without_pictures")
+def test_a_loss_with_an_answer_model_is_learned(erkle, answers, tmp_path):
+    loss = "power:sensitivity=2,power=0.5,lapse=0.1"
+    run = erkle("learn", answers, "--exact", "--step", "constant", "--loss", loss, "--out", tmp_path)
+    assert run.returncode == 0, run.stderr
+    settings = json.loads((tmp_path / "summary.json").read_text())["settings"]
+    assert settings["loss"] == repr(AnswerModel(2.0, 0.5, 0.1))
+    for setting in ("power=2", "lapse=0.7", "sensitivity=nan"):
+        run = erkle("learn", answers, "--exact", "--step", "constant", "--loss", f"power:{setting}", "--out", tmp_path)
+        assert run.returncode == 2
+        assert setting.split("=")[0] in run.refusal[-1]
+        assert len(run.refusal) == 1
+
+
+def test_standard_input_is_not_shuffled(erkle, tmp_path):
+    run = erkle("learn", "-", "--shuffle", "--out", tmp_path)
     assert run.returncode == 2
-    assert option[0] in run.stderr
+    assert "--shuffle" in run.stderr

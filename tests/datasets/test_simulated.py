@@ -6,7 +6,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from erkle import TripletEmbedding, triplets
+from erkle import AnswerModel, TripletEmbedding, triplets
 from erkle.datasets import all_questions, answered, city_answers, flip, make_gaussian
 
 
@@ -73,23 +73,54 @@ def test_zero_answers_give_an_empty_array():
     assert make_gaussian(n_answers=0).triplets.shape == (0, 3)
 
 
-@pytest.mark.parametrize("slope", [0.0, 0.3, 1.0, 3.0])
-def test_noisy_answers_are_right_with_the_logistic_probability_of_the_difference(slope):
+MODELS = [
+    AnswerModel(0.3),
+    AnswerModel(1.0, 0.0),
+    AnswerModel(3.0, 0.5, 0.1),
+    AnswerModel(0.1, 0.7, 0.4),
+    AnswerModel(math.inf, 1.0, 0.2),
+]
+
+
+@pytest.mark.parametrize("model", MODELS, ids=repr)
+def test_answers_have_the_probability_of_the_answer_model(model):
     X = np.array([[0.0], [1.0], [1.5], [4.0]])
-    for b, c, difference in ((1, 2, 0.5), (2, 3, 2.5), (1, 3, 3.0)):
-        T = answered(np.tile([0, b, c], (20_000, 1)), X, slope, random_state=0)
-        assert np.mean(T[:, 1] == b) == pytest.approx(1 / (1 + math.exp(-slope * difference)), abs=0.01)
+    for b, c in ((1, 2), (2, 3), (1, 3)):
+        T = answered(np.tile([0, b, c], (20_000, 1)), X, model, random_state=0)
+        likely = 1 / (1 + math.exp(-(u(model, X[c, 0] ** 2) - u(model, X[b, 0] ** 2))))
+        assert np.mean(T[:, 1] == b) == pytest.approx(model.lapse + (1 - 2 * model.lapse) * likely, abs=0.01)
+
+
+def u(model, d):
+    """The utility of a squared distance, by the formula."""
+    sensitivity = min(model.sensitivity, 1000.0)
+    if model.power == 0.0:
+        return sensitivity * math.log(1 + d)
+    return sensitivity * ((1 + d) ** model.power - 1) / model.power
+
+
+def test_an_infinite_sensitivity_without_slips_is_always_right_and_needs_no_seed():
+    T, X = make_gaussian(15, 3, random_state=0)
+    for power in (0.0, 0.5, 1.0):
+        np.testing.assert_array_equal(answered(T, X, AnswerModel(math.inf, power)), T)
+
+
+def test_the_same_seed_gives_the_same_answers():
+    T, X = make_gaussian(15, 3, random_state=0)
+    one, again, other = (answered(T, X, AnswerModel(1.0, 0.5, 0.1), seed) for seed in (0, 0, 1))
+    np.testing.assert_array_equal(one, again)
+    assert not np.array_equal(one, other)
 
 
 def test_the_order_of_the_candidates_does_not_change_the_answers():
     T, X = make_gaussian(15, 3, random_state=0)
     np.testing.assert_array_equal(answered(T[:, [0, 2, 1]], X), T)
-    np.testing.assert_array_equal(answered(T[:, [0, 2, 1]], X, slope=1e300, random_state=0), T)
+    np.testing.assert_array_equal(answered(T[:, [0, 2, 1]], X, AnswerModel(1e300), random_state=0), T)
 
 
 def test_easier_questions_are_answered_wrongly_less_often():
     T, X = make_gaussian(40, 3, random_state=0)
-    noisy = answered(T, X, slope=1.0, random_state=0)
+    noisy = answered(T, X, AnswerModel(1.0, power=0.5), random_state=0)
     a, b, c = X[T.T]
     ease = np.linalg.norm(a - c, axis=1) - np.linalg.norm(a - b, axis=1)
     rates = [wrong(noisy[piece], X).mean() for piece in np.array_split(np.argsort(ease), 5)]
@@ -98,10 +129,29 @@ def test_easier_questions_are_answered_wrongly_less_often():
     assert rates[-1] < 0.15
 
 
-@pytest.mark.parametrize("slope", [-1.0, math.nan])
-def test_a_negative_slope_is_refused(slope):
-    with pytest.raises(ValueError, match="slope"):
-        answered([[0, 1, 2]], np.eye(3), slope)
+@pytest.mark.parametrize(
+    ("model", "words"),
+    [
+        (AnswerModel(-1.0), "sensitivity=-1.0"),
+        (AnswerModel(0.0), "sensitivity=0.0"),
+        (AnswerModel(math.nan), "sensitivity=nan"),
+        (AnswerModel(1.0, 2.0), "power=2.0.* from 0 to 1"),
+        (AnswerModel(math.inf, -0.1), "power=-0.1"),
+        (AnswerModel(math.inf, math.nan), "power=nan"),
+        (AnswerModel(1.0, 0.5, 0.7), "lapse=0.7.* from 0 to 0.499"),
+        (AnswerModel(1.0, 0.5, math.nan), "lapse=nan"),
+    ],
+    ids=repr,
+)
+def test_an_impossible_answer_model_is_refused(model, words):
+    with pytest.raises(ValueError, match=words):
+        answered([[0, 1, 2]], np.eye(3), model)
+
+
+@pytest.mark.parametrize("model", [2.0, None, AnswerModel], ids=repr)
+def test_what_is_no_answer_model_is_refused(model):
+    with pytest.raises(TypeError, match="answer model"):
+        answered([[0, 1, 2]], np.eye(3), model)
 
 
 def test_points_that_are_not_rows_and_unknown_objects_are_refused():
@@ -134,7 +184,7 @@ def test_a_probability_outside_0_to_1_is_refused(probability):
 
 DRAWN = {
     "make_gaussian": lambda seed: make_gaussian(5, 2, 9, random_state=seed),
-    "answered": lambda seed: answered([(0, 1, 2)], np.eye(3), 1.0, random_state=seed),
+    "answered": lambda seed: answered([(0, 1, 2)], np.eye(3), AnswerModel(), random_state=seed),
     "flip": lambda seed: flip([(0, 1, 2)], 0.5, random_state=seed),
     "city_answers": lambda seed: city_answers(9, random_state=seed),
     "sample": lambda seed: triplets.sample(5, 9, random_state=seed),

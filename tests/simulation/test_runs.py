@@ -2,6 +2,7 @@
 
 import csv
 import json
+import math
 import shutil
 import signal
 
@@ -9,6 +10,7 @@ import numpy as np
 import pytest
 
 from commands import interrupting
+from erkle import AnswerModel
 from erkle.active import Random
 from erkle.cli.simulate import run_simulation
 from erkle.files import FileError
@@ -73,7 +75,8 @@ def test_the_table_has_the_means_of_the_runs(finished, plan):
 
 def test_the_summary_has_the_settings_and_the_results(finished, plan):
     summary = json.loads((finished / "summary.json").read_text(), parse_constant=pytest.fail)
-    assert summary["world"] == {"name": "points", "n_objects": 12, "n_components": 2, "slope": "inf", "flipped": 0.0}
+    answers = {"sensitivity": "inf", "power": 1.0, "lapse": 0.0}
+    assert summary["world"] == {"name": "points", "n_objects": 12, "n_components": 2, **answers}
     assert (summary["per_object"], summary["n_seeds"]) == (6, 2)
     [row] = [row for row in table(finished / "curves.csv") if (row["strategy"], row["n_answers"]) == ("adaptive", "60")]
     adaptive = summary["strategies"]["adaptive"]
@@ -122,11 +125,10 @@ def test_the_command_continues_with_the_missing_runs(erkle, out):
     for values in ("12 points, d = 2", "2 runs", "72 answers"):
         assert values in result.stderr
     lines = {line.split()[0]: line for line in result.stdout.splitlines()}
-    at_5 = [100 * float(row["error"]) for row in table(out / "curves.csv") if row["per_object"] == "5"]
-    for name, error in zip(("adaptive", "random"), at_5, strict=True):
-        assert f"{error:.1f} %" in lines[name]
-    ratio = json.loads((out / "summary.json").read_text())["strategies"]["adaptive"]["compared_with_random"][0]
-    assert ratio["text"] in lines["adaptive"]
+    strategies = json.loads((out / "summary.json").read_text())["strategies"]
+    for name, found in strategies.items():
+        assert f"{100 * found['error_at']['5']:.1f} %" in lines[name]
+    assert strategies["adaptive"]["compared_with_random"][0]["text"] in lines["adaptive"]
 
 
 @pytest.mark.usefixtures("finished", "interruptible")
@@ -153,12 +155,13 @@ def test_other_strategies_and_fewer_seeds_reuse_finished_runs(erkle, out):
 @pytest.mark.parametrize(
     ("changed", "named"),
     [
-        ({"world": Points(12, slope=3.0)}, "slope"),
+        ({"world": Points(12, answer_model=AnswerModel(3.0))}, "sensitivity"),
+        ({"world": Points(12, answer_model=AnswerModel(math.inf, lapse=0.1))}, "lapse"),
         ({"per_object": 5}, "per object"),
         ({"world": Points(13), "rate": 2.0}, "n objects and rate"),
         ({"holdout": 0.2}, "holdout"),
     ],
-    ids=["slope", "per_object", "two settings", "holdout"],
+    ids=["sensitivity", "lapse", "per_object", "two settings", "holdout"],
 )
 def test_runs_of_other_settings_are_not_mixed(finished, plan, changed, named):
     other = plan._replace(**changed)
@@ -177,6 +180,18 @@ def test_the_command_refuses_runs_of_another_version_of_erkle(erkle, finished, m
     assert "erkle sources" in result.stderr
     assert "--out" in result.stderr
     assert times(finished / "runs") == before
+
+
+def test_the_command_simulates_people_who_slip(erkle, tmp_path):
+    people = ["--sensitivity", 2, "--power", 0.5, "--lapse", 0.1]
+    result = erkle("simulate", *TINY, "--seeds", 1, *people, "--out", tmp_path)
+    assert result.returncode == 0, result.stderr
+    assert "12 points, d = 2, sensitivity 2, power 0.5, 10 % slips" in result.stderr
+    world = json.loads((tmp_path / "summary.json").read_text())["world"]
+    assert (world["sensitivity"], world["power"], world["lapse"]) == (2.0, 0.5, 0.1)
+    other = erkle("simulate", *TINY, "--seeds", 1, "--sensitivity", 2, "--out", tmp_path)
+    assert other.returncode == 2
+    assert "lapse and power" in other.stderr or "power and lapse" in other.stderr
 
 
 @pytest.mark.filterwarnings("ignore:zappos85")
@@ -209,14 +224,19 @@ REFUSED = [
     (["--dimensions", 0], ["--dimensions is 0"]),
     (["--dimensions", 10**10], ["90 points", "10,000,000,000 dimensions", "4,807,200 GB"]),
     (["--objects", 10**6, "--dimensions", 2000], ["1,000,000 points", "2,000 dimensions", "17 GB"]),
-    (["--slope", -1], ["--slope is -1"]),
-    (["--slope", "nan"], ["--slope is nan"]),
-    (["--flipped", 1.5], ["--flipped is 1.5"]),
+    (["--sensitivity", 0], ["--sensitivity is 0", "above 0"]),
+    (["--sensitivity", "nan"], ["--sensitivity is nan"]),
+    (["--sensitivity", 2, "--power", 2], ["--power is 2", "0", "1"]),
+    (["--power", "nan"], ["--power is nan"]),
+    (["--power", 0.5], ["--power", "--sensitivity"]),
+    (["--lapse", 0.7], ["--lapse is 0.7", "0.499"]),
+    (["--lapse", -0.1], ["--lapse is -0.1"]),
+    (["--lapse", "nan"], ["--lapse is nan"]),
     (["--holdout", -0.1], ["--holdout is -0.1"]),
     (["--data", "."], ["--data", "points"]),
     (["moon"], ["'moon'", "points", "aset400"]),
-    *((["zappos85", option, 2], [option, "zappos85"]) for option in ("--objects", "--slope")),
-    *((["cars60", option, 1], [option, "cars60"]) for option in ("--dimensions", "--flipped")),
+    *((["zappos85", option, 2], [option, "zappos85"]) for option in ("--objects", "--sensitivity", "--power")),
+    *((["cars60", option, 1], [option, "cars60"]) for option in ("--dimensions", "--lapse")),
 ]
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from erkle import triplets
+from erkle import AnswerModel, triplets
 from erkle.active import STRATEGIES, Adaptive, Random
 from erkle.simulation.study import simulate
 from erkle.simulation.worlds import People, Points
@@ -14,7 +14,8 @@ incomplete = pytest.mark.filterwarnings("ignore:zappos85")
 @pytest.mark.parametrize(("name", "in_flight"), [("adaptive", 4), ("random", 1)])
 def test_the_same_seed_gives_the_same_run(name, in_flight):
     one, again, other = (
-        simulate(Points(8, slope=3.0), STRATEGIES[name], [20, 40], seed, in_flight) for seed in (0, 0, 1)
+        simulate(Points(8, answer_model=AnswerModel(2.0, 0.5, 0.05)), STRATEGIES[name], [20, 40], seed, in_flight)
+        for seed in (0, 0, 1)
     )
     assert one.errors == again.errors
     assert one.estimates == pytest.approx(again.estimates, nan_ok=True)

@@ -1,5 +1,6 @@
-"""Worlds answer as their noise model or their data set says, and the same way again for the same seed."""
+"""Worlds answer as their answer model or their data set says, and the same way again for the same seed."""
 
+import json
 import math
 import shutil
 from collections import Counter
@@ -7,7 +8,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from erkle import ERKLE, triplets
+from erkle import ERKLE, AnswerModel, triplets
 from erkle.active import Adaptive, Asker, Random
 from erkle.simulation.worlds import People, Points
 
@@ -24,12 +25,16 @@ def distances(X, anchor, *others):
     return [float(np.linalg.norm(X[anchor] - X[i])) for i in others]
 
 
-@pytest.mark.parametrize(("slope", "query"), [(0.0, (0, 1, 2)), (1.0, (3, 4, 5)), (4.0, (0, 1, 2))])
-def test_points_answer_with_the_probability_that_the_slope_gives(slope, query):
-    instance = Points(6, slope=slope).instance(1)
-    near, far = distances(positions(6, 2, 1), *query)
+@pytest.mark.parametrize(
+    ("model", "query"),
+    [(AnswerModel(0.1), (0, 1, 2)), (AnswerModel(1.0, 0.0), (3, 4, 5)), (AnswerModel(2.0, 0.5, 0.1), (0, 1, 2))],
+    ids=repr,
+)
+def test_points_answer_with_the_probability_of_the_answer_model(model, query):
+    instance = Points(6, answer_model=model).instance(1)
+    first, second = distances(positions(6, 2, 1), *query)
     share = np.mean([instance.answer(query) for _ in range(2000)])
-    assert share == pytest.approx(1.0 / (1.0 + math.exp(slope * (near - far))), abs=0.045)
+    assert share == pytest.approx(float(model.probability(first**2, second**2)), abs=0.045)
 
 
 def test_points_are_always_right_by_default():
@@ -40,17 +45,49 @@ def test_points_are_always_right_by_default():
     assert all(near < far for near, far in (distances(X, *row) for row in instance.test[:500].tolist()))
 
 
-def test_the_share_of_flipped_answers_is_the_one_asked_for():
-    noisy, right = Points(8, flipped=0.2).instance(0), Points(8).instance(0)
+def test_the_share_of_slips_is_the_one_asked_for():
+    noisy, right = Points(8, answer_model=AnswerModel(math.inf, lapse=0.2)).instance(0), Points(8).instance(0)
     queries = [tuple(query) for query in triplets.sample(8, 168, 0).tolist()] * 12
     assert np.mean([noisy.answer(query) != right.answer(query) for query in queries]) == pytest.approx(0.2, abs=0.035)
 
 
 def test_a_seed_always_draws_the_same_instance():
-    one, again, other = (Points(6, slope=1.0).instance(seed) for seed in (0, 0, 1))
+    one, again, other = (Points(6, answer_model=AnswerModel()).instance(seed) for seed in (0, 0, 1))
     assert np.array_equal(one.test, again.test)
     assert not np.array_equal(one.test, other.test)
     assert [one.answer((0, 1, 2)) for _ in range(50)] == [again.answer((0, 1, 2)) for _ in range(50)]
+
+
+def test_unsure_people_are_wrong_as_often_as_the_command_line_page_says():
+    noisy, right = Points(answer_model=AnswerModel(2.0, 0.5)).instance(0), Points().instance(0)
+    queries = [tuple(query) for query in triplets.sample(90, 2000, 0).tolist()]
+    assert np.mean([noisy.answer(query) != right.answer(query) for query in queries]) == pytest.approx(1 / 7, abs=0.025)
+
+
+@pytest.mark.parametrize(
+    ("model", "words"),
+    [
+        (AnswerModel(math.inf), "90 points, d = 2"),
+        (AnswerModel(math.inf, lapse=0.05), "90 points, d = 2, 5 % slips"),
+        (AnswerModel(2.0, 0.5), "90 points, d = 2, sensitivity 2, power 0.5"),
+        (AnswerModel(2.0, 0.0, 0.025), "90 points, d = 2, sensitivity 2, power 0, 2.5 % slips"),
+    ],
+)
+def test_the_title_and_the_record_have_the_answer_model(model, words):
+    world = Points(answer_model=model)
+    assert world.title == words
+    numbers = {name: "inf" if value == math.inf else value for name, value in model._asdict().items()}
+    assert world.record() == {"name": "points", "n_objects": 90, "n_components": 2, **numbers}
+    assert json.loads(json.dumps(world.record(), allow_nan=False)) == world.record()
+
+
+@pytest.mark.parametrize(
+    ("model", "words"),
+    [(AnswerModel(0.0), "sensitivity"), (AnswerModel(1.0, 1.1), "power"), (AnswerModel(1.0, 1.0, 0.5), "lapse")],
+)
+def test_an_impossible_answer_model_is_refused(model, words):
+    with pytest.raises(ValueError, match=words):
+        Points(answer_model=model).instance(0)
 
 
 def test_points_that_need_too_much_memory_are_refused_before_they_are_drawn():

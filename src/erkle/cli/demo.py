@@ -56,8 +56,8 @@ def _run(n_answers: int, wrong: float, seed: int, out: Path) -> None:
     compile_first(learner)
     curve = _learn(learner, city_answers(n_answers, wrong, seed))
     with waiting("Drawing the map"):
-        learned = _write(learner, n_answers, cities, out)
-    _report(learner, learned, curve, wrong, seed, cities)
+        off = _write(learner, n_answers, cities, out)
+    _report(learner, off, curve, wrong, seed, cities)
     console.print(f"The map is in {out / 'map.png'}, beside the true one.", style="bold", soft_wrap=True)
     console.print(f"The learner is in {out / 'kernel.npz'}.", soft_wrap=True)
 
@@ -77,19 +77,34 @@ def _learn(learner: ERKLE, T: NDArray[np.int64]) -> ErrorCurve:
 
 
 def _write(learner: ERKLE, n_answers: int, cities: Cities, out: Path) -> NDArray[np.float64]:
-    """Write the learner and the picture; return the learned map, in kilometres, rotated onto the true one."""
+    """Write the learner and the picture; return how many kilometres each city is off."""
+    import numpy as np
+
     from erkle.embedding import align
     from erkle.pictures import maps_figure, save
 
     learner.save(out / "kernel.npz", labels=list(cities.names))
     learned = align(learner.embedding(2), cities.positions, scale=True)
-    titles = (f"learned from {n_answers:,} answers", "where they really are")
+    off = np.linalg.norm(learned - cities.positions, axis=1)
+    _, low, high = learner.lapse_
+    shown = _knows_slips(learner) and high >= 0.005
+    slips = f", {100 * low:.0f} to {100 * high:.0f} % of them slips" if shown else ""
+    titles = (
+        f"learned from {n_answers:,} answers{slips}",
+        f"where they really are: half are off by {np.median(off):,.0f} km or less",
+    )
     save(maps_figure(learned, cities.positions, list(cities.names), titles), out / "map.png")
-    return learned
+    return np.asarray(off)
+
+
+def _knows_slips(learner: ERKLE) -> bool:
+    from erkle.online.selection.evidence import is_lapse_known
+
+    return is_lapse_known(learner.lapse_, learner.n_triplets_seen_)
 
 
 def _report(
-    learner: ERKLE, learned: NDArray[np.float64], curve: ErrorCurve, wrong: float, seed: int, cities: Cities
+    learner: ERKLE, off: NDArray[np.float64], curve: ErrorCurve, wrong: float, seed: int, cities: Cities
 ) -> None:
     """Print in words what was learned."""
     import numpy as np
@@ -98,8 +113,7 @@ def _report(
 
     # Correct answers to new questions, from another seed.
     score = learner.score(city_answers(_N_TEST, 0.0, seed + 1))
-    distances = np.linalg.norm(learned - cities.positions, axis=1)
-    farthest = int(distances.argmax())
+    farthest = int(off.argmax())
     chosen = next(candidate for candidate in learner.selection_ if candidate.status == "leads")
     console.print("What it learned:", style="bold")
     console.print(f"  It predicts {per_cent(score)} of {_N_TEST:,} new questions correctly.")
@@ -110,10 +124,14 @@ def _report(
         soft_wrap=True,
     )
     console.print(
-        f"  Half of the cities are within {np.median(distances):,.0f} km of their true place; "
-        f"{cities.names[farthest]} is farthest off, by {distances[farthest]:,.0f} km.",
+        f"  Half of the cities are within {np.median(off):,.0f} km of their true place; "
+        f"{cities.names[farthest]} is farthest off, by {off[farthest]:,.0f} km.",
         soft_wrap=True,
     )
+    if _knows_slips(learner):
+        console.print(
+            f"  It estimates that {learner.lapse_}. In fact, {per_cent(wrong)} are wrong on purpose.", soft_wrap=True
+        )
     console.print(f"  It chose rank {chosen.setting['rank']} itself, from {len(learner.selection_)} settings.")
     for names in _EXAMPLES:
         console.print(f"  {_example(learner, names, cities)}")

@@ -42,7 +42,7 @@ def _kernel_facts(path: Path) -> dict[str, str]:
 
 
 def _facts(path: Path, arrays: dict[str, Any], meta: dict[str, Any]) -> dict[str, str]:
-    from erkle.cli.learn.findings import calibration, estimate, outlook
+    from erkle.cli.learn.findings import calibration, estimate, how_people_answer, outlook
     from erkle.files import FileError, under
     from erkle.online.models import unpack_model
     from erkle.online.record import Curve, Record
@@ -53,18 +53,32 @@ def _facts(path: Path, arrays: dict[str, Any], meta: dict[str, Any]) -> dict[str
     names = arrays["labels"].tolist() if "labels" in arrays else None
     n_learned, n_mistakes = meta["n_triplets_seen"], meta["n_mistakes"]
     record = Record.from_arrays(under("record", arrays), model.kernel.n_objects)
-    ahead = outlook(Curve.of_bins(record.bins), n_learned)
+    evidence = model.evidence
+    ahead = outlook(Curve.of_bins(record.bins), n_learned, evidence.lapse)
+    people = how_people_answer(evidence.answer_model, evidence.lapse, n_learned)
     return {
         "objects": f"{model.kernel.n_objects:,}",
         "names": some(names) if names else "none saved",
         "answers learned": f"{n_learned:,}",
         "wrong predictions before learning": per_cent(n_mistakes / n_learned) if n_learned else "nothing learned yet",
-        "confidence": calibration(model.evidence.reliability()),
+        "confidence": calibration(evidence.reliability()),
+        **({"people": people} if people else {}),
+        **_participant_facts(arrays, evidence.lapse.rate),
         **({"more answers": estimate(ahead)} if ahead else {}),
         **_kind_of_facts(model, arrays),
         "learned with": _settings(meta),
         **_conflict_facts(arrays["history"], names),
     }
+
+
+def _participant_facts(arrays: dict[str, Any], lapse: float) -> dict[str, str]:
+    """Who answers at random, if the learner knows its participants; ``lapse`` is that of the study."""
+    from erkle.cli.learn.participants import at_random
+    from erkle.files import under
+    from erkle.online.participants import Participants
+
+    lapses = Participants.from_arrays(under("participants", arrays)).table(lapse)
+    return {"participants": at_random(lapses)} if len(lapses.names) else {}
 
 
 def _kind_of_facts(model: Model, arrays: dict[str, Any]) -> dict[str, str]:

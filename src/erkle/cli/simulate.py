@@ -22,11 +22,12 @@ from erkle.cli.screen import (
 )
 
 if TYPE_CHECKING:
+    from erkle.answer_models import AnswerModel
     from erkle.simulation.report import Comparison
     from erkle.simulation.runs import Plan
     from erkle.simulation.worlds import World
 
-_FOR_POINTS = ("objects", "dimensions", "slope", "flipped")
+_FOR_POINTS = ("objects", "dimensions", "sensitivity", "power", "lapse")
 # Limits of --per-object, --in-flight, --seeds and --rate: beyond them a simulation would never end.
 _MOST_PER_OBJECT = 100_000
 _MOST_PARTICIPANTS = 100_000
@@ -48,13 +49,23 @@ def simulate(
     per_object: Annotated[int, typer.Option(help="Most answers per object.")] = 40,
     objects: Annotated[int, typer.Option(help="Number of points.")] = 90,
     dimensions: Annotated[int, typer.Option(help="Number of dimensions of the points.")] = 2,
-    slope: Annotated[
+    sensitivity: Annotated[
         float,
         typer.Option(
-            help="How reliable answers about points are: 0 for random answers, inf for answers that are always right."
+            help="How strongly answers follow the distances of the points: near 0 they are almost random, "
+            "and with inf they are wrong only by slips."
         ),
     ] = math.inf,
-    flipped: Annotated[float, typer.Option(help="Share of answers about points that are reversed.")] = 0.0,
+    power: Annotated[
+        float,
+        typer.Option(
+            help="What participants compare, if --sensitivity is finite: 0 for ratios of distances, "
+            "0.5 for distances, 1 for squared distances."
+        ),
+    ] = 1.0,
+    lapse: Annotated[
+        float, typer.Option(help="Share of answers that are slips: wrong, however easy the question is.")
+    ] = 0.0,
     in_flight: Annotated[int, typer.Option(help="Number of participants at the same time.")] = 1,
     rate: Annotated[
         float, typer.Option(help="Answers per second of all participants together; affects waiting times.")
@@ -66,10 +77,13 @@ def simulate(
     out: Out = Path("erkle-simulate"),
 ) -> None:
     """Compare question strategies with simulated participants: errors, answers saved, waiting times."""
+    from erkle.answer_models import AnswerModel
+
     names = _checked_strategies(strategies)
     _check(seeds, "--seeds", 1, _MOST_SEEDS, "there must be a run of each strategy")
     check_jobs(jobs)
-    chosen = _checked_world(world, given_options(context), objects, dimensions, slope, flipped, data)
+    people = AnswerModel(sensitivity, power, lapse)
+    chosen = _checked_world(world, given_options(context), objects, dimensions, people, data)
     plan = _checked_plan(chosen, per_object, in_flight, rate, holdout)
     with results_folder(out):
         finished = run_simulation(plan, names, seeds, jobs, out)
@@ -78,11 +92,10 @@ def simulate(
 
 
 def _checked_world(
-    name: str, given: set[str], objects: int, dimensions: int, slope: float, flipped: float, data: Path | None
+    name: str, given: set[str], objects: int, dimensions: int, people: AnswerModel, data: Path | None
 ) -> World:
     """The world that is asked about; options that have no effect on it are refused."""
     from erkle.active.questions import MOST_OBJECTS
-    from erkle.checks import share
     from erkle.datasets import CATALOGUE
     from erkle.simulation.worlds import People, Points
 
@@ -95,11 +108,28 @@ def _checked_world(
         return People(name, data and data.resolve())
     _check(objects, "--objects", 4, MOST_OBJECTS, "there must be several questions to choose from")
     _check(dimensions, "--dimensions", 1, sys.maxsize, "points need at least one coordinate")
-    if not slope >= 0.0:
-        raise ValueError(f"--slope is {slope:g}; pass a number from 0 (random answers) to inf (always right).")
-    points = Points(objects, dimensions, slope, share(flipped, "--flipped"))
+    _check_answers(people, given)
+    points = Points(objects, dimensions, people)
     points.check_memory()
     return points
+
+
+def _check_answers(people: AnswerModel, given: set[str]) -> None:
+    """Refuse an answer model that makes no sense, and a power that has no effect."""
+    most = people.highest()["lapse"]
+    if not people.sensitivity > 0.0:
+        raise ValueError(f"--sensitivity is {people.sensitivity:g}; pass a number above 0, or inf.")
+    if not 0.0 <= people.power <= 1.0:
+        raise ValueError(
+            f"--power is {people.power:g}; pass a number from 0 (ratios of distances) to 1 (squared distances)."
+        )
+    if not 0.0 <= people.lapse <= most:
+        raise ValueError(
+            f"--lapse is {people.lapse:g}; pass a share of slips from 0 to {most:g}, because with half of the answers "
+            "wrong they would say nothing."
+        )
+    if "power" in given and people.sensitivity == math.inf:
+        raise ValueError("--power has no effect with an infinite sensitivity; pass --sensitivity too, such as 2.")
 
 
 def _check(value: int, name: str, least: int, most: int, reason: str) -> None:

@@ -3,7 +3,7 @@
 No question is asked twice, so any two disjoint parts of a data set can serve as training and test answers.
 
 Noise reverses some answers. It leaves the questions and their order unchanged. `flip` reverses every answer with the
-same probability. `answered` with a finite slope is wrong more often on hard questions, as people are.
+same probability. `answered` with an answer model is wrong more often on hard questions, as people are.
 """
 
 import math
@@ -14,7 +14,8 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.spatial.distance import cdist
 
 from erkle import triplets
-from erkle.checks import random_generator, share, whole
+from erkle.answer_models import AnswerModel
+from erkle.checks import check_part, random_generator, share, whole
 
 Floats = NDArray[np.float64]
 Ids = NDArray[np.int64]
@@ -22,6 +23,8 @@ Seed = int | np.random.Generator | None
 
 # Largest number of answers: one gigabyte of rows.
 _MOST_ANSWERS = 40_000_000
+# All answers are right.
+RIGHT = AnswerModel(math.inf)
 
 
 class Gaussian(NamedTuple):
@@ -37,7 +40,7 @@ def make_gaussian(
     """Draw points from N(0, I), and give right answers to questions about them, in random order.
 
     The small data set of the paper has 100 points in 50 dimensions and all 485,100 answers. The large one has 5000
-    points and 10,000 answers. Add wrong answers with `flip`, or with `answered` and a finite slope.
+    points and 10,000 answers. Add wrong answers with `flip`, or with `answered` and an answer model.
 
     Parameters
     ----------
@@ -101,21 +104,19 @@ def all_questions(n_objects: int) -> Ids:
     return _questions(np.arange(_count(n_objects)), n_objects)
 
 
-def answered(T: ArrayLike, points: ArrayLike, slope: float = math.inf, random_state: Seed = None) -> Ids:
-    """Answer questions according to the distances between points, always rightly or with a logistic error.
-
-    The answer to (a, b, c) is b with probability 1 / (1 + exp(slope (d(a,b) - d(a,c)))), where d is the Euclidean
-    distance. With slope 0 the answers are coin tosses; with an infinite slope they are right.
+def answered(T: ArrayLike, points: ArrayLike, answer_model: AnswerModel = RIGHT, random_state: Seed = None) -> Ids:
+    """Answer questions according to the distances between points: always rightly, or as an answer model says.
 
     Parameters
     ----------
     T : array-like of shape (m, 3)
         Questions. The order of the two candidates does not matter.
     points : array-like of shape (n_objects, n_components)
-    slope : float
-        From 0 to infinity. Its unit is the inverse of the points' unit of distance.
+    answer_model : AnswerModel
+        How the squared distances of the points become answers. Its sensitivity may be infinite: then answers are wrong
+        only by slips. By default there are no slips either, and all answers are right.
     random_state : int, Generator or None
-        Seed of the answers. It has no effect if the slope is infinite.
+        Seed of the answers. It has no effect if all answers are right.
 
     Returns
     -------
@@ -127,19 +128,34 @@ def answered(T: ArrayLike, points: ArrayLike, slope: float = math.inf, random_st
     >>> answered([[0, 2, 1], [1, 2, 0]], [[0.0], [1.0], [3.0]])
     array([[0, 1, 2],
            [1, 0, 2]])
+    >>> answered([[0, 2, 1], [1, 2, 0]], [[0.0], [1.0], [3.0]], AnswerModel(2.0, 0.5, 0.1), random_state=0).shape
+    (2, 3)
     """
-    if not slope >= 0:
-        raise ValueError(f"Got slope={slope}, wanted at least 0; pass math.inf for right answers.")
+    check_answer_model(answer_model)
     X = np.asarray(points, dtype=np.float64)
     if X.ndim != 2:
         raise ValueError(f"Points have shape {X.shape}, wanted one row per object; pass shape (n_objects, d).")
     a, b, c = triplets.check(T, len(X)).T
-    excess = _distances(X, a, b) - _distances(X, a, c)
-    if slope == math.inf:
-        return triplets.orient(T, excess < 0)
-    # A logistic variable is below -slope * excess with exactly the wanted probability, without an overflow of exp.
+    to_b, to_c = _distances(X, a, b), _distances(X, a, c)
+    if answer_model == RIGHT:
+        return triplets.orient(T, to_b < to_c)
+    if answer_model.sensitivity == math.inf:
+        likely = np.where(to_b < to_c, 1.0 - answer_model.lapse, answer_model.lapse)
+    else:
+        likely = answer_model.probability(to_b**2, to_c**2)
     rng = random_generator(random_state, "random_state")
-    return triplets.orient(T, rng.logistic(size=len(excess)) < -slope * excess)
+    return triplets.orient(T, rng.random(len(likely)) < likely)
+
+
+def check_answer_model(answer_model: AnswerModel) -> None:
+    """Raise an error unless the numbers make sense. Unlike that of a learner, the sensitivity may be infinite.
+
+    >>> check_answer_model(AnswerModel(math.inf, 2.0))
+    Traceback (most recent call last):
+    ValueError: AnswerModel has power=2.0; pass a number from 0 to 1.
+    """
+    infinite = getattr(answer_model, "sensitivity", 0.0) == math.inf
+    check_part(answer_model._replace(sensitivity=1.0) if infinite else answer_model, "answer model", ("probability",))
 
 
 def flip(T: ArrayLike, probability: float, random_state: Seed = None) -> Ids:

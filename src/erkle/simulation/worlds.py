@@ -1,9 +1,9 @@
-"""Worlds that answer questions: points with a noise model, or a data set of people's answers."""
+"""Worlds that answer questions: points with an answer model, or a data set of people's answers."""
 
 import math
 from collections import defaultdict
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from os import PathLike
 from typing import Any, NamedTuple, Protocol
 
@@ -12,9 +12,11 @@ from numpy.typing import NDArray
 
 from erkle import triplets
 from erkle.active.questions import Query, Questions
-from erkle.checks import number, share, whole
+from erkle.answer_models import AnswerModel
+from erkle.checks import whole
 from erkle.datasets import answered, load
 from erkle.datasets.catalogue import digest
+from erkle.datasets.simulated import RIGHT, check_answer_model
 
 Ids = NDArray[np.int64]
 
@@ -57,28 +59,25 @@ class World(Protocol):
 
 @dataclass(frozen=True)
 class Points:
-    """Points N(0, I), whose answers can be noisy.
+    """Points N(0, I), about which participants answer according to an answer model.
 
     Attributes
     ----------
     n_objects, n_components : int
-    slope : float
-        Slope of the logistic curve that gives the probability of an answer from the difference of distances. With 0
-        answers are coin tosses; with infinity they are always right.
-    flipped : float
-        Share of answers that are flipped in addition.
+    answer_model : AnswerModel
+        As in `erkle.datasets.answered`. With an infinite sensitivity, answers are wrong only by slips.
     """
 
     n_objects: int = 90
     n_components: int = 2
-    slope: float = math.inf
-    flipped: float = 0.0
+    answer_model: AnswerModel = RIGHT
 
     @property
     def title(self) -> str:
         """A short description, for headings."""
-        noise = "" if self.slope == math.inf else f", slope {self.slope:g}"
-        noise += f", {self.flipped:.0%} flipped" if self.flipped else ""
+        sensitivity, power, lapse = self.answer_model
+        noise = "" if sensitivity == math.inf else f", sensitivity {sensitivity:g}, power {power:g}"
+        noise += f", {100 * lapse:g} % slips" if lapse else ""
         return f"{self.n_objects} points, d = {self.n_components}{noise}"
 
     def check_memory(self) -> None:
@@ -93,23 +92,22 @@ class Points:
 
     def record(self) -> dict[str, Any]:
         """All parameters, as JSON can hold them."""
+        numbers = {"n_objects": self.n_objects, "n_components": self.n_components, **self.answer_model._asdict()}
         # JSON has no infinity.
-        return {"name": "points", **asdict(self), "slope": "inf" if self.slope == math.inf else self.slope}
+        return {"name": "points", **{name: "inf" if value == math.inf else value for name, value in numbers.items()}}
 
     def instance(self, seed: int) -> Instance:
         """The instance of this seed."""
         n = whole(self.n_objects, "n_objects", 4, "three objects leave no choice of questions")
         d = whole(self.n_components, "n_components", 1, "points need a coordinate")
-        if self.slope != math.inf:
-            number(self.slope, "slope", "0 is a coin toss, infinity is always right")
-        share(self.flipped, "flipped")
+        check_answer_model(self.answer_model)
         self.check_memory()
         points, test, rng = np.random.default_rng([seed, 2026]).spawn(3)
         X = points.standard_normal((n, d))
 
         def answer(query: Query) -> bool:
-            [(_, near, _)] = answered([query], X, self.slope, rng)
-            return bool((near == query[1]) != (rng.random() < self.flipped))
+            [(_, near, _)] = answered([query], X, self.answer_model, rng)
+            return bool(near == query[1])
 
         return Instance(n, Questions(n, times=None), answered(triplets.sample(n, _N_TEST, test), X), answer)
 

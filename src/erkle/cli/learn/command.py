@@ -37,7 +37,8 @@ def learn(
     loss: Annotated[
         str,
         typer.Option(
-            help="Loss: ste, gnmds, ckl, tste or soe; with settings as in [b]ckl:mu=0.1[/b].", rich_help_panel=_RULE
+            help="Loss: ste, gnmds, ckl, tste, soe or power; with settings as in [b]ckl:mu=0.1[/b].",
+            rich_help_panel=_RULE,
         ),
     ] = "gnmds",
     step: Annotated[
@@ -66,7 +67,11 @@ def learn(
     holdout: Annotated[float, typer.Option(help="Share of the questions to hold out for measuring the error.")] = 0.0,
     shuffle: Annotated[bool, typer.Option("--shuffle", help="Learn the answers in random order.")] = False,
     participant: Annotated[
-        str | None, typer.Option(help="Column with the participant; reports participants who disagree with the others.")
+        str | None,
+        typer.Option(
+            help="Column with the participant: answers of participants who slip more count less, and participants who "
+            "answer at random or disagree are reported."
+        ),
     ] = None,
     dimensions: Annotated[int, typer.Option(help="Number of coordinates in embedding.csv.")] = 2,
     out: Out = Path("erkle-out"),
@@ -100,8 +105,6 @@ def learn(
     )
     if answers == "-" and shuffle:
         raise ValueError("--shuffle needs all answers at once and cannot read standard input; pass a file.")
-    if answers == "-" and participant is not None:
-        raise ValueError("--participant reads the answers twice and cannot read standard input; pass a file.")
     with results_folder(out):
         finished = learn_stream(settings) if answers == "-" else learn_file(Path(answers), settings)
     if not finished:

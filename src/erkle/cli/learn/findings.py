@@ -1,7 +1,8 @@
 """Facts about answers and about a learner, as sentences for the screen and as numbers for files.
 
 About answers: repeats, contradictions, and whether they look sorted. About a learner: the setting it chose, how well
-its confidence is calibrated, and a forecast of the error. `erkle learn`, `erkle info` and `erkle data` share them.
+its confidence is calibrated, how people answer, and a forecast of the error. `erkle learn`, `erkle info` and `erkle
+data` share them.
 """
 
 import math
@@ -11,18 +12,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from erkle import conflicts, triplets
+from erkle.answer_models import AnswerModel, Lapse, in_words
 from erkle.cli.screen import counted, per_cent, some
 from erkle.conflicts import Conflicts
 from erkle.online import ERKLE
 from erkle.online.forecast import Forecast, forecast
 from erkle.online.record import Curve
 from erkle.online.selection.candidates import Candidate
-from erkle.online.selection.evidence import Reliability
+from erkle.online.selection.evidence import Reliability, is_lapse_known
 from erkle.triplets import Labels
 
 _COLUMNS = ("anchor", "near", "far")
 _COUNTS = ("n_questions", "n_repeated", "n_contradicted", "n_unsatisfiable", "floor")
-# Fewest answers for a forecast.
+# Fewest answers for a forecast, and for saying how people answer.
 _FEWEST = 200
 # Error that a forecast aims at, as a share of the current error.
 _TARGET = 0.9
@@ -77,11 +79,14 @@ class FileWarnings:
 def setting(candidate: Candidate) -> str:
     """A setting in words; a shift of 0 is left out.
 
-    >>> setting(Candidate({"rank": 25, "ridge": 4.0, "shift": 0.0}, 0.7, 0.5, 0.2, "leads"))
-    'rank 25, ridge 4'
+    >>> setting(Candidate({"rank": 25, "ridge": 4.0, "shift": 0.0, "answers": "ratio"}, 0.7, 0.5, 0.2, "leads"))
+    'rank 25, ridge 4, answers ratio'
     """
     fields = candidate.setting.items()
-    return ", ".join(f"{name} {value:g}" for name, value in fields if value or name != "shift")
+    texts = {
+        name: value if isinstance(value, str) else f"{value:g}" for name, value in fields if value or name != "shift"
+    }
+    return ", ".join(f"{name} {text}" for name, text in texts.items())
 
 
 def is_choice(selection: Sequence[Candidate]) -> bool:
@@ -107,16 +112,23 @@ def choice(selection: Sequence[Candidate]) -> str:
 
 def findings(learner: ERKLE, conflicts: Conflicts | None) -> dict[str, object]:
     """The facts about a learner as numbers for JSON; None if a number is unknown."""
-    chosen = _leader(learner.selection_)._asdict() if is_choice(learner.selection_) else None
-    ahead = outlook(learner.curve_, learner.n_triplets_seen_)
+    ahead = outlook(learner.curve_, learner.n_triplets_seen_, learner.lapse_)
+    known = is_lapse_known(learner.lapse_, learner.n_triplets_seen_)
     counts = conflicts and {name: getattr(conflicts, name) for name in _COUNTS}
     return {
-        "chosen": chosen and {name: None if value != value else value for name, value in chosen.items()},
-        "temperature": learner.temperature_,
+        "chosen": _chosen(learner.selection_) if is_choice(learner.selection_) else None,
+        "answer_model": learner.answer_model_._asdict(),
+        "lapse": learner.lapse_._asdict() if known else None,
         "calibration_error": learner.reliability_.calibration_error,
         "conflicts": counts,
         "forecast": ahead and {name: None if value == math.inf else value for name, value in ahead._asdict().items()},
     }
+
+
+def _chosen(selection: Sequence[Candidate]) -> dict[str, object]:
+    leader = _leader(selection)
+    values = {name: None if value != value else value for name, value in leader._asdict().items()}
+    return {**values, "answer_model": leader.answer_model and leader.answer_model._asdict()}
 
 
 def _leader(selection: Sequence[Candidate]) -> Candidate:
@@ -130,8 +142,10 @@ def selection_table(selection: Sequence[Candidate]) -> tuple[list[str], list[lis
     for candidate in selection:
         measured = (candidate.loss, candidate.error)
         known = ["" if math.isnan(value) else value for value in measured]
-        rows.append([*(candidate.setting[name] for name in names), candidate.weight, *known, candidate.status])
-    return [*names, "weight", "loss", "prequential_error", "status"], rows
+        people = candidate.answer_model or [""] * len(AnswerModel._fields)
+        setting = [candidate.setting[name] for name in names]
+        rows.append([*setting, *people, candidate.weight, *known, candidate.status])
+    return [*names, *AnswerModel._fields, "weight", "loss", "prequential_error", "status"], rows
 
 
 def calibration(reliability: Reliability) -> str:
@@ -145,6 +159,15 @@ def calibration(reliability: Reliability) -> str:
     return "nothing predicted yet" if math.isnan(error) else f"{per_cent(error)} off on average"
 
 
+def how_people_answer(model: AnswerModel, lapse: Lapse, n_learned: int) -> str | None:
+    """What people seem to compare and how often they slip; None if the answers do not tell yet.
+
+    >>> how_people_answer(AnswerModel(2.0, 0.4, 0.04), Lapse(0.04, 0.02, 0.06), 3000)
+    'People seem to compare distances (power 0.4); about 4 % of answers are slips (2 to 6 %).'
+    """
+    return in_words(model, lapse) if is_lapse_known(lapse, n_learned) else None
+
+
 def estimate(ahead: Forecast) -> str:
     """A forecast in words. Its error comes from the errors before learning, so it differs from a test error.
 
@@ -156,8 +179,9 @@ def estimate(ahead: Forecast) -> str:
     return f"Estimated from the errors before learning: {words[0].lower()}{words[1:]}"
 
 
-def outlook(curve: Curve, n_learned: int) -> Forecast | None:
+def outlook(curve: Curve, n_learned: int, lapse: Lapse) -> Forecast | None:
     """How many more answers reduce the error by a tenth; None if there are too few answers to say."""
     if curve.n_answers.sum() < _FEWEST:
         return None
-    return forecast(curve, _TARGET * forecast(curve, 0.5, n_learned).error, n_learned)
+    now = forecast(curve, 0.5, n_learned, lapse.low)
+    return forecast(curve, _TARGET * now.error, n_learned, lapse.low)

@@ -14,9 +14,9 @@ from erkle.cli.learn.curve import ShowCurve
 from erkle.cli.learn.findings import FileWarnings
 from erkle.cli.learn.interruption import Interruption, watching
 from erkle.cli.learn.map_quality import map_quality
-from erkle.cli.learn.participants import compare_participants
+from erkle.cli.learn.participants import compare_participants, participants_of
 from erkle.cli.learn.report import Report, write_report
-from erkle.cli.learn.run import Run, known_names
+from erkle.cli.learn.run import Names, Run, known_names
 from erkle.cli.learn.settings import Settings
 from erkle.cli.screen import checking_bar, compile_first, console, counted, learning_bar
 from erkle.conflicts import find
@@ -37,12 +37,13 @@ class Position(NamedTuple):
 
 
 class Contents(NamedTuple):
-    """The result of reading a file once; it keeps the answers only if they will be shuffled."""
+    """The result of reading a file once; it keeps the answers and participants only if they will be shuffled."""
 
     labels: Labels
     n_answers: int
     held_out: NDArray[np.int64]
     answers: NDArray[np.int32] | None
+    participants: Names
 
 
 def learn_file(path: Path, settings: Settings) -> bool:
@@ -73,7 +74,10 @@ def learn_stream(settings: Settings) -> bool:
         raise ValueError(f"{run.checkpoint} was made from a file; resume with that file, or choose another --out.")
     compile_first(settings.template)
     if sys.stdin.isatty():
-        console.print("Type one answer per line, as anchor,near,far. Press Ctrl-D to end.", style="dim")
+        column = settings.participant_column
+        first = f"First type a header: anchor,near,far,{column}. Then type" if column else "Type"
+        line = f"anchor,near,far{',participant' * bool(column)}"
+        console.print(f"{first} one answer per line, as {line}. Press Ctrl-D to end.", style="dim")
     try:
         with watching() as interruption, learning_bar(None) as show:
             _listen(run, show, interruption)
@@ -91,11 +95,12 @@ def _learn_all(
 ) -> None:
     """Learn from a position to the end, or until an interruption, which writes a checkpoint."""
     for chunk in _chunks(path, contents, at, run):
-        T = chunk.triplets
+        T, participants = chunk.triplets, _participants(chunk, run.settings)
         skipped = min(at.rows, len(T))
         still_to_skip, at = at.rows - skipped, at._replace(rows=skipped)
         while at.rows < len(T):
-            at = at._replace(rows=at.rows + run.learn(T[at.rows :], show, interruption))
+            rest = None if participants is None else participants[at.rows :]
+            at = at._replace(rows=at.rows + run.learn(T[at.rows :], rest, show, interruption))
             if run.learner is not None and (interruption.asked or run.checkpoint_is_due()):
                 covered = chunk.end_offset if contents.answers is None else path.stat().st_size
                 run.save({"position": at, "covered": covered, "fingerprint": _fingerprint(path, covered)})
@@ -107,24 +112,33 @@ def _learn_all(
 def _chunks(path: Path, contents: Contents, at: Position, run: Run) -> Iterator[Chunk]:
     """The answers, read from the file again or shuffled from memory; offsets of shuffled answers count rows."""
     if contents.answers is None:
-        with Reader(path, run.labels, frozen=True) as reader:
+        with Reader(path, run.labels, frozen=True, column=run.settings.participant_column) as reader:
             reader.seek(at.offset, at.line)
             yield from reader
         return
     order = np.random.default_rng(run.settings.seed).permutation(contents.n_answers)
     for start in range(at.offset, contents.n_answers, _SHUFFLED_CHUNK):
-        T = contents.answers[order[start : start + _SHUFFLED_CHUNK]].astype(np.int64)
-        yield Chunk(T, start + len(T), 0)
+        rows = order[start : start + _SHUFFLED_CHUNK]
+        T = contents.answers[rows].astype(np.int64)
+        yield Chunk(T, start + len(T), 0, () if contents.participants is None else contents.participants[rows].tolist())
+
+
+def _participants(chunk: Chunk, settings: Settings) -> Names:
+    """The participant of each answer, if the column was read."""
+    return None if settings.participant_column is None else np.array(chunk.column, dtype=np.object_)
 
 
 def _listen(run: Run, show: ShowCurve, interruption: Interruption) -> None:
-    reader = Reader(sys.stdin.buffer, run.labels, run.settings.objects is not None, name="standard input")
+    settings = run.settings
+    frozen, column = settings.objects is not None, settings.participant_column
+    reader = Reader(sys.stdin.buffer, run.labels, frozen, name="standard input", column=column)
     with interruption.ending_block():
         for chunk in reader:
-            T = chunk.triplets
+            T, participants = chunk.triplets, _participants(chunk, settings)
             run.hold_out(T)
             while len(T) and not interruption.asked:
-                T = T[run.learn(T, show, interruption) :]
+                used = run.learn(T, participants, show, interruption)
+                T, participants = T[used:], None if participants is None else participants[used:]
                 if run.checkpoint_is_due():
                     with interruption.deferred():
                         _save_if_possible(run)
@@ -160,6 +174,8 @@ def _check(path: Path, settings: Settings) -> Contents:
     labels = Labels(known_names(settings))
     found = FileWarnings()
     answers, held_out = [np.empty((0, 3), np.int32)], [np.empty((0, 3), np.int64)]
+    participants: list[str] = []
+    names: dict[str, str] = {}
     reader = Reader(path, labels, settings.objects is not None, column=settings.participant_column)
     with reader, checking_bar(path.name, reader.size) as bar:
         for chunk in reader:
@@ -168,9 +184,12 @@ def _check(path: Path, settings: Settings) -> Contents:
             held_out.append(T[triplets.held_out(T, settings.holdout, settings.seed)])
             if settings.shuffle:
                 answers.append(T.astype(np.int32))
+                # The same text is kept once, however many answers it has.
+                participants += (names.setdefault(name, name) for name in chunk.column)
             bar.update(bar.task_ids[0], completed=chunk.end_offset)
     everything = np.concatenate(answers) if settings.shuffle else None
-    contents = Contents(labels, found.n_answers, np.concatenate(held_out), everything)
+    kept = np.array(participants, dtype=np.object_) if settings.shuffle and settings.participant_column else None
+    contents = Contents(labels, found.n_answers, np.concatenate(held_out), everything, kept)
     if len(contents.held_out) == found.n_answers:
         raise ValueError(f"--holdout {settings.holdout} holds out every answer of {path}; pass a smaller share.")
     if not settings.resume:
@@ -219,10 +238,9 @@ def _finish(run: Run, n_answers: int, path: Path | None = None) -> None:
     names = settings.object_list.names if settings.object_list else run.labels.names
     # A stream may have ended before the last objects it named were learned.
     names = names[: learner.n_objects_]
-    history = learner.history_
-    found = None if history is None else find(history)
-    wanted = settings.participant_column is not None
-    compared = compare_participants(path, run.labels, settings, learner) if path and wanted else None
+    history, wanted = learner.history_, settings.participant_column is not None
+    found = None if history is None else find(history, participants_of(learner) if wanted else None)
+    compared = compare_participants(learner, found and found.participants) if wanted else None
     quality = map_quality(learner, run.test, run.curve.points[-1, 3])
     write_report(
         Report(learner, names, run.curve, settings, source, n_answers, len(run.test), quality, found, compared)

@@ -1,50 +1,100 @@
-"""`erkle learn --participant`: how often each participant agrees with the others and with the learner."""
+"""`erkle learn --participant`: how often each participant slips, and agrees with the others and with the learner.
+
+The slips come from predictions made before learning. The agreements are measured on the answers that the learner keeps.
+"""
 
 import math
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from erkle.cli.learn.settings import Settings
-from erkle.conflicts import Participants, agreement_with, find
+from erkle.conflicts import Participants, agreement_with
 from erkle.online import ERKLE
-from erkle.triplets import Labels, Reader
+from erkle.online.participants import ParticipantLapses
+
+# Participants who answer at random that a sentence names.
+_MOST_LISTED = 10
+# Answers predicted at once, to limit memory.
+_PIECE = 100_000
+# Who the participants are compared with, in words.
+_REFERENCE = "the learner (measured on answers that it has learned)"
 
 
 class Comparison(NamedTuple):
-    """The same participants, compared with the others and with the learner."""
+    """The slips of participants, and their agreement with the others and with the learner.
 
-    by_others: Participants
-    by_learner: Participants
+    The agreements are None if the learner keeps no answers. ``n_unknown`` counts the answers without a participant.
+    """
+
+    lapses: ParticipantLapses
+    n_unknown: int
+    by_others: Participants | None
+    by_learner: Participants | None
 
     def table(self) -> tuple[list[str], list[list[object]]]:
-        """Header and rows of participants.csv; an agreement that is unknown is an empty cell."""
-        header = ["participant", "answers", "shared", "agreement_with_others", "agreement_with_learner", "flagged"]
-        others, learner = self
-        columns = (others.names, others.n_answers, others.n_shared, others.agreement, learner.agreement)
-        flags = [_flag(*pair) for pair in zip(others.flagged.tolist(), learner.flagged.tolist(), strict=True)]
-        rows = zip(*(column.tolist() for column in columns), flags, strict=True)
-        return header, [["" if isinstance(cell, float) and math.isnan(cell) else cell for cell in row] for row in rows]
+        """Header and rows of participants.csv, in alphabetical order; a number that is unknown is an empty cell."""
+        slips = ["lapse", "lapse_low", "lapse_high", "at_random"]
+        agreements = ["shared", "agreement_with_others", "agreement_with_learner", "flagged"]
+        known = zip(*(column.tolist() for column in self.lapses), strict=True)
+        about = {name: [n, *shares, "yes" if random else "no"] for name, n, *shares, random in known}
+        if self.n_unknown:
+            about[""] = [self.n_unknown, "", "", "", ""]
+        agreement = self._agreements()
+        rows = [[name, *about[name], *agreement.get(name, [""] * len(agreements))] for name in sorted(about)]
+        return ["participant", "answers", *slips, *agreements], rows
+
+    def _agreements(self) -> dict[str, list[object]]:
+        """The columns about agreement, by the name of the participant."""
+        if self.by_others is None or self.by_learner is None:
+            return {}
+        others, learner = self.by_others, self.by_learner
+        columns = (others.names, others.n_shared, others.agreement, learner.agreement, others.flagged, learner.flagged)
+        found: dict[str, list[object]] = {}
+        for name, n_shared, *agreement, by_others, by_learner in zip(*(c.tolist() for c in columns), strict=True):
+            known = ["" if math.isnan(share) else share for share in agreement]
+            found[name] = [n_shared, *known, _flag(by_others, by_learner)]
+        return found
+
+    def sentences(self) -> list[tuple[str, bool]]:
+        """What to say about the participants, and whether it is a warning."""
+        said = [(at_random(self.lapses), bool(self.lapses.at_random.any()))] if len(self.lapses.names) else []
+        compared = [table for table in (self.by_others, self.by_learner) if table is not None]
+        return said + [(table.summary(), bool(table.flagged.any())) for table in compared]
 
 
-def compare_participants(path: Path, labels: Labels, settings: Settings, learner: ERKLE) -> Comparison:
-    """Read the file again, and compare each answer with those of others and with the learner's prediction."""
-    ids: dict[str, int] = {}
-    rows, who, decisions = [], [], []
-    with Reader(path, labels, frozen=True, column=settings.participant_column) as reader:
-        for chunk in reader:
-            rows.append(chunk.triplets.astype(np.int32))
-            who.append(np.array([ids.setdefault(name, len(ids)) for name in chunk.column], np.int32))
-            decisions.append(learner.decision_function(chunk.triplets))
+def at_random(lapses: ParticipantLapses) -> str:
+    """Who seems to answer at random, in words.
+
+    >>> names, shares = np.array(["Ann", "Eve"]), np.array([0.0, 0.48])
+    >>> at_random(ParticipantLapses(names, np.array([90, 80]), shares, shares, shares, shares > 0.4))
+    '1 of 2 participants seems to answer at random: Eve (80 answers).'
+    """
+    n, found = len(lapses.names), np.flatnonzero(lapses.at_random)
+    if not len(found):
+        return f"None of {n:,} participants seems to answer at random."
+    listed = [f"{lapses.names[i]} ({lapses.n_answers[i]:,} answers)" for i in found[:_MOST_LISTED]]
+    if len(found) > _MOST_LISTED:
+        listed.append(f"and {len(found) - _MOST_LISTED:,} more")
+    seem = "seems" if len(found) == 1 else "seem"
+    return f"{len(found):,} of {n:,} participants {seem} to answer at random: {', '.join(listed)}."
+
+
+def participants_of(learner: ERKLE) -> NDArray[np.object_]:
+    """The name of the participant who gave each answer that the learner keeps; "" if unknown."""
     # An array of Python objects stores each name once, however many answers it has.
-    participants = np.array([*ids, None], dtype=np.object_)[np.concatenate(who)]
-    by_others = find(np.concatenate(rows), participants, n_worst=0).participants
-    assert by_others is not None
-    measured = "partly measured" if settings.holdout else "measured"
-    reference = f"the learner ({measured} on answers that it has learned)"
-    by_learner = agreement_with(np.concatenate(decisions), participants)._replace(reference=reference)
-    return Comparison(by_others, by_learner)
+    names = np.array(["", *learner.participants_.names.tolist()], np.object_)
+    return np.asarray(names[learner.history_participants_], dtype=np.object_)
+
+
+def compare_participants(learner: ERKLE, by_others: Participants | None) -> Comparison:
+    """Compare the participants; ``by_others`` is their agreement with the others, if the learner keeps answers."""
+    lapses, history, by_learner = learner.participants_, learner.history_, None
+    if history is not None:
+        pieces = [history[start : start + _PIECE] for start in range(0, len(history), _PIECE)]
+        decisions = np.concatenate([learner.decision_function(piece) for piece in pieces])
+        by_learner = agreement_with(decisions, participants_of(learner))._replace(reference=_REFERENCE)
+    return Comparison(lapses, learner.n_triplets_seen_ - int(lapses.n_answers.sum()), by_others, by_learner)
 
 
 def _flag(by_others: bool, by_learner: bool) -> str:

@@ -8,7 +8,16 @@ from numpy.typing import NDArray
 
 from erkle import __version__
 from erkle.cli.learn.curve import WINDOW, ErrorCurve
-from erkle.cli.learn.findings import calibration, choice, estimate, findings, is_choice, outlook, selection_table
+from erkle.cli.learn.findings import (
+    calibration,
+    choice,
+    estimate,
+    findings,
+    how_people_answer,
+    is_choice,
+    outlook,
+    selection_table,
+)
 from erkle.cli.learn.map_quality import MapQuality
 from erkle.cli.learn.participants import Comparison
 from erkle.cli.learn.settings import Settings
@@ -123,7 +132,9 @@ def _print(report: Report) -> None:
     if is_choice(learner.selection_):
         console.print(f"Chosen: {choice(learner.selection_)}.")
     console.print(f"Confidence of the predictions: {calibration(learner.reliability_)}.")
-    if ahead := outlook(learner.curve_, learner.n_triplets_seen_):
+    if people := how_people_answer(learner.answer_model_, learner.lapse_, learner.n_triplets_seen_):
+        console.print(people)
+    if ahead := outlook(learner.curve_, learner.n_triplets_seen_, learner.lapse_):
         console.print(estimate(ahead))
     if report.conflicts:
         console.print(report.conflicts.sentence())
@@ -136,6 +147,6 @@ def _print(report: Report) -> None:
             f"{n_unknown:,} of {n_objects} {occur} in no learned answer; {place} on the map (grey) means nothing.",
             style="yellow",
         )
-    for compared in report.participants or ():
-        console.print(compared.summary(), style="yellow" if compared.flagged.any() else "")
+    for sentence, is_warning in report.participants.sentences() if report.participants else ():
+        console.print(sentence, style="yellow" if is_warning else "")
     console.print(f"Written to {out}: {' '.join(name for name in _FILES if (out / name).exists())}")

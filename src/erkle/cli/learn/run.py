@@ -18,6 +18,9 @@ from erkle.online import ERKLE
 from erkle.online.saving import pack, unpack
 from erkle.triplets import Labels
 
+# The participant who gave each of some answers, or None if the column is not read.
+Names = NDArray[np.object_] | None
+
 _FORMAT = "erkle checkpoint"
 # Answers learned between two updates of the bar, which is also when Ctrl-C is handled.
 _PIECE = 1000
@@ -49,17 +52,18 @@ class Run:
         if self.settings.holdout:
             self._test.append(T[triplets.held_out(T, self.settings.holdout, self.settings.seed)])
 
-    def learn(self, T: NDArray[np.int64], show: ShowCurve, interruption: Interruption) -> int:
+    def learn(self, T: NDArray[np.int64], participants: Names, show: ShowCurve, interruption: Interruption) -> int:
         """Learn rows, except those held out, until they end, a checkpoint is due or the user interrupts.
 
-        Returns the number of rows used.
+        ``participants`` says who gave each answer. Returns the number of rows used.
         """
         held_out = triplets.held_out(T, self.settings.holdout, self.settings.seed)
         used = 0
         while used < len(T) and not interruption.asked and not (used and self.checkpoint_is_due()):
             piece = slice(used, used + min(_PIECE, self.curve.until_next_point(), self._until_checkpoint()))
             with interruption.deferred():
-                self._learn(T[piece][~held_out[piece]])
+                learned = ~held_out[piece]
+                self._learn(T[piece][learned], None if participants is None else participants[piece][learned])
             used = min(len(T), piece.stop)
             show(self.curve)
         return used
@@ -76,8 +80,8 @@ class Run:
             self.learner.add_objects(n_objects - n_known)
         return self.learner
 
-    def _learn(self, T: NDArray[np.int64]) -> None:
-        self.curve.add(self._learner_of_all_objects().prequential(T))
+    def _learn(self, T: NDArray[np.int64], participants: Names) -> None:
+        self.curve.add(self._learner_of_all_objects().prequential(T, participants=participants))
         if self.curve.until_next_point() == 0:
             self.add_point()
 

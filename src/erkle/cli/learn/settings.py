@@ -105,6 +105,7 @@ class Settings:
             "seed": self.seed,
             "holdout": self.holdout,
             "shuffle": self.shuffle,
+            "participant": self.participant_column,
         }
 
 
