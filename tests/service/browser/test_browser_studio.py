@@ -3,12 +3,14 @@
 import itertools
 import re
 
+import numpy as np
 import pytest
 from PIL import Image
 
 from erkle.client import Client
 from erkle.service.accounts.passwords import hashed
 from erkle.service.accounts.sessions import COOKIE, setup_link
+from erkle.store import Imported
 from people import PASSWORD, THINGS, settings
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
@@ -338,6 +340,85 @@ def test_a_study_is_created_and_opened_by_keyboard_and_dialogs_return_the_focus(
     expect(page.locator(".study-title .tag").first).to_have_text("paused")
     page.keyboard.press("Escape")
     expect(more).to_be_focused()
+
+
+@pytest.fixture
+def answered(site, account):
+    """The id of a study with answers of six participants, the last of whom tosses coins."""
+    study = site.store.studies.create("Cities", THINGS, settings(), owner=account.id).id
+    rng, rows = np.random.default_rng(0), []
+    for number in range(1200):
+        anchor, near, far = (int(each) for each in rng.choice(len(THINGS), 3, replace=False))
+        person = number % 6
+        if (abs(anchor - near) > abs(anchor - far)) != (rng.random() < (0.5 if person == 5 else 0.05)):
+            near, far = far, near
+        rows.append(Imported(f"p{person}", anchor, near, far))
+    site.store.imports.answers(study, rows)
+    return study
+
+
+def test_the_dashboard_says_how_people_answer_and_marks_who_answers_at_random(signed_in, answered):
+    page = signed_in
+    page.goto(f"/studies/{answered}")
+    words = page.get_by_role("region", name="How people answer")
+    expect(words).to_contain_text(re.compile(r"People seem to compare .* slips"))
+    expect(words).to_contain_text("answer model")
+    table = page.get_by_role("region", name="Participants")
+    marked = table.get_by_role("row").filter(has_text="answers at random")
+    expect(marked).to_have_count(1)
+    page.get_by_role("button", name="Lapse").click()
+    expect(page.get_by_role("columnheader", name="Lapse")).to_have_attribute("aria-sort", "descending")
+    expect(table.get_by_role("row").nth(1)).to_contain_text("answers at random")
+    page.get_by_role("button", name="Lapse").click()
+    expect(table.get_by_role("row").last).to_contain_text("answers at random")
+
+    # An exclusion is learned after a while, and the table follows without new answers.
+    marked.get_by_role("button", name="Exclude").click()
+    expect(marked).to_have_count(0)
+    page.locator("tr.excluded").get_by_role("button", name="Include").click()
+    expect(marked).to_have_count(1)
+
+
+SIZES = [(1280, 800), (1000, 800), (800, 800), (360, 740)]
+LONGEST = "People seem to compare ratios of distances (power 0.1); about 12 % of answers are slips (10 to 14 %)."
+
+
+@pytest.mark.parametrize(("width", "height"), SIZES)
+def test_the_page_does_not_jump_when_it_says_how_people_answer(signed_in, draft, width, height):
+    page, said = signed_in, {"sentence": "", "power": None, "lapse": None}
+    page.set_viewport_size({"width": width, "height": height})
+    page.route("**/events", lambda route: route.fulfill(status=404))
+    chosen = {"ready": True, "own": True, "sequence": 1, "chosen": ""}
+
+    def live(route):
+        answer = route.fetch()
+        route.fulfill(response=answer, json={**answer.json(), "learned": 1, "answering": said, "learner": chosen})
+
+    page.route("**/live", live)
+    heights = []
+    for said["sentence"], chosen["chosen"] in [
+        ("It is too early to say how people answer.", "rank 25, ridge 4, answer model: estimated"),
+        (LONGEST, "rank 100, ridge 0.03, shift 0.3, answer model: ratios of distances"),
+    ]:
+        page.goto(f"/studies/{draft}")
+        expect(page.locator(".answering")).to_have_text(said["sentence"].replace(" %", "\u00a0%"))
+        sections = page.locator("section[aria-label='How people answer'], section[aria-label=Map]").all()
+        heights.append([section.bounding_box()["height"] for section in sections])
+    assert heights[0] == heights[1]
+
+
+def test_the_map_keeps_its_size_while_answers_arrive(signed_in, answered):
+    page = signed_in
+    page.set_viewport_size({"width": 1000, "height": 800})
+    page.goto(f"/studies/{answered}")
+    page.wait_for_function("() => document.querySelector('.mark')?.hasAttribute('transform')")
+    frame = page.locator(".map-frame")
+    before = frame.bounding_box()["height"]
+    # Each narrower window makes texts longer and the card higher; the map must not keep that height.
+    for width in (970, 1200, 1000):
+        page.set_viewport_size({"width": width, "height": 800})
+        page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    assert frame.bounding_box()["height"] == pytest.approx(before, abs=1.0)
 
 
 def test_a_strategy_that_was_replaced_is_shown_with_the_reason(signed_in, draft):

@@ -7,16 +7,19 @@ import urllib.request
 import numpy as np
 import pytest
 
+from erkle.answer_models import AnswerModel, Lapse, in_words
 from erkle.service.accounts.sessions import COOKIE
 from erkle.service.learning import View
 from erkle.service.learning.aligned_map import aligned_map
 from erkle.service.participation.asking import History
 from erkle.service.participation.prepared_study import PreparedStudy
 from erkle.store import Imported, Kind, State, Store
-from people import PASSWORD, Somebody, settings
+from people import PASSWORD, Somebody, missing, settings
 
 N = 10
 N_ANSWERS = 200
+# Further answers, after which it is known how people answer.
+N_MORE = 1300
 POSITIONS = np.random.default_rng(3).normal(size=(N, 2))
 
 
@@ -77,6 +80,7 @@ def test_the_dashboard_has_counts_a_map_curves_and_a_forecast(researcher, watche
     assert sum(seen["per_minute"]) == N_ANSWERS
     assert seen["learner"]["ready"]
     assert seen["learner"]["sequence"] == N_ANSWERS
+    assert missing(seen["learner"]["chosen"], ["rank", "ridge", "answer model"]) == []
     assert np.isfinite(seen["map"]["points"]).all()
     assert len(seen["map"]["points"]) == N
     assert sum(point["answers"] for point in seen["curves"]["prequential"]) == N_ANSWERS
@@ -102,11 +106,12 @@ def test_the_map_agrees_with_the_answers_and_does_not_jump(researcher, store, wa
 
 def test_axes_of_almost_equal_length_do_not_swap():
     shape = np.random.default_rng(0).normal(size=(30, 3)) @ np.diag([2.0, 1.0, 1.0])
-    views = [View(1, 1, shape * scale, np.zeros(30), 1.0, *[None] * 6) for scale in ([1, 1.02, 0.98], [1, 0.98, 1.02])]
+    view = View(**dict.fromkeys(View._fields))
+    views = [view._replace(places=shape * scale) for scale in ([1, 1.02, 0.98], [1, 0.98, 1.02], [1, 0.2, 2])]
     before = aligned_map(views[0], None)
     assert np.linalg.norm(aligned_map(views[1], before) - before) < 0.1 * np.linalg.norm(before)
     # A much longer axis is always shown.
-    after = aligned_map(views[0]._replace(places=shape * [1, 0.2, 2]), before)
+    after = aligned_map(views[2], before)
     assert np.linalg.norm(after - before) > 0.3 * np.linalg.norm(before)
 
 
@@ -163,9 +168,41 @@ def test_careless_participants_get_warnings(researcher, store, watched, learned)
     assert (careless["catch_asked"], careless["catch_wrong"]) == (2, 2)
     assert (careful["catch_asked"], careful["catch_wrong"]) == (1, 0)
     assert careless["agreement"] < 0.5 < careful["agreement"]
-    assert len(careless["warnings"]) == 2
+    assert len(careless["warnings"]) == 3
     assert careful["warnings"] == []
     assert sum(person["answers"] for person in people) == N_ANSWERS + 53
+
+
+def test_how_people_answer_is_said_in_words_once_the_answers_tell(researcher, store, watched, learned):
+    learned(watched, N_ANSWERS)
+    early = live(researcher, watched)["answering"]
+    assert early.pop("sentence")
+    assert early == {"power": None, "lapse": None}
+    store.imports.answers(watched, answers(N_MORE, seed=1, wrong=0.05))
+    learned(watched, N_ANSWERS + N_MORE)
+    said = live(researcher, watched)["answering"]
+    model, lapse = AnswerModel(power=said["power"]), Lapse(**said["lapse"])
+    assert said["sentence"] == in_words(model, lapse)
+    assert lapse.low <= 0.05 * N_MORE / (N_ANSWERS + N_MORE) <= lapse.high
+
+
+def test_whoever_answers_at_random_is_marked_and_nobody_else(researcher, store, watched, learned):
+    store.participants.join(watched)
+    store.imports.answers(watched, answers(300, seed=1))
+    store.imports.answers(watched, answers(100, seed=7, participant="tosses coins", wrong=0.5))
+    learned(watched, N_ANSWERS + 400)
+    rows = researcher.get(f"/api/studies/{watched}/participants").json()
+    [marked] = [row for row in rows if row["at_random"]]
+    assert marked["parameters"] == {"participant": "tosses coins"}
+    assert marked["lapse"]["low"] > 0.3
+    shares = [f"{100 * marked['lapse'][name]:.0f}" for name in ("rate", "low", "high")]
+    assert missing(marked["warnings"][0], ["at random", *shares]) == []
+    [silent] = [row for row in rows if row["answers"] == 0]
+    assert silent["lapse"] is None
+    for row in rows:
+        if row not in (marked, silent):
+            assert row["lapse"]["low"] <= row["lapse"]["rate"] <= row["lapse"]["high"] < 0.3
+            assert row["warnings"] == []
 
 
 def test_the_dashboard_counts_the_same_failed_catch_questions_as_the_asking(client, researcher, owner, store):
@@ -201,6 +238,32 @@ def test_a_participant_is_flagged_excluded_and_included_again(researcher, watche
     assert researcher.post(f"/api/studies/{watched}/participants/nobody", json={"flagged": True}).status_code == 404
 
 
+def test_an_excluded_participant_has_no_lapse_and_an_included_one_has_the_same_as_before(researcher, watched, learned):
+    def table():
+        return {row["id"]: row for row in researcher.get(f"/api/studies/{watched}/participants").json()}
+
+    def exclude(ids, excluded):
+        for each in ids:
+            researcher.post(f"/api/studies/{watched}/participants/{each}", json={"excluded": excluded})
+
+    learned(watched, N_ANSWERS)
+    before, words = table(), live(researcher, watched)["answering"]
+    [first, *others] = before
+    exclude([first], True)
+    learned(watched, N_ANSWERS - before[first]["answers"])
+    now = table()
+    assert (now[first]["lapse"], now[first]["at_random"]) == (None, False)
+    assert all(now[each]["lapse"] for each in others)
+    exclude(others, True)
+    learned(watched, 0)
+    assert [row["lapse"] for row in table().values()] == [None] * len(before)
+    assert live(researcher, watched)["answering"]["lapse"] is None
+    exclude(before, False)
+    learned(watched, N_ANSWERS)
+    assert [row["lapse"] for row in table().values()] == [row["lapse"] for row in before.values()]
+    assert live(researcher, watched)["answering"] == words
+
+
 def test_questions_answered_both_ways_are_disputed(researcher, store, watched, learned):
     store.imports.answers(watched, [Imported(f"x{i}", 3, *((4, 5) if i % 2 else (5, 4))) for i in range(11)])
     learned(watched, N_ANSWERS + 11, n_read=N_ANSWERS + 11)
@@ -217,6 +280,7 @@ def test_a_study_without_answers_has_an_empty_dashboard(researcher, store, owner
     study = store.studies.create("New", ["a", "b", "c"], settings(), owner=owner).id
     seen = live(researcher, study)
     assert (seen["map"], seen["stopping"], seen["answers"]) == (None, None, 0)
+    assert seen["answering"]["sentence"]
     assert researcher.get(f"/api/studies/{study}/participants").json() == []
     assert researcher.get(f"/api/studies/{study}/disputed").json() == []
 

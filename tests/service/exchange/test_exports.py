@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -71,6 +72,20 @@ def test_a_table_has_no_tokens_and_no_secret_ids(store, researcher, made):
     for name in ("answers.csv", "answers.jsonl"):
         text = export(researcher, made.id, name).text
         assert not any(answer.token in text or answer.participant in text for answer in answers)
+
+
+def test_the_exported_kernel_numbers_participants_as_the_table_does_and_has_no_secret_ids(
+    store, researcher, made, tmp_path
+):
+    path = tmp_path / "kernel.npz"
+    path.write_bytes(export(researcher, made.id, "kernel.npz").content)
+    for each in store.participants.all(made.id):
+        assert each.id.encode() not in path.read_bytes()
+        assert each.id.encode("utf-32-le") not in path.read_bytes()
+    found = ERKLE.load(path).participants_
+    rows = (row for row in table(researcher, made.id) if row["excluded"] == "false")
+    counts = Counter(row["participant"] for row in rows if row["kind"] not in ("practice", "catch"))
+    assert dict(zip(found.names.tolist(), found.n_answers.tolist(), strict=True)) == counts
 
 
 def test_names_are_escaped_in_the_html_columns(researcher, made):

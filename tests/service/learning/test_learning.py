@@ -126,13 +126,22 @@ def kernel(fold):
     return fold.learner.kernel_matrix()
 
 
+def people(fold):
+    """What a fold says about how people answer, as text."""
+    learner = fold.learner
+    return str([learner.answer_model_, learner.lapse_, *(column.tolist() for column in learner.participants_)])
+
+
 def kernel_of_view(view):
     return view.places @ view.places.T + np.diag(view.shifts)
 
 
 def test_a_fold_is_the_learner_of_the_answers_that_are_learned(log, whole):
-    rows = [(a.anchor, a.near, a.far) for a in log if a.kind not in (Kind.CATCH, Kind.PRACTICE)]
-    learner = ERKLE(N, kernel=LowRank(), random_state=0).partial_fit(rows)
+    learned = [a for a in log if a.kind not in (Kind.CATCH, Kind.PRACTICE)]
+    rows = [(a.anchor, a.near, a.far) for a in learned]
+    learner = ERKLE(N, kernel=LowRank(), random_state=0).partial_fit(
+        rows, participants=[a.participant for a in learned]
+    )
     assert whole.learner.n_triplets_seen_ == len(rows) == N_LEARNED
     np.testing.assert_array_equal(kernel(whole), learner.kernel_matrix())
 
@@ -147,6 +156,7 @@ def test_pages_of_any_size_and_snapshots_in_between_give_the_same_fold_to_the_la
     np.testing.assert_array_equal(kernel(fold), kernel(whole))
     assert fold.sequence == whole.sequence
     np.testing.assert_array_equal(fold.held_out.n_wrong, whole.held_out.n_wrong)
+    assert people(fold) == people(whole)
 
 
 def test_the_held_out_curve_counts_the_random_questions(whole):
@@ -175,6 +185,43 @@ def test_snapshots_with_other_records_are_refused(bins):
         Fold.from_bytes(npz_to_bytes(arrays | ({} if bins is None else {"held.bins": bins}), meta))
 
 
+# Parts of a snapshot that earlier versions did not have.
+NEW_PARTS = [
+    "participants.names",
+    "participants.likelihoods",
+    "history_participants",
+    "evidence.window",
+    "answer_model",
+]
+
+
+@pytest.mark.parametrize("part", NEW_PARTS)
+def test_snapshots_of_earlier_versions_are_refused_and_the_log_is_read(store, study, start, whole, part):
+    arrays, meta = npz_from_bytes(whole.to_bytes(), "it")
+    earlier = npz_to_bytes({name: array for name, array in arrays.items() if name != part}, meta)
+    with pytest.raises(FileError):
+        Fold.from_bytes(earlier)
+    store.snapshots.save(study, N_ANSWERS, store.studies.get(study).roster, earlier)
+    learning = start(store).of(study).learning
+    until(has_read(learning, N_ANSWERS))
+    np.testing.assert_array_equal(kernel_of_view(learning.view), kernel(whole))
+
+
+@pytest.mark.parametrize(
+    ("part", "values"),
+    [
+        ("participants.names", ["", "a", "a", "b", "c"]),
+        ("participants.counts", [0, 20, 20, 20]),
+        ("participants.likelihoods", np.zeros((5, 3))),
+        ("history_participants", np.full(N_LEARNED, 5, np.int32)),
+    ],
+)
+def test_snapshots_whose_participants_do_not_fit_are_refused(whole, part, values):
+    arrays, meta = npz_from_bytes(whole.to_bytes(), "it")
+    with pytest.raises(FileError):
+        Fold.from_bytes(npz_to_bytes(arrays | {part: np.asarray(values)}, meta))
+
+
 def test_bad_rows_are_not_learned_and_do_not_stop_the_learner(log):
     bad = [
         log[0]._replace(far=N),
@@ -196,6 +243,21 @@ def test_the_learner_follows_the_log_and_its_last_snapshot_is_a_fold_of_the_whol
     [newest, *_] = store.snapshots.latest(study)
     saved, _ = Fold.from_bytes(newest.data)
     np.testing.assert_array_equal(kernel(saved), kernel(folded(whole_log(store, study))))
+
+
+def test_a_learner_that_starts_from_a_snapshot_says_the_same_about_participants(store, study, start, monkeypatch):
+    runtimes = start(store)
+    learning = runtimes.of(study).learning
+    until(has_read(learning, N_ANSWERS))
+    before = learning.view
+    runtimes.close()
+    # All answers are in the snapshot, so the new learner learns nothing.
+    monkeypatch.setattr(Fold, "learn", lambda fold, page: pytest.fail("the log was read") if page else None)
+    learning = start(store).of(study).learning
+    until(has_read(learning, N_ANSWERS))
+    assert (learning.view.answer_model_, learning.view.lapse) == (before.answer_model_, before.lapse)
+    for now, then in zip(learning.view.participants, before.participants, strict=True):
+        np.testing.assert_array_equal(now, then)
 
 
 def test_a_learner_continues_from_the_newest_snapshot_that_is_not_damaged(store, study, start):
@@ -223,10 +285,13 @@ def test_excluding_a_participant_learns_without_them_and_including_them_restores
     assert n_others < N_LEARNED
     learning.notify()
     until(lambda: learning.view.n_learned == n_others)
+    assert ann.id not in learning.view.participants.names
+    assert len(learning.view.participants.names) == 3
     store.participants.exclude(study, ann.id, False)
     learning.notify()
     until(lambda: learning.view.n_learned == N_LEARNED)
     np.testing.assert_array_equal(kernel_of_view(learning.view), kernel(whole))
+    np.testing.assert_array_equal(learning.view.participants.lapse, whole.learner.participants_.lapse)
     assert len(learning.columns) == N_ANSWERS
 
 

@@ -7,6 +7,7 @@ from pydantic import BaseModel
 
 from erkle.online.forecast import Forecast, forecast
 from erkle.online.record import Curve
+from erkle.service.dashboard.answering import Answering
 from erkle.service.dashboard.cache import Cache
 from erkle.service.learning import Learning, Published
 from erkle.service.learning.choosing import split_fallback
@@ -106,6 +107,7 @@ class Live(StoredCounts):
     map: Map | None
     curves: Curves
     stopping: Stopping | None
+    answering: Answering
 
 
 class Dashboard:
@@ -146,6 +148,7 @@ class Dashboard:
             map=published and self._rounded_map(published),
             curves=Curves(prequential=_points(view and view.prequential), held_out=_points(view and view.held_out)),
             stopping=self._stopping.value(target),
+            answering=Answering.of(view),
         )
 
     def _rounded_map(self, published: Published) -> Map | None:
@@ -173,7 +176,7 @@ class Dashboard:
         view = self._learning.view
         if view is None or view.held_out.n_answers.sum() < _FEW:
             return None
-        found: Forecast = forecast(view.held_out, target, view.n_learned)
+        found: Forecast = forecast(view.held_out, target, view.n_learned, view.lapse.low)
         numbers = {name: value if math.isfinite(value) else None for name, value in found._asdict().items()}
         return Stopping.model_validate({"sentence": str(found), **numbers})
 

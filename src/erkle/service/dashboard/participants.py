@@ -5,7 +5,8 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, JsonValue
 
 from erkle import conflicts
-from erkle.service.learning import Learning
+from erkle.service.dashboard.answering import ShareOfSlips
+from erkle.service.learning import Learning, View
 from erkle.service.learning.columns import KINDS, Columns
 from erkle.service.learning.fold import LEARNED
 from erkle.service.participation.prepared_study import PreparedStudy
@@ -24,7 +25,11 @@ _TOO_FAST = 0.2
 
 
 class ParticipantRow(BaseModel):
-    """A participant, and what their answers look like."""
+    """A participant, and what their answers look like.
+
+    ``lapse`` is null if none of their answers are learned. ``at_random`` is whether they almost certainly answer at
+    random.
+    """
 
     id: str
     parameters: dict[str, JsonValue]
@@ -40,6 +45,8 @@ class ParticipantRow(BaseModel):
     catch_wrong: int
     agreement: float | None
     consistency: float | None
+    lapse: ShareOfSlips | None
+    at_random: bool
 
 
 class DisputedQuestion(BaseModel):
@@ -62,9 +69,10 @@ def participant_rows(store: Store, learning: Learning, prepared: PreparedStudy) 
     columns, none = learning.columns, np.empty(0, np.int64)
     with columns.lock:
         rows_of, agrees = _rows_of_each(columns), _agreement(learning, columns)
-        return [
+        rows = [
             _row(each, columns, rows_of.get(each.id, none), agrees, skips.get(each.id, []), prepared) for each in people
         ]
+    return _with_lapses(rows, learning.view)
 
 
 def disputed_questions(learning: Learning, limit: int) -> list[DisputedQuestion]:
@@ -126,6 +134,8 @@ def _row(
         catch_wrong=catch_wrong,
         agreement=round(float(agrees[learned].mean()), 4) if len(learned) >= _FEW else None,
         consistency=_consistency(columns, learned),
+        lapse=None,
+        at_random=False,
     )
     row.warnings = _warnings(row, times, prepared.settings.checks.too_fast_ms)
     return row
@@ -160,9 +170,24 @@ def _warnings(row: ParticipantRow, times: NDArray[np.int64], too_fast_ms: int) -
     if row.catch_wrong:
         found.append(f"{row.catch_wrong} of {row.catch_asked} catch questions wrong")
     if row.agreement is not None and row.agreement < _LOW_AGREEMENT:
-        found.append(f"only {row.agreement:.0%} of answers agree with the map")
+        found.append(f"only {100 * row.agreement:.0f} % of answers agree with the map")
     if row.consistency is not None and row.consistency < _LOW_CONSISTENCY:
-        found.append(f"only {row.consistency:.0%} of repeated questions answered the same way")
+        found.append(f"only {100 * row.consistency:.0f} % of repeated questions answered the same way")
     if too_fast_ms and len(times) and (times < too_fast_ms).mean() > _TOO_FAST:
-        found.append(f"{(times < too_fast_ms).mean():.0%} of answers faster than {too_fast_ms} ms")
+        found.append(f"{100 * (times < too_fast_ms).mean():.0f} % of answers faster than {too_fast_ms} ms")
     return found
+
+
+def _with_lapses(rows: list[ParticipantRow], view: View | None) -> list[ParticipantRow]:
+    """Add the lapses of participants whose answers were learned, with a warning for those who answer at random."""
+    if view is None:
+        return rows
+    table = view.participants
+    places = {name: place for place, name in enumerate(table.names.tolist())}
+    for row in rows:
+        if (place := places.get(row.id)) is not None:
+            row.lapse = ShareOfSlips.of(table.lapse[place], table.low[place], table.high[place])
+            row.at_random = bool(table.at_random[place])
+            if row.at_random:
+                row.warnings.insert(0, f"answers at random: about {row.lapse}")
+    return rows

@@ -34,7 +34,7 @@ class Fold:
         before = self.learner.n_triplets_seen_
         if learned:
             T = np.array([(answer.anchor, answer.near, answer.far) for answer in learned], np.int64)
-            decisions = self.learner.prequential(T)
+            decisions = self.learner.prequential(T, participants=[answer.participant for answer in learned])
             for place, answer in enumerate(learned):
                 if answer.kind == Kind.HELD_OUT:
                     self._held.add(T[place : place + 1], decisions[place : place + 1], before + place)

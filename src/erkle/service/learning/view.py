@@ -1,17 +1,21 @@
 """A view: what a learner knows at one moment. Other threads read views while the learner goes on learning."""
 
-from typing import Any, NamedTuple, Self
+from typing import NamedTuple, Self
 
 import numpy as np
-import scipy.special
 from numpy.typing import ArrayLike, NDArray
 
 from erkle import triplets
-from erkle.kernels.low_rank import excess
+from erkle.answer_models import AnswerModel, Lapse
+from erkle.kernels.low_rank import distances, excess
 from erkle.online import ERKLE
+from erkle.online.participants import ParticipantLapses
 from erkle.online.record import Curve
 
 Floats = NDArray[np.float64]
+
+# What fixed answer models compare, in words; see `FitSetting`.
+_COMPARED = {"ratio": "ratios of distances", "squares": "squared distances"}
 
 
 class View(NamedTuple):
@@ -31,6 +35,10 @@ class View(NamedTuple):
         All answers that were learned.
     prequential, held_out : Curve
         Errors of predictions made before learning: for all answers, and for held-out ones.
+    lapse : Lapse
+        The share of answers that are slips.
+    participants : ParticipantLapses
+        The slips of each participant.
     chosen : str
         The setting that the learner has chosen, in words.
     """
@@ -39,7 +47,9 @@ class View(NamedTuple):
     n_learned: int
     places: Floats
     shifts: Floats
-    temperature_: float
+    answer_model_: AnswerModel
+    lapse: Lapse
+    participants: ParticipantLapses
     n_anchored_: NDArray[np.int64]
     n_appearances_: NDArray[np.int64]
     history_: NDArray[np.int32]
@@ -57,7 +67,9 @@ class View(NamedTuple):
             n_learned=learner.n_triplets_seen_,
             places=learner.coordinates(np.arange(learner.n_objects_)),
             shifts=learner.shifts_,
-            temperature_=learner.temperature_,
+            answer_model_=learner.answer_model_,
+            lapse=learner.lapse_,
+            participants=learner.participants_,
             n_anchored_=learner.n_anchored_,
             n_appearances_=learner.n_appearances_,
             history_=learner.history_,
@@ -80,13 +92,20 @@ class View(NamedTuple):
         T = triplets.check(X, self.n_objects_)
         return -excess(*(self.places[ids] for ids in T.T), *self.shifts[T[:, 1:].T])
 
+    def distances(self, X: ArrayLike) -> Floats:
+        """d²(a, b) and d²(a, c) for each row (a, b, c), (m, 2)."""
+        T = triplets.check(X, self.n_objects_)
+        return distances(*(self.places[ids] for ids in T.T), *self.shifts[T.T])
+
     def predict_proba(self, X: ArrayLike) -> Floats:
         """For each row (a, b, c), the probabilities, (m, 2), that a is nearer to c, and that a is nearer to b."""
-        near = scipy.special.expit(self.decision_function(X) / self.temperature_)
+        near = self.answer_model_.probability(*self.distances(X).T)
         return np.column_stack([1.0 - near, near])
 
 
 def _chosen(learner: ERKLE) -> str:
     """Describe the best candidate's setting in words."""
-    setting: dict[str, Any] = learner.selection_[0].setting
-    return ", ".join(f"{name} {value:g}" for name, value in setting.items() if value)
+    setting = dict(learner.selection_[0].setting)
+    answers = str(setting.pop("answers"))
+    numbers = [f"{name} {value:g}" for name, value in setting.items() if value]
+    return ", ".join([*numbers, f"answer model: {_COMPARED.get(answers, answers)}"])

@@ -5,6 +5,7 @@ import { PaceChart } from "./charts/pace.js";
 import { el } from "./elements.js";
 import { StudyMap } from "./map/map.js";
 import { get } from "./server.js";
+import { Answering } from "./study/answering.js";
 import { Disputed } from "./study/disputed.js";
 import { exchange } from "./study/exchange.js";
 import { StudyHeader } from "./study/header.js";
@@ -13,6 +14,7 @@ import { Numbers } from "./study/numbers.js";
 import { Participants } from "./study/participants.js";
 import { Strategies } from "./study/strategies.js";
 import { top } from "./top.js";
+import { unbroken } from "./wording.js";
 
 // Shortest time between two refreshes of the tables.
 const TABLES_MS = 4000;
@@ -43,8 +45,8 @@ function open(study, objects) {
   const participants = new Participants(path);
   const disputed = new Disputed(path, objects);
   const strategies = new Strategies();
+  const answering = new Answering();
   const stopping = el("p", { class: "stopping" });
-  const chosen = el("p", { class: "hint" });
   const tables = throttled(() => Promise.all([participants.refresh(), disputed.refresh()]), TABLES_MS);
   const header = new StudyHeader(study, tables);
 
@@ -69,7 +71,8 @@ function open(study, objects) {
       el(
         "div",
         { class: "dashboard-side" },
-        el("section", { class: "card", "aria-label": "Error" }, el("h2", {}, "Error"), stopping, errors.node, chosen),
+        el("section", { class: "card", "aria-label": "Error" }, el("h2", {}, "Error"), stopping, errors.node),
+        answering.node,
         el("section", { class: "card", "aria-label": "Pace" }, el("h2", {}, "Pace"), pace.node),
       ),
     ),
@@ -82,7 +85,7 @@ function open(study, objects) {
     ),
   );
 
-  let answers = null;
+  let counts = null;
   const show = (live) => {
     header.update(live.state, live.participants);
     numbers.update(live);
@@ -91,10 +94,12 @@ function open(study, objects) {
     pace.update(live.per_minute);
     strategies.update(live.strategies);
     const sentence = live.stopping?.sentence ?? "After 20 held-out answers, this estimates how many more answers you need.";
-    stopping.textContent = sentence.replaceAll(" %", "\u00a0%");
-    chosen.textContent = live.answers && live.learner?.chosen ? `Current model setting: ${live.learner.chosen}` : "";
-    if (live.answers !== answers) tables();
-    answers = live.answers;
+    stopping.textContent = unbroken(sentence);
+    answering.update(live);
+    // The number of learned answers also changes when the learner has started, and after an exclusion.
+    const now = `${live.answers} ${live.learned}`;
+    if (now !== counts) tables();
+    counts = now;
   };
   tables();
   follow(path, show, (link) => header.connected(link));

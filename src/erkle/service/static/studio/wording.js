@@ -13,6 +13,9 @@ export const perCent = (share) => (share === null || share === undefined ? "–"
 
 export const roundPerCent = (share) => (share === null || share === undefined ? "–" : `${Math.round(100 * share)}\u00a0%`);
 
+/** A sentence whose percent signs stay on the same line as their numbers. */
+export const unbroken = (sentence) => sentence.replaceAll(" %", "\u00a0%");
+
 export const seconds = (ms) => (ms === null || ms === undefined ? "–" : `${tenth.format(ms / 1000)} s`);
 
 const STEPS = [

@@ -3,7 +3,7 @@
 import { attempt, note } from "../dialogs.js";
 import { button, el, uniqueId } from "../elements.js";
 import { get, send } from "../server.js";
-import { age, count, moment, roundPerCent, seconds, counted } from "../wording.js";
+import { age, count, moment, roundPerCent, seconds, counted, unbroken } from "../wording.js";
 
 const COLUMNS = [
   { key: "id", label: "Participant", cell: (p) => who(p) },
@@ -37,8 +37,17 @@ const COLUMNS = [
     cell: (p) => roundPerCent(p.consistency),
   },
   {
+    key: "lapse",
+    label: "Lapse",
+    number: true,
+    title: "Share of answers that are slips, with a 95 % interval; 50 % if all answers are coin tosses",
+    value: (p) => p.lapse?.rate,
+    cell: (p) => lapse(p.lapse),
+  },
+  {
     key: "last_at",
     label: "Last seen",
+    value: (p) => p.last_at ?? p.joined_at,
     cell: (p) => el("span", { title: moment(p.last_at ?? p.joined_at) }, age(p.last_at ?? p.joined_at)),
   },
 ];
@@ -95,7 +104,8 @@ export class Participants {
 
   draw() {
     const { key, down } = this.sort;
-    const value = (row) => row[key] ?? (key === "last_at" ? row.joined_at : null) ?? -Infinity;
+    const read = COLUMNS.find((column) => column.key === key).value ?? ((row) => row[key]);
+    const value = (row) => read(row) ?? -Infinity;
     const sorted = this.steady(
       this.rows.toSorted((a, b) => (value(a) < value(b) ? -1 : value(a) > value(b) ? 1 : 0) * (down ? -1 : 1)),
     );
@@ -170,11 +180,18 @@ export class Participants {
 
 const isExcluded = ({ standing }) => standing === "excluded";
 
+/** A lapse with its interval, which is on a second line if there is no room: "4 % (2 to 6 %)". */
+function lapse(share) {
+  if (!share) return "–";
+  const interval = `(${Math.round(100 * share.low)}\u00a0to\u00a0${roundPerCent(share.high)})`;
+  return [`${roundPerCent(share.rate)} `, el("span", { class: "soft" }, interval)];
+}
+
 function who(person) {
   const tags = [
     person.flagged && el("span", { class: "tag warn" }, "flagged"),
     person.standing !== "active" && el("span", { class: `tag ${STANDINGS[person.standing] ?? ""}` }, person.standing),
-    person.warnings.map((warning) => el("span", { class: "tag warn" }, warning)),
+    person.warnings.map((warning) => el("span", { class: "tag warn" }, unbroken(warning))),
   ];
   return el(
     "div",
