@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.data import markdown
-from erkle import ERKLE, triplets
+from erkle import ERKLE, AnswerModel, triplets
 from erkle.datasets import answered, load
 from erkle.online.forecast import Forecast, forecast
 from erkle.online.record import Curve
@@ -27,7 +27,8 @@ from erkle.online.record import Curve
 _SEEDS = range(10)
 # Answers per object; the forecast at each moment is checked at the next one, which is twice as late.
 _MOMENTS = (10, 20, 40)
-_OBJECTS, _SLOPE, _TEST = 90, 3.0, 40_000
+_OBJECTS, _TEST = 90, 40_000
+_PEOPLE = AnswerModel(2.0, power=0.5)
 
 
 class Case(NamedTuple):
@@ -41,7 +42,7 @@ class Case(NamedTuple):
 def main() -> None:
     rows: list[list[str]] = []
     everything: list[Case] = []
-    for name, stream in {"points, d = 2, slope 3": points, "zappos85": zappos}.items():
+    for name, stream in {"points, d = 2, sensitivity 2": points, "zappos85": zappos}.items():
         runs = [list(cases(*stream(seed), seed)) for seed in _SEEDS]
         for moment, found in zip(_MOMENTS, zip(*runs, strict=True), strict=False):
             rows.append(row(f"{name}, {moment} answers per object", list(found)))
@@ -73,7 +74,7 @@ def points(seed: int) -> tuple[int, NDArray[np.int64], NDArray[np.int64]]:
     rng = np.random.default_rng([seed, 1])
     X = rng.standard_normal((_OBJECTS, 2))
     T = triplets.sample(_OBJECTS, _OBJECTS * _MOMENTS[-1] + _TEST, rng)
-    T = answered(T, X, _SLOPE, rng)
+    T = answered(T, X, _PEOPLE, rng)
     return _OBJECTS, T[:-_TEST], T[-_TEST:]
 
 

@@ -7,6 +7,8 @@ import os
 
 # One BLAS thread, because algorithms are compared. It must be set before a BLAS is loaded.
 os.environ.update(OPENBLAS_NUM_THREADS="1", OMP_NUM_THREADS="1", MKL_NUM_THREADS="1")
+# One thread for fits, so that CPU times are those of one processor; `threads` compares one with two.
+os.environ.setdefault("NUMBA_NUM_THREADS", "1")
 
 import argparse
 import platform
@@ -16,13 +18,16 @@ import numba
 import numpy
 import scipy
 
-from benchmarks.people import cached_results, choosing, cost, moments, paper, tables
+from benchmarks.people import cached_results, choosing, cost, moments, paper, participants, tables, things, threads
 from benchmarks.people.requirements import summary
 from benchmarks.people.streams import NAMES
 from erkle import ERKLE, RCKL, STE, Constant, Dense, LowRank, TripletEmbedding, files, triplets
 
 _PARTS = {
-    "moments": (moments, [tables.accuracy, tables.calibration]),
+    "moments": (moments, [tables.accuracy, tables.probabilities, tables.slips]),
+    "things": (things, [tables.odd_one_outs]),
+    "participants": (participants, [tables.who_answered]),
+    "threads": (threads, [tables.side_by_side]),
     "paper": (paper, [tables.small_set, tables.large_set, tables.wrong_answers]),
     "choosing": (choosing, [tables.purely_online, tables.choices]),
     "cost": (cost, [tables.objects, tables.races]),
@@ -35,7 +40,8 @@ def main() -> None:
     chosen = [name for name in NAMES if name in options.names] or list(NAMES)
     n_seeds = 1 if options.quick else options.seeds
     _compile()
-    cached_results.measure([unit for part, _ in parts for unit in part.units(chosen, n_seeds, options.quick)])
+    units = [unit for part, _ in parts for unit in part.units(chosen, n_seeds, options.quick)]
+    cached_results.measure(units, options.jobs)
     made = [table(chosen, n_seeds, options.quick) for _, some in parts for table in some]
     text = "\n\n".join([_about(n_seeds), summary(made), *map(str, made)]) + "\n"
     print(text)
@@ -48,6 +54,7 @@ def _options() -> argparse.Namespace:
     known = [*_PARTS, *NAMES]
     parser.add_argument("names", nargs="*", metavar="name", help=f"tables or data sets: {', '.join(known)}")
     parser.add_argument("--seeds", type=int, default=5, help="number of splits to average over")
+    parser.add_argument("--jobs", type=int, default=1, help="processes at a time; with several, times are less exact")
     parser.add_argument("--quick", action="store_true", help="one seed and few sizes; does not write people.md")
     options = parser.parse_args()
     for name in options.names:

@@ -9,6 +9,7 @@ import json
 import sys
 import time
 from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -18,7 +19,7 @@ from erkle import files
 _ROOT = Path(__file__).parents[2]
 _FOLDER = _ROOT / ".cache" / "people"
 # Sources of erkle that results of batch learners depend on.
-_BATCH = ("batch", "losses.py", "_compiled/sums.py", "datasets", "triplets")
+_BATCH = ("batch", "answer_models.py", "losses.py", "_compiled/sums.py", "datasets", "triplets")
 # Sources of erkle that all other results depend on.
 _ONLINE = (*_BATCH, "online", "kernels", "_compiled", "steps.py")
 
@@ -51,14 +52,20 @@ class Unit(NamedTuple):
         return json.loads(self.path.read_text())
 
 
-def measure(units: list[Unit]) -> None:
-    """Measure the units that have no file yet, and print the progress."""
+def measure(units: list[Unit], n_jobs: int = 1) -> None:
+    """Measure the units that have no file yet in ``n_jobs`` processes, and print the progress."""
     units = [unit for unit in dict.fromkeys(units) if not unit.path.exists()]
-    for i, unit in enumerate(units, 1):
-        start = time.process_time()
-        unit.result()
-        seconds = time.process_time() - start
-        print(f"{i}/{len(units)} {unit.label}: {seconds:.1f} s", file=sys.stderr, flush=True)
+    with ProcessPoolExecutor(n_jobs) as pool:
+        running = {pool.submit(_measured, unit): unit for unit in units}
+        for i, done in enumerate(as_completed(running), 1):
+            print(f"{i}/{len(units)} {running[done].label}: {done.result():.1f} s", file=sys.stderr, flush=True)
+
+
+def _measured(unit: Unit) -> float:
+    """Measure a unit; return its CPU seconds."""
+    start = time.process_time()
+    unit.result()
+    return time.process_time() - start
 
 
 @cache

@@ -67,7 +67,7 @@ def _near_less_far(T: NDArray[np.int64]) -> scipy.sparse.csr_matrix:
 
 def noisy(seed: int) -> dict[str, float]:
     """Errors against the truth after learning flipped answers: the default learner and PA-ERKLE."""
-    data = flipped("gaussian5", seed)
+    data = flipped("gaussian5", seed, 0.2)
     models = {
         "default": ERKLE(data.n_objects, random_state=1000 + seed),
         "PA-ERKLE": ERKLE(data.n_objects, kernel=Dense()),

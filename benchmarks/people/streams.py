@@ -51,7 +51,7 @@ def first(name: str, seed: int) -> Stream:
     return whole._replace(train=whole.train[:N_ANSWERS])
 
 
-def flipped(name: str, seed: int) -> Stream:
-    """The same stream with a fifth of the answers to learn flipped."""
+def flipped(name: str, seed: int, share: float) -> Stream:
+    """The same stream with a share of the answers to learn flipped."""
     right = first(name, seed)
-    return right._replace(train=flip(right.train, 0.2, np.random.default_rng([seed, 2])))
+    return right._replace(train=flip(right.train, share, np.random.default_rng([seed, 2])))
