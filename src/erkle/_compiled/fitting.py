@@ -98,17 +98,17 @@ def minimise(
     at, G, next_at, next_G = X.copy(), np.zeros_like(X), np.zeros_like(X), np.zeros_like(X)
     reached = np.zeros(iterations + 1)
     reached[0] = objective(model, T, lapses, penalty, at, G)
-    n_kept, scale = 0, 0.0
+    n_kept, scale, lowest = 0, 0.0, reached[0]
     for iteration in range(iterations):
         D = _direction(G.reshape(-1), S, Y, curvatures, n_kept, scale).reshape(X.shape)
         slope = _dot(G.reshape(-1), D.reshape(-1))
         if not slope < 0.0 or stop[0]:
             break
         step = 1.0 if n_kept else min(1.0, math.sqrt(X.shape[0]) * 0.1 / math.sqrt(-slope))
-        found = _search(model, T, lapses, penalty, at, D, reached[iteration], slope, step, next_at, next_G)
-        if not found < reached[iteration]:
+        found = _search(model, T, lapses, penalty, at, D, lowest, slope, step, next_at, next_G)
+        if not found < lowest:
             break
-        reached[iteration + 1] = found
+        lowest = reached[iteration + 1] = found
         slot = n_kept % n_pairs
         S[slot] = (next_at - at).reshape(-1)
         Y[slot] = (next_G - G).reshape(-1)
@@ -119,10 +119,9 @@ def minimise(
             n_kept += 1
         at, next_at, G, next_G = next_at, at, next_G, G
         if iteration + 1 >= _WINDOW and reached[iteration + 1 - _WINDOW] - found <= tol * abs(found):
-            X[:] = at
-            return found
+            break
     X[:] = at
-    return objective(model, T, lapses, penalty, at, G)
+    return float(lowest)
 
 
 @compiled

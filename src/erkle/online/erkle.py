@@ -142,7 +142,8 @@ class ERKLE(TripletLearner, BaseEstimator):  # type: ignore[misc]
         participant: str | int | None = None,
     ) -> None:
         """Learn one answer: the first object is nearer to the second (if True) or to the third (if False)."""
-        self.prequential(_one_row(triplet), None if answer is True else [answer], np.array([participant], np.object_))
+        who = None if participant is None else np.array([participant], np.object_)
+        self.prequential(_one_row(triplet), None if answer is True else [answer], who)
 
     def prequential(
         self, X: ArrayLike, y: ArrayLike | None = None, participants: ArrayLike | None = None

@@ -78,14 +78,16 @@ class Participants:
             )
         found = (self.numbers.setdefault(participant_name(each), len(self.numbers)) for each in given.tolist())
         numbers = np.fromiter(found, np.int32, n_answers)
-        n_new = len(self.numbers) - len(self.counts)
-        self.counts = np.pad(self.counts, (0, n_new))
-        self.likelihoods = np.pad(self.likelihoods, ((0, n_new), (0, 0)))
+        if n_new := len(self.numbers) - len(self.counts):
+            self.counts = np.pad(self.counts, (0, n_new))
+            self.likelihoods = np.pad(self.likelihoods, ((0, n_new), (0, 0)))
         return numbers
 
     def add(self, numbers: Codes, likely: Floats) -> None:
         """Add answers: who gave them, and how probable they were without slips just before they were learned."""
         known = numbers > 0
+        if not known.any():
+            return
         p = np.clip(likely[known], _LEAST, 1.0 - _LEAST)[:, None]
         np.add.at(self.counts, numbers[known], 1)
         np.add.at(self.likelihoods, numbers[known], np.log(_LAPSES + (1.0 - 2.0 * _LAPSES) * p))

@@ -73,7 +73,7 @@ class Replay:
         remembered = False
         try:
             if self.keep:
-                self._remember(np.column_stack([T, participants]))
+                self._remember(T, participants)
                 remembered = True
             return self._stretch(T, numbers, draws)
         except BaseException:
@@ -107,15 +107,16 @@ class Replay:
         bits = cast(np.random.PCG64, self.rng.bit_generator)
         bits.advance(-n_triplets * (self.passes - 1) % 2**128)
 
-    def _remember(self, rows: NDArray[np.int64]) -> None:
-        if self._kept + len(rows) > 2 * self.keep:
+    def _remember(self, T: NDArray[np.int64], participants: NDArray[np.int32]) -> None:
+        if self._kept + len(T) > 2 * self.keep:
             last = self._rows.copy()
             self._kept = len(last)
             self._history[: self._kept] = last
-        needed = self._kept + len(rows)
+        needed = self._kept + len(T)
         if needed > len(self._history):
             room = np.empty((max(needed, 2 * len(self._history)), 4), np.int32)
             room[: self._kept] = self._history[: self._kept]
             self._history = room
-        self._history[self._kept : needed] = rows
+        self._history[self._kept : needed, :3] = T
+        self._history[self._kept : needed, 3] = participants
         self._kept = needed

@@ -33,9 +33,15 @@ _WIDTH_95 = 1.96
 
 def is_lapse_known(lapse: Lapse, n_answers: int) -> bool:
     """Whether so many answers say how often people slip; before, the lapse is only an assumption."""
-    before = Evidence().lapse
+    before = _lapse(_PRIOR_MEAN[2], _PRIOR_SPREAD[2])
     width, width_before = (math.log(each.high / each.low) for each in (lapse, before))
     return n_answers >= _FEWEST and width < _NARROWED * width_before
+
+
+def _lapse(logit: float, deviation: float) -> Lapse:
+    """The lapse, with a 95 % interval, from the mean and the standard deviation of the logit of twice the lapse."""
+    logits = logit + _WIDTH_95 * deviation * np.array([0.0, -1.0, 1.0])
+    return Lapse(*(0.5 / (1.0 + np.exp(-logits))).tolist())
 
 
 class Reliability(NamedTuple):
@@ -84,12 +90,12 @@ class Evidence:
         # Number of the last answer, how many answers were predicted since the evidence was copied, and the number of
         # answers at the next estimate.
         self.n_answers, self.n_own, self.next_estimate = 0, 0, 10
-        self._at, self._covariance = _PRIOR_MEAN.copy(), np.diag(_PRIOR_SPREAD**2)
+        self._believe(_PRIOR_MEAN.copy(), np.diag(_PRIOR_SPREAD**2))
 
-    @property
-    def answer_model(self) -> AnswerModel:
-        """The answer model: the fixed one, or the latest estimate."""
-        return self.fixed or AnswerModel(*compiled.model_at(self._at))
+    def _believe(self, at: Floats, covariance: Floats) -> None:
+        """Take over an estimate. The answer model is the fixed one, or that of the estimate."""
+        self._at, self._covariance = at, covariance
+        self.answer_model = self.fixed or AnswerModel(*compiled.model_at(at))
 
     def add(self, distances: Floats, first: int) -> Floats:
         """Add predictions: the squared distances (near, far) of answers number ``first``, ``first + 1``, ...
@@ -100,10 +106,9 @@ class Evidence:
         while done < len(distances):
             number = first + done
             room = len(distances) - done if self.fixed else max(1, self.next_estimate - number + 1)
-            piece = np.ascontiguousarray(distances[done : done + room])
-            model = self.answer_model
-            part = likely[done : done + room]
-            compiled.add_answers(piece, number, self.discount, model, self.sums, self.bins, self.window, part)
+            piece, part = np.ascontiguousarray(distances[done : done + room]), likely[done : done + room]
+            sums, bins, window = self.sums, self.bins, self.window
+            compiled.add_answers(piece, number, self.discount, self.answer_model, sums, bins, window, part)
             done += len(piece)
             self.n_answers, self.n_own = first + done - 1, self.n_own + len(piece)
             if self.n_answers >= self.next_estimate and not self.fixed:
@@ -114,15 +119,14 @@ class Evidence:
         """Estimate the answer model from the predictions in the window."""
         self.next_estimate = max(self.n_answers + 5, int((1.0 + _ESTIMATE_SHARE) * self.n_answers))
         if self.n_answers:
-            self._covariance = compiled.estimate(
-                self.window, self.n_answers, self.discount, _PRIOR_MEAN, _PRIOR_SPREAD**-2.0, self._at
-            )
+            at = self._at
+            prior = _PRIOR_MEAN, _PRIOR_SPREAD**-2.0
+            self._believe(at, compiled.estimate(self.window, self.n_answers, self.discount, *prior, at))
 
     @property
     def lapse(self) -> Lapse:
         """The lapse of the estimated answer model, with a 95 % interval."""
-        off = _WIDTH_95 * float(np.sqrt(self._covariance[2, 2])) * np.array([0.0, -1.0, 1.0])
-        return Lapse(*(0.5 / (1.0 + np.exp(-self._at[2] - off))).tolist())
+        return _lapse(self._at[2], math.sqrt(self._covariance[2, 2]))
 
     @property
     def discounted_loss(self) -> float:
@@ -182,4 +186,4 @@ class Evidence:
         used = (min(self.n_answers, _WINDOW), 2)
         self.window[: used[0]] = shaped(arrays, "window", used, np.float32)
         model = shaped(arrays, "answer_model", (4, 3))
-        self._at, self._covariance = model[0], model[1:]
+        self._believe(model[0], model[1:])
