@@ -14,8 +14,8 @@ power u(d)                             known as
 0     sensitivity · log(1 + d)         ratios: t-STE
 ===== ================================ ==============================
 
-The lapse is the share of answers that are slips. A slip is wrong whatever the distances are. It enters in one place:
-a probability p without slips becomes lapse + (1 - 2 lapse) p.
+The lapse is the share of answers that are slips. A slip is wrong whatever the distances are. It always enters in the
+same way: a probability p without slips becomes lapse + (1 - 2 lapse) p.
 """
 
 import math
@@ -155,7 +155,7 @@ def logit_and_slopes(sensitivity: float, power: float, d_near: float, d_far: flo
     log_ratio = math.log(far) - log_near
     if power < _LEAST_POWER:
         return sensitivity * log_ratio, sensitivity / near, sensitivity / far
-    # In this form nothing cancels, however small the power is.
+    # `expm1` keeps the difference of two powers exact, however small the power is.
     scale, growth = sensitivity * math.exp(power * log_near), math.expm1(power * log_ratio)
     return scale * growth / power, scale / near, scale * (1.0 + growth) / far
 

@@ -145,10 +145,20 @@ def test_participants_are_numbered_in_the_order_of_their_first_answers():
     participants = Participants()
     assert participants.number(["b", "a", "b", "", "c"], 5).tolist() == [1, 2, 1, 0, 3]
     assert participants.number(["c", "d", "a"], 3).tolist() == [3, 4, 2]
+    # The table has no row for c, whose answers have not been learned.
     participants.add(np.array([1, 2, 4], np.int32), np.full(3, 0.5))
     table = participants.table(0.05)
-    assert table.names.tolist() == ["b", "a", "c", "d"]
-    assert table.n_answers.tolist() == [1, 1, 0, 1]
+    assert table.names.tolist() == ["b", "a", "d"]
+    assert table.n_answers.tolist() == [1, 1, 1]
+
+
+def test_the_typical_participant_does_not_depend_on_who_gives_most_answers():
+    participants = Participants()
+    participants.add(participants.number([*"abc" * 20, *"d" * 500], 560), np.repeat([0.95, 0.4], [60, 500]))
+    lapses = participants.lapses(0.05)
+    assert lapses[4] > 0.4
+    assert participants.typical_lapse(lapses) == np.median(lapses[1:]) < 0.2
+    assert Participants().typical_lapse(np.full(1, np.nan)) == 0.0
 
 
 @pytest.mark.parametrize("unknown", [None, math.nan, "", "nan", np.nan])
@@ -158,12 +168,20 @@ def test_missing_names_are_unknown_and_numbers_are_names(unknown):
     assert list(participants.numbers) == ["", "7", "True"]
 
 
+def test_names_are_the_same_in_a_file(tmp_path):
+    T, who = answers(7, 30), ["a", "a\0", " a"] * 10
+    learner = ERKLE(7, random_state=0).fit(T, participants=who)
+    learner.save(tmp_path / "learner.npz")
+    loaded = ERKLE.load(tmp_path / "learner.npz")
+    assert loaded.participants_.names.tolist() == learner.participants_.names.tolist() == ["a", " a"]
+
+
 @LEARNERS
 @pytest.mark.parametrize("participants", [["p"], ["p"] * 3, [["p"], ["q"]], "pq", 5])
 def test_one_participant_per_answer_is_needed_and_a_refusal_changes_nothing(participants, kernel):
     learner = ERKLE(7, kernel=kernel, random_state=0).fit(answers(7, 20))
     before = state(learner)
-    for act in (learner.partial_fit, learner.prequential):
+    for act in (learner.fit, learner.partial_fit, learner.prequential):
         with pytest.raises(ValueError, match=r"^Participants have shape .*2 answers") as caught:
             act([(0, 1, 2), (3, 4, 5)], participants=participants)
         assert_is_a_sentence(caught)

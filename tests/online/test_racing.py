@@ -92,7 +92,7 @@ def test_a_race_keeps_candidates_up_to_twenty_nats_behind(behind, left):
     model = Racing(50)
     for entry, loss in zip(model.candidates.entries, (10.0, 10.0 + behind), strict=True):
         entry.evidence.sums[:] = loss, 10.0, 100.0
-    model.review(100, Answers(answers(50, 100).astype(np.int32), np.full(100, np.nan)))
+    model.review(100, Answers(answers(50, 100).astype(np.int32), np.full(100, np.nan), 0.0))
     assert len(model.candidates.entries) == left
 
 

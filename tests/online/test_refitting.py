@@ -15,7 +15,7 @@ from erkle.datasets import make_gaussian
 from erkle.online.models import Answers, refitting
 from erkle.online.models.fits import TUNING, FitProposals, FitSetting
 from erkle.online.models.refitting import Refitting, automatic_share
-from erkle.online.selection.candidates import Entry
+from erkle.online.selection.candidates import Candidates, Entry
 from erkle.online.selection.evidence import Evidence
 from erkle.triplets import sample
 from parts import answers, state
@@ -27,7 +27,7 @@ ESTIMATED = AnswerModel(1.5, 0.4, 0.1)
 
 def given(T):
     """Answers of unknown participants."""
-    return Answers(T.astype(np.int32), np.full(len(T), np.nan))
+    return Answers(T.astype(np.int32), np.full(len(T), np.nan), 0.0)
 
 
 def learner_of(spec=SPECS["chosen"], n=12, **parameters):
@@ -125,20 +125,23 @@ def test_fits_of_more_answers_or_objects_have_at_least_as_many_iterations():
 def test_an_explicit_fit_lowers_the_objective_and_replaces_the_kernel():
     T = answers(12, 300, flipped=0.1)
     learner = learner_of(LowRank(3, 1e-3, 100.0)).fit(T)
-    [entry] = [entry for entry, weight in learner._model._parts() if weight > 0.0][:1]
-    model = entry.evidence.answer_model
+
+    def mixed():
+        return next(entry for entry, weight in learner._model._parts() if weight > 0.0)
+
+    model = mixed().evidence.answer_model
 
     def objective(X):
         G = np.empty_like(X)
         lapses = np.full(len(T), model.lapse)
         return fitting.objective(model, T, lapses, fitting.Penalty(1e-3 * len(T), 0.0), X, G), G
 
-    before = objective(entry.model)[0]
+    before = objective(mixed().model)[0]
     assert learner.consolidate() is None
-    value, gradient = objective(entry.model)
+    value, gradient = objective(mixed().model)
     assert value < before
     assert np.abs(gradient).max() < 0.1
-    assert entry.setting.ridge == pytest.approx(1e-3 * len(T))
+    assert mixed().setting.ridge == pytest.approx(1e-3 * len(T))
     assert learner.n_triplets_seen_ == 300
 
 
@@ -170,7 +173,9 @@ def test_a_review_brings_predictions_to_the_scale_of_the_fits_they_belong_to(spe
 
     def watched(model, seen, known):
         before.clear()
-        before.update({id(entry): model.candidates.scale(entry, known.T) for entry in model.candidates.entries})
+        before.update(
+            {id(entry.evidence): model.candidates.scale(entry, known.T) for entry in model.candidates.entries}
+        )
         review(model, seen, known)
 
     monkeypatch.setattr(Refitting, "review", watched)
@@ -183,9 +188,9 @@ def test_a_review_brings_predictions_to_the_scale_of_the_fits_they_belong_to(spe
         np.testing.assert_allclose(evidence.window, mixed, rtol=1e-4, atol=1e-6)
         leader = candidates.leader
         for entry in candidates.entries:
-            if not entry.evidence.n_own and before[id(leader)]:
+            if not entry.evidence.n_own and before[id(leader.evidence)]:
                 entered += 1
-                factor = candidates.scale(entry, learner.history_) / before[id(leader)]
+                factor = candidates.scale(entry, learner.history_) / before[id(leader.evidence)]
                 np.testing.assert_allclose(entry.evidence.window, factor * leader.evidence.window, rtol=1e-4)
     assert entered > 0
 
@@ -292,15 +297,18 @@ def test_a_larger_rank_is_tried_only_if_the_leader_uses_all_its_dimensions():
 @pytest.mark.parametrize("answers_as", ["ratio", "squares", "estimated"])
 def test_lapses_of_participants_are_used_as_they_are_or_beyond_the_typical_ones(answers_as):
     setting, known = FitSetting(3, 0.3, answers=answers_as), np.array([0.05, 0.05, 0.3, np.nan])
-    model = setting.answer_model or ESTIMATED
-    found = setting.lapses(model, known)
+    model, T = setting.answer_model or ESTIMATED, np.zeros((4, 3), np.int32)
+    found = setting.lapses(model, Answers(T, known, 0.05))
     assert found[3] == model.lapse
     if setting.answer_model is None:
         np.testing.assert_array_equal(found[:3], known[:3])
     else:
         # A fixed model without slips stays as it is for the typical participant.
         np.testing.assert_allclose(found[:3], [0.0, 0.0, 0.25 / 0.9])
-    np.testing.assert_array_equal(setting.lapses(model, np.full(3, np.nan)), np.full(3, model.lapse))
+    nobody = Answers(T, np.full(4, np.nan), 0.0)
+    np.testing.assert_array_equal(setting.lapses(model, nobody), np.full(4, model.lapse))
+    coins = setting.lapses(model, Answers(T, np.full(4, 0.5), 0.5))
+    assert (coins == 0.5).all()
 
 
 def test_a_saved_learner_fits_many_new_objects_like_the_original(monkeypatch):
@@ -349,8 +357,17 @@ def candidates_now(learner):
 
 
 @SPEC
-@pytest.mark.parametrize("at", [1, 2, 3, 20])
-def test_an_interrupted_review_is_repeated_and_nothing_is_lost(at, spec, monkeypatch):
+@pytest.mark.parametrize("saved", [False, True])
+@pytest.mark.parametrize(
+    ("where", "at"),
+    [
+        *(((refitting, "minimise"), at) for at in (1, 2, 3, 20)),
+        *(((Candidates, "scale"), at) for at in (1, 2, 3)),
+        *(((Evidence, "with_window"), at) for at in (1, 2)),
+        *(((refitting, "next_review"), at) for at in (1, 3)),
+    ],
+)
+def test_an_interrupted_review_is_repeated_and_nothing_is_lost(where, at, saved, spec, monkeypatch, tmp_path):
     T = answers(12, 120, flipped=0.1)
     learner = learner_of(spec).fit(T[:15])
     with monkeypatch.context() as patch:
@@ -361,13 +378,16 @@ def test_an_interrupted_review_is_repeated_and_nothing_is_lost(at, spec, monkeyp
             review(model, seen, known)
 
         patch.setattr(Refitting, "review", watched)
-        Reviews(patch, refitting, "minimise", raises_at=at)
+        Reviews(patch, *where, raises_at=at)
         with pytest.raises(KeyboardInterrupt):
             learner.partial_fit(T[15:])
     seen = learner.n_triplets_seen_
     assert candidates_now(learner) == reviewed[-1]
     assert seen == len(learner._replay.history) == learner._model.next_review
     assert np.isfinite(learner.embedding()).all()
+    if saved:
+        learner.save(tmp_path / "learner.npz")
+        learner = ERKLE.load(tmp_path / "learner.npz")
     reviews = Reviews(monkeypatch, Refitting, "review")
     learner.partial_fit([])
     assert reviews.calls == 1

@@ -92,8 +92,8 @@ def minimise(
     It stops after ``iterations``, or when the last ten iterations have lowered the objective by no more than ``tol``
     times itself. It also stops if another thread sets ``stop``, and X is then useless.
     """
-    n_pairs = min(_MOST_PAIRS, max(1, iterations // 3))
     # With few iterations, a long memory gains nothing, and with few answers it costs more than the gradient.
+    n_pairs = min(_MOST_PAIRS, max(1, iterations // 3))
     S, Y, curvatures = np.zeros((n_pairs, X.size)), np.zeros((n_pairs, X.size)), np.zeros(n_pairs)
     at, G, next_at, next_G = X.copy(), np.zeros_like(X), np.zeros_like(X), np.zeros_like(X)
     reached = np.zeros(iterations + 1)
@@ -109,13 +109,12 @@ def minimise(
         if not found < lowest:
             break
         lowest = reached[iteration + 1] = found
-        slot = n_kept % n_pairs
-        S[slot] = (next_at - at).reshape(-1)
-        Y[slot] = (next_G - G).reshape(-1)
-        curvature = _dot(S[slot], Y[slot])
+        s, y = (next_at - at).reshape(-1), (next_G - G).reshape(-1)
+        curvature = _dot(s, y)
         if curvature > 0.0:
-            curvatures[slot] = curvature
-            scale = curvature / _dot(Y[slot], Y[slot])
+            slot = n_kept % n_pairs
+            S[slot], Y[slot], curvatures[slot] = s, y, curvature
+            scale = curvature / _dot(y, y)
             n_kept += 1
         at, next_at, G, next_G = next_at, at, next_G, G
         if iteration + 1 >= _WINDOW and reached[iteration + 1 - _WINDOW] - found <= tol * abs(found):

@@ -18,7 +18,9 @@ class Background:
         self._copy = copy.deepcopy(model)
         self._review, self._fitted = model.next_review, len(answers.T)
         pool = ThreadPoolExecutor(1, thread_name_prefix="erkle-refit")
-        self.future: Future[None] = pool.submit(self._copy.finish, Answers(answers.T.copy(), answers.lapses.copy()))
+        self.future: Future[None] = pool.submit(
+            self._copy.finish, answers._replace(T=answers.T.copy(), lapses=answers.lapses.copy())
+        )
         pool.shutdown(wait=False)
 
     def result(self, model: Refitting, history: NDArray[np.int32]) -> Refitting:

@@ -26,7 +26,7 @@ from erkle.online import saving
 from erkle.online.background import Background
 from erkle.online.forecast import Forecast, forecast
 from erkle.online.models import Answers, Model, Refitting, Single, model_for, most_kept
-from erkle.online.participants import ParticipantLapses, Participants
+from erkle.online.participants import ParticipantLapses, Participants, participant_names
 from erkle.online.record import Curve, Record
 from erkle.online.replay import Replay, generator
 from erkle.online.selection.candidates import Candidate
@@ -127,8 +127,9 @@ class ERKLE(TripletLearner, BaseEstimator):  # type: ignore[misc]
         """
         settings = check_settings(self)
         T = answers(X, y, settings.n_objects)
+        names = None if participants is None else participant_names(participants, len(T))
         self._reset(settings)
-        return self.partial_fit(T, participants=participants)
+        return self.partial_fit(T, participants=names)
 
     def partial_fit(self, X: ArrayLike, y: ArrayLike | None = None, participants: ArrayLike | None = None) -> Self:
         """Learn X in order, in addition to what has been learned. Takes the same parameters as `fit`."""
@@ -141,7 +142,10 @@ class ERKLE(TripletLearner, BaseEstimator):  # type: ignore[misc]
         answer: bool = True,
         participant: str | int | None = None,
     ) -> None:
-        """Learn one answer: the first object is nearer to the second (if True) or to the third (if False)."""
+        """Learn one answer: the first object is nearer to the second (if True) or to the third (if False).
+
+        ``participant`` is the name or number of whoever gave the answer.
+        """
         who = None if participant is None else np.array([participant], np.object_)
         self.prequential(_one_row(triplet), None if answer is True else [answer], who)
 
@@ -191,7 +195,8 @@ class ERKLE(TripletLearner, BaseEstimator):  # type: ignore[misc]
     def _answers(self) -> Answers:
         """All answers so far, with the lapses of those who gave them."""
         lapses = self._participants.lapses(self.lapse_.rate)
-        return Answers(self._replay.history, lapses[self._replay.participants])
+        typical = self._participants.typical_lapse(lapses)
+        return Answers(self._replay.history, lapses[self._replay.participants], typical)
 
     def consolidate(self, background: bool = False) -> Future[None] | None:
         """Fit all answers again until convergence, and continue from there.

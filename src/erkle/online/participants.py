@@ -25,11 +25,11 @@ _STEPS = 30
 _START_COUNT = 1.0
 # Concentration of the start around the lapse of the study, as a number of answers; and its uniform share.
 _CONCENTRATION, _UNIFORM = 30.0, 0.05
-# Probability of an answer without slips is kept this far from 0 and 1: no prediction is that certain.
+# Probabilities without slips are kept this far from 0 and 1: no prediction is that certain.
 _LEAST = 1e-6
 # Lapse above which a participant hardly looks at the objects: four of five answers are coin tosses.
 _RANDOM_LAPSE = 0.4
-# Probability of such a lapse from which a participant is marked.
+# A participant is marked if such a lapse is at least this probable.
 _SURE = 0.95
 
 
@@ -55,6 +55,17 @@ class ParticipantLapses(NamedTuple):
     at_random: NDArray[np.bool_]
 
 
+def participant_names(participants: ArrayLike, n_answers: int) -> list[str]:
+    """The name of the participant of each answer; "" where it is unknown."""
+    given = np.asarray(participants, dtype=np.object_)
+    if given.shape != (n_answers,):
+        raise ValueError(
+            f"Participants have shape {given.shape}, but there are {n_answers} answers;"
+            f" pass one participant per answer, shape ({n_answers},)."
+        )
+    return [participant_name(each) for each in given.tolist()]
+
+
 class Participants:
     """Numbers of participants, from 1 in the order of their first answers, and the likelihoods of their lapses.
 
@@ -70,13 +81,8 @@ class Participants:
         """The number of the participant of each answer; new participants get the next numbers."""
         if participants is None:
             return np.zeros(n_answers, np.int32)
-        given = np.asarray(participants, dtype=np.object_)
-        if given.shape != (n_answers,):
-            raise ValueError(
-                f"Participants have shape {given.shape}, but there are {n_answers} answers;"
-                f" pass one participant per answer, shape ({n_answers},)."
-            )
-        found = (self.numbers.setdefault(participant_name(each), len(self.numbers)) for each in given.tolist())
+        names = participant_names(participants, n_answers)
+        found = (self.numbers.setdefault(name, len(self.numbers)) for name in names)
         numbers = np.fromiter(found, np.int32, n_answers)
         if n_new := len(self.numbers) - len(self.counts):
             self.counts = np.pad(self.counts, (0, n_new))
@@ -98,14 +104,24 @@ class Participants:
         lapses[0] = np.nan
         return lapses
 
+    def typical_lapse(self, lapses: Floats) -> float:
+        """The median of the participants' `lapses`; 0 if nobody is known.
+
+        Each participant counts once: one who gives most of the answers is not typical for that.
+        """
+        answered = self.counts > 0
+        return float(np.median(lapses[answered])) if answered.any() else 0.0
+
     def table(self, study: float) -> ParticipantLapses:
-        """The lapses of all known participants, given that of the study."""
-        posterior = self._posterior(study)[1:]
+        """The lapses of all participants whose answers have been learned, given that of the study."""
+        # A call that was interrupted may have numbered participants without learning any of their answers.
+        answered = self.counts > 0
+        posterior = self._posterior(study)[answered]
         below = np.cumsum(posterior, axis=1)
         low, high = (_LAPSES[np.argmax(below >= share, axis=1)] for share in (0.025, 0.975))
         at_random = posterior[:, _LAPSES > _RANDOM_LAPSE].sum(axis=1) > _SURE
-        names = np.array(list(self.numbers)[1:], dtype=np.str_)
-        return ParticipantLapses(names, self.counts[1:].copy(), _means(posterior), low, high, at_random)
+        names = np.array(list(self.numbers), dtype=np.str_)[answered]
+        return ParticipantLapses(names, self.counts[answered], _means(posterior), low, high, at_random)
 
     def _posterior(self, study: float) -> Floats:
         """The probability of each lapse on the grid, for each participant."""

@@ -117,7 +117,8 @@ def _restore(learner: "ERKLE", arrays: Arrays, meta: dict[str, Any]) -> None:
     rng = generator(learner.random_state)
     rng.bit_generator.state = meta["generator"]
     seen, n_mistakes = (whole(meta[name], name, 0, "it is a count") for name in ("n_triplets_seen", "n_mistakes"))
-    if model.next_review <= seen:
+    # Equal numbers mean that a review was interrupted: the next call repeats it.
+    if model.next_review < seen:
         raise ValueError(f"the next review is at {model.next_review} answers, after {seen}")
     replay = Replay(whole(meta["replay_passes"], "passes", 1, "it is a count"), rng, meta["replay_keep"])
     history = shaped(arrays, "history", (len(arrays["history"]), 3), np.int32)

@@ -27,10 +27,13 @@ class Answers(NamedTuple):
         Rows (anchor, near, far).
     lapses : (m,) array
         NaN where the participant is unknown.
+    typical_lapse : float
+        The median of the participants' lapses.
     """
 
     T: NDArray[np.int32]
     lapses: NDArray[np.float64]
+    typical_lapse: float
 
 
 class Model(ABC):

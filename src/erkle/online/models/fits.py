@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from erkle._compiled.evidence import distances_of_map
 from erkle._compiled.fitting import Penalty
 from erkle.answer_models import RATIO, SQUARES, AnswerModel
+from erkle.online.models.base import Answers
 from erkle.online.selection.candidates import Candidates, Ids, steps
 
 Floats = NDArray[np.float64]
@@ -44,17 +45,17 @@ class FitSetting(NamedTuple):
         """The fixed answer model; None if it is estimated."""
         return {"ratio": RATIO, "squares": SQUARES}.get(self.answers)
 
-    def lapses(self, model: AnswerModel, lapses: Floats) -> Floats:
-        """The lapse of each answer in a fit, from the lapses of participants; NaN where they are unknown.
+    def lapses(self, model: AnswerModel, answers: Answers) -> Floats:
+        """The lapse of each answer in a fit, from the lapses of participants.
 
-        A fixed model without slips stays as it is for the typical participant, and others get the slips they make
-        beyond those.
+        A fixed model has no slips. It stays as it is for the typical participant, and others get only their extra
+        slips.
         """
-        known = ~np.isnan(lapses)
-        if self.answer_model is not None and known.any():
-            typical = float(np.median(lapses[known]))
+        lapses = answers.lapses
+        if self.answer_model is not None:
+            typical = min(answers.typical_lapse, TUNING.largest_typical_lapse)
             lapses = np.maximum(0.0, (lapses - typical) / (1.0 - 2.0 * typical))
-        return np.where(known, lapses, model.lapse)
+        return np.where(np.isnan(lapses), model.lapse, lapses)
 
     @property
     def penalty(self) -> Penalty:
@@ -97,6 +98,8 @@ class RefittingTuning(NamedTuple):
         FitSetting(2, 1.0),
         *free[:4],
     )
+    # Largest lapse of the typical participant that is subtracted from those of others. At 0.5 nothing would be left.
+    largest_typical_lapse: float = 0.49
     # Largest number of candidates while answers and objects are few: fits are fast, and the choice matters most.
     most: int = 16
     # Largest number of candidates after ``settled_at``.

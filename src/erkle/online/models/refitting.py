@@ -1,17 +1,17 @@
 """Amortised refitting: all answers are fitted again from time to time, with online steps in between.
 
-A fit is a logistic embedding (STE) with a ridge, computed by L-BFGS, and starts from the previous fit. Fits take place
-at reviews, and the number of answers grows by a share (`automatic_share`) from one review to the next. All fits
-together therefore cost a constant number of iterations per answer. The model is about as good as a batch fit that lacks
-only the last few per cent of the answers.
+A fit is a map with a ridge, computed by L-BFGS, and starts from the previous fit. Fits take place at reviews, and the
+number of answers grows by a share (`automatic_share`) from one review to the next. All fits together therefore cost a
+constant number of iterations per answer. The model is about as good as a batch fit that lacks only the last few per
+cent of the answers.
 
-Each candidate is a fit with its own rank and ridge. Between two reviews, every candidate predicts the new answers with
-its last fit, and the leader is the candidate that predicts best. The kernel is a mixture of the candidates, weighted by
-how well they predict.
+Each candidate is a fit with its own rank, ridge, shifts and answer model. Between two reviews, every candidate predicts
+the new answers with its last fit, and the leader is the candidate that predicts best. The kernel is a mixture of the
+candidates, weighted by how well they predict.
 
 A ridge on coordinates X and a weight on the trace of K = XX' are the same penalty, because tr(K) = |X|². Here a
 ``ridge`` is the weight in a whole fit, next to the sum of the losses of all answers; a ``trace`` is the weight in the
-loss of one answer. So ridge = trace × number of answers. `Refitting._fit_all` and `Refitting._mixture` convert between
+loss of one answer. So ridge = trace × number of answers. `Refitting._with_ridge` and `Refitting._mix` convert between
 them.
 """
 
@@ -123,17 +123,27 @@ class Refitting(Model):
 
     def review(self, seen: int, answers: Answers) -> None:
         """Choose the leader by the predictions since the last fits, then fit all answers again."""
-        n, before = self.n_objects, copy.copy(self.candidates)
+        draft = self._draft()
+        draft._review(seen, answers)
+        self._become(draft)
+
+    def _draft(self) -> Self:
+        """A copy to work on: after Ctrl-C, or with too little memory, the next call starts again from this model."""
+        draft = copy.copy(self)
+        draft.candidates = self.candidates.copy()
+        return draft
+
+    def _become(self, draft: Self) -> None:
+        """Take over a draft, in a single call that Ctrl-C cannot divide."""
+        vars(self).update(vars(draft))
+
+    def _review(self, seen: int, answers: Answers) -> None:
+        n = self.n_objects
         # If the user sets the share, there may be too few fits to converge with ``brief_iterations`` each.
         exact = seen >= TUNING.exact_at * n or self.share is not None
-        try:
-            new = self.candidates.review(seen, _most_candidates(seen, n))
-            leading = self.candidates.scale(self.candidates.leader, answers.T)
-            self._fit_all(answers, self.candidates.entries, _iterations(exact, seen, n), TUNING.tol)
-        except BaseException:
-            # Ctrl-C, or too little memory: the next call reviews again.
-            self.candidates = before
-            raise
+        new = self.candidates.review(seen, _most_candidates(seen, n))
+        leading = self.candidates.scale(self.candidates.leader, answers.T)
+        self._fit_all(answers, self.candidates.entries, _iterations(exact, seen, n), TUNING.tol)
         for entry in new if leading else ():
             # Its predictions so far are those of the leader; bring them to its own scale.
             entry.evidence.window *= np.float32(self.candidates.scale(entry, answers.T) / leading)
@@ -144,11 +154,13 @@ class Refitting(Model):
         """Fit the candidates of the mixture to all answers until convergence, and mix them again."""
         if not len(answers.T):
             return
-        entries = [entry for entry, weight in self._parts() if weight > 0.0]
+        draft = self._draft()
+        entries = [entry for entry, weight in draft._parts() if weight > 0.0]
         # `ERKLE` limits the BLAS threads for reviews, but `consolidate` calls this outside a review.
         with one_thread(self.n_objects):
-            self._fit_all(answers, entries, TUNING.final_iterations, TUNING.final_tol)
-            self._mix(answers.T)
+            draft._fit_all(answers, entries, TUNING.final_iterations, TUNING.final_tol)
+            draft._mix(answers.T)
+        self._become(draft)
 
     @property
     def n_objects(self) -> int:
@@ -159,7 +171,7 @@ class Refitting(Model):
         seen = len(answers.T)
         # Sorted answers are near each other in memory, and their order does not change the result.
         order = np.lexsort((answers.lapses, *answers.T.T[::-1]))
-        answers = Answers(answers.T[order], answers.lapses[order])
+        answers = answers._replace(T=answers.T[order], lapses=answers.lapses[order])
         widest = max(self.candidates.entries, key=lambda entry: entry.setting.rank)
         restart = widest.model if seen >= self.next_restart and is_alive(widest.model) else None
         # The slowest fits come first, so that no thread has to wait long for the last one.
@@ -168,7 +180,6 @@ class Refitting(Model):
             partial(self._fit, entry, answers, None if entry is widest else restart, iterations, tol)
             for entry in entries
         )
-        # Nothing is changed before all fits are done, so that an interruption leaves the candidates as they were.
         for entry, fit in zip(entries, fits, strict=True):
             entry.model = fit
         for entry in self.candidates.entries:
@@ -198,7 +209,7 @@ class Refitting(Model):
         if other is not None:
             starts.append(self._proposals.begin(setting, other, seen))
         model = entry.evidence.answer_model
-        terms = model, answers.T, setting.lapses(model, answers.lapses), setting.penalty
+        terms = model, answers.T, setting.lapses(model, answers), setting.penalty
         reached = [minimise(*terms, start, iterations, tol, stop) for start in starts]
         return starts[int(np.argmin(reached))]
 
@@ -231,8 +242,7 @@ class Refitting(Model):
         used = int(np.count_nonzero(values > 1e-4 * max(values[-1], 1e-200)))
         shift_rate = _shift_rate(seen / self.n_objects) if shifts.any() else 0.0
         self.kernel = LowRankKernel.of_map(X, min(rank, used + 2), trace, shifts, shift_rate)
-        self.evidence.window[:] = window
-        self.evidence.estimate()
+        self.evidence = self.evidence.with_window(window)
         self.answer_model = self.evidence.answer_model
 
     def selection(self) -> list[Candidate]:

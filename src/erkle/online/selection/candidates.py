@@ -4,10 +4,11 @@ All decisions are made at reviews, from predictions that were made before the an
 starts with the leader's loss plus a handicap, so it overtakes the leader only if it predicts better from then on.
 """
 
+import copy
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Generic, NamedTuple, Protocol, TypeVar, cast
+from typing import Any, Generic, NamedTuple, Protocol, Self, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -154,7 +155,7 @@ class Candidates(Generic[Setting, Model]):
 
         Returns the candidates that have entered.
         """
-        # Lists are replaced, not changed, so that a copy of the candidates can undo a review.
+        # Lists and dictionaries are replaced, not changed, because copies share them.
         self.entries = sorted(self.entries, key=lambda entry: entry.evidence.discounted_loss)
         self.leader = self.entries[0]
         limit = self.leader.evidence.discounted_loss + self.elimination_margin
@@ -170,6 +171,13 @@ class Candidates(Generic[Setting, Model]):
         for setting in exploratory:
             self._enter(setting, behind, most, seen)
         return self.entries[before:]
+
+    def copy(self) -> Self:
+        """A copy whose entries can get other settings and models. Evidence is shared."""
+        other = copy.copy(self)
+        other.entries = [copy.copy(entry) for entry in self.entries]
+        other.leader = other.entries[self.entries.index(self.leader)]
+        return other
 
     def _enter(self, setting: Setting, handicap: float, places: int, seen: int) -> None:
         if len(self.entries) < places and setting not in (entry.setting for entry in self.entries):

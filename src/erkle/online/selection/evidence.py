@@ -1,5 +1,6 @@
 """Evidence: how good predictions were that were made before the answers were known, and how people answer."""
 
+import copy
 import math
 from typing import Any, NamedTuple, Self
 
@@ -32,7 +33,7 @@ _WIDTH_95 = 1.96
 
 
 def is_lapse_known(lapse: Lapse, n_answers: int) -> bool:
-    """Whether so many answers say how often people slip; before, the lapse is only an assumption."""
+    """Whether the answers already show how often people slip. Until then, the lapse is mostly that of the prior."""
     before = _lapse(_PRIOR_MEAN[2], _PRIOR_SPREAD[2])
     width, width_before = (math.log(each.high / each.low) for each in (lapse, before))
     return n_answers >= _FEWEST and width < _NARROWED * width_before
@@ -117,11 +118,21 @@ class Evidence:
 
     def estimate(self) -> None:
         """Estimate the answer model from the predictions in the window."""
-        self.next_estimate = max(self.n_answers + 5, int((1.0 + _ESTIMATE_SHARE) * self.n_answers))
         if self.n_answers:
-            at = self._at
+            at = self._at.copy()
             prior = _PRIOR_MEAN, _PRIOR_SPREAD**-2.0
             self._believe(at, compiled.estimate(self.window, self.n_answers, self.discount, *prior, at))
+        self.next_estimate = max(self.n_answers + 5, int((1.0 + _ESTIMATE_SHARE) * self.n_answers))
+
+    def with_window(self, window: NDArray[np.float32]) -> Self:
+        """The same evidence with an answer model that is estimated from other predictions.
+
+        The two share their sums and bins, so only one of them may go on.
+        """
+        other = copy.copy(self)
+        other.window = window
+        other.estimate()
+        return other
 
     @property
     def lapse(self) -> Lapse:
