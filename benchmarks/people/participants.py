@@ -22,7 +22,8 @@ def simulated(seed: int, d: int, share: float) -> dict[str, float]:
     points = rng.standard_normal((_N_OBJECTS, d))
     n = _N_PARTICIPANTS * _PER_PARTICIPANT
     Q = triplets.sample(_N_OBJECTS, n, rng)
-    who = rng.permutation(np.repeat(np.arange(_N_PARTICIPANTS), _PER_PARTICIPANT))
+    # One participant after another, in random order, as in most studies.
+    who = np.repeat(rng.permutation(_N_PARTICIPANTS), _PER_PARTICIPANT)
     careful = answered(Q, points, AnswerModel(3.0, 0.5, 0.01), rng)
     at_random = np.arange(_N_PARTICIPANTS) < share * _N_PARTICIPANTS
     T = np.where(at_random[who][:, None], triplets.orient(Q, rng.random(n) < 0.5), careful)

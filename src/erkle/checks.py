@@ -5,6 +5,7 @@ what to pass instead.
 """
 
 import math
+import sys
 from collections.abc import Mapping
 from numbers import Real
 from typing import Any, TypeVar, cast
@@ -117,7 +118,7 @@ def check_part(part: Part, kind: str, methods: tuple[str, ...]) -> Part:
         if name in highest and not (number and 0.0 <= field <= highest[name]):
             got = f"{type(part).__name__} has {name}={field!r}"
             raise ValueError(f"{got}; pass a number from 0 to {highest[name]:g}.")
-        if name not in highest and not (number and 0.0 < field < math.inf):
+        if name not in highest and not (number and 0.0 < field <= sys.float_info.max):
             raise ValueError(f"{type(part).__name__} has {name}={field!r}; pass a positive, finite number.")
     return cast(Part, cast(Any, type(part))(*map(float, part)))
 
@@ -160,7 +161,7 @@ def _check_numbers(A: ArrayLike, name: str) -> NDArray[np.float64]:
 
 
 def shaped(arrays: Mapping[str, NDArray[Any]], name: str, shape: tuple[int, ...], dtype: Any = np.float64) -> Any:
-    """A copy of an array that was read from a file. It must have this shape and type.
+    """A copy of an array that was read from a file. It must have this shape and type, and finite numbers only.
 
     >>> shaped({"K": np.eye(2)}, "K", (3, 3))
     Traceback (most recent call last):
@@ -171,4 +172,6 @@ def shaped(arrays: Mapping[str, NDArray[Any]], name: str, shape: tuple[int, ...]
         raise ValueError(
             f"{name} has shape {array.shape} and type {array.dtype}, wanted {shape} and {np.dtype(dtype).name}"
         )
+    if not np.isfinite(array).all():
+        raise ValueError(f"{name} has entries that are not finite")
     return np.array(array, order="C")

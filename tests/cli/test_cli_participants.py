@@ -110,7 +110,7 @@ def test_the_table_has_the_slips_of_the_learner(erkle, study, kind, tmp_path):
     assert [rows[""][column] for column in ("lapse", "lapse_low", "lapse_high", "at_random")] == [""] * 4
     assert sum(int(row["answers"]) for row in rows.values()) == learner.n_triplets_seen_
     assert {name for name, row in rows.items() if row["at_random"] == "yes"} == {"Eve"}
-    assert f"1 of 4 participants seems to answer at random: Eve ({rows['Eve']['answers']} answers)." in run.stderr
+    assert f"1 of 4 participants seems to answer at random: Eve ({rows['Eve']['answers']} answers," in run.stderr
     # The exact kernel keeps no answers to compare.
     assert {row["agreement_with_others"] == "" for row in rows.values()} == {kind == "exact"}
     assert {row["flagged"] == "" for row in rows.values()} == {kind == "exact"}

@@ -11,6 +11,7 @@ import pytest
 
 from commands import COMMAND, EXACT, FILES, answers_of, interrupting, killed, learned, listing, n_saved, write
 from erkle import ERKLE, Dense, triplets
+from erkle.cli.learn import report
 from erkle.cli.learn.run import Run
 from erkle.cli.options import results_folder
 from erkle.files import load_npz
@@ -215,6 +216,13 @@ def test_an_interrupted_last_fit_is_skipped(erkle, how, tmp_path, monkeypatch):
     rows, _ = triplets.read(path)
     expected = ERKLE(20, random_state=0).fit(rows)
     assert np.array_equal(learned(tmp_path / "out").kernel_matrix(), expected.kernel_matrix())
+
+
+def test_an_interruption_while_results_are_written_loses_none_of_them(erkle, tmp_path, monkeypatch):
+    path = write(tmp_path / "answers.csv", answers_of(20, 100))
+    interrupting(monkeypatch, report, "map_figure", 1)
+    assert erkle("learn", path, "--out", tmp_path / "out").returncode == 130
+    assert listing(tmp_path / "out") == FILES
 
 
 def test_a_stream_does_not_resume_the_run_of_a_file(erkle, tmp_path, monkeypatch):

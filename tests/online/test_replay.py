@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import erkle.online.erkle
 from erkle import CKL, ERKLE, GNMDS, STE, Constant, Dense, LowRank, PassiveAggressive
+from erkle.kernels.dense import DenseKernel
 from erkle.online.replay import Replay, generator
 from erkle.triplets import sample
 from parts import KERNELS, PROJECTIONS, Cooling, SquaredHinge, answers, state
@@ -155,7 +155,7 @@ def test_objects_can_be_added_before_or_after_saving(kernel, passes):
 def test_the_size_of_blocks_within_a_call_has_no_effect(projection, passes, monkeypatch):
     T = answers(7, 300, flipped=0.2)
     whole = ERKLE(7, kernel=Dense(projection=projection), passes=passes, random_state=0).fit(T)
-    monkeypatch.setattr(erkle.online.erkle, "_BLOCK", 10)
+    monkeypatch.setattr(DenseKernel, "block", 10)
     blocks = ERKLE(7, kernel=Dense(projection=projection), passes=passes, random_state=0)
     decisions = blocks.prequential(T)
     assert state(blocks) == state(whole)

@@ -275,7 +275,8 @@ def test_a_missing_or_malformed_array_is_refused(kernel, path):
     for name in set(arrays) - UNUSED:
         without = {other: array for other, array in arrays.items() if other != name}
         own = arrays[name]
-        for array in (None, own[None], np.concatenate([own, own], axis=-1), np.full(own.shape, "x")):
+        numbers = [np.full(own.shape, np.nan, own.dtype)] if own.dtype.kind == "f" else []
+        for array in (None, own[None], np.concatenate([own, own], axis=-1), np.full(own.shape, "x"), *numbers):
             if array is not None and array.dtype == own.dtype and np.array_equal(array, own):
                 continue  # a dense kernel keeps no answers, and twice none is none
             save_npz(path, without if array is None else {**arrays, name: array}, meta)

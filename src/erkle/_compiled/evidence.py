@@ -52,7 +52,7 @@ def add_answers(
         probability = math.exp(-loss)
         likely[i] = min(max((probability - model.lapse) / (1.0 - 2.0 * model.lapse), 0.0), 1.0)
         confidence = max(probability, 1.0 - probability)
-        bin = min(int((confidence - 0.5) * 2.0 * bins.shape[0]), bins.shape[0] - 1)
+        bin = max(0, min(int((confidence - 0.5) * 2.0 * bins.shape[0]), bins.shape[0] - 1))
         bins[bin, 0] += 1.0
         bins[bin, 1] += confidence
         # A tie counts as half correct.
@@ -79,15 +79,16 @@ def estimate(window: Array, n_answers: int, discount: float, mean: Array, precis
     ``window`` holds the squared distances of the latest of ``n_answers`` predictions. The prior of the parameters (see
     `model_at`) is normal with this ``mean`` and ``precision``. The method is Fisher scoring with step halving.
     """
+    predictions = _logarithms(window, n_answers, discount)
     information, score = np.zeros((3, 3)), np.zeros(3)
-    best = _posterior(window, n_answers, discount, mean, precision, at, score, information)
+    best = _posterior(predictions, mean, precision, at, score, information)
     other_score, other_information = np.zeros(3), np.zeros((3, 3))
     for _ in range(_MOST_STEPS):
         step = np.linalg.solve(information, score)
         moved = False
         for _ in range(_MOST_CUTS):
             tried = at + step
-            found = _posterior(window, n_answers, discount, mean, precision, tried, other_score, other_information)
+            found = _posterior(predictions, mean, precision, tried, other_score, other_information)
             if found >= best:
                 moved = True
                 break
@@ -102,26 +103,28 @@ def estimate(window: Array, n_answers: int, discount: float, mean: Array, precis
 
 
 @compiled
-def _posterior(
-    window: Array,
-    n_answers: int,
-    discount: float,
-    mean: Array,
-    precision: Array,
-    at: Array,
-    score: Array,
-    information: Array,
-) -> float:
+def _logarithms(window: Array, n_answers: int, discount: float) -> Array:
+    """Rows log(1 + d_near), log(1 + d_far), weight: what every step of an estimate needs of a prediction."""
+    predictions = np.empty((min(n_answers, window.shape[0]), 3))
+    for i in range(predictions.shape[0]):
+        # The row holds the latest answer whose number minus 1 leaves this remainder.
+        number = n_answers - (n_answers - 1 - i) % window.shape[0]
+        predictions[i, 0] = math.log(1.0 + window[i, 0])
+        predictions[i, 1] = math.log(1.0 + window[i, 1])
+        predictions[i, 2] = (number / n_answers) ** discount
+    return predictions
+
+
+@compiled
+def _posterior(predictions: Array, mean: Array, precision: Array, at: Array, score: Array, information: Array) -> float:
     """The log of prior times likelihood; write its gradient to ``score`` and its expected curvature."""
     model, total = model_at(at), 0.0
     score[:] = 0.0
     information[:] = 0.0
     gradient = np.zeros(3)
-    for i in range(min(n_answers, window.shape[0])):
-        # The row holds the latest answer whose number minus 1 leaves this remainder.
-        number = n_answers - (n_answers - 1 - i) % window.shape[0]
-        weight = (number / n_answers) ** discount
-        p = _probability(model, window[i, 0], window[i, 1], gradient)
+    for i in range(predictions.shape[0]):
+        weight = predictions[i, 2]
+        p = _probability(model, predictions[i, 0], predictions[i, 1], gradient)
         total += weight * math.log(p)
         for j in range(3):
             score[j] += weight * gradient[j] / p
@@ -136,10 +139,9 @@ def _posterior(
 
 
 @compiled
-def _probability(model: AnswerModel, d_near: float, d_far: float, gradient: Array) -> float:
-    """The probability of an answer; write its derivatives in the three parameters."""
+def _probability(model: AnswerModel, log_near: float, log_far: float, gradient: Array) -> float:
+    """The probability of an answer, given log(1 + d) of both distances; write its derivatives in the parameters."""
     q = max(model.power, 1e-3)
-    log_near, log_far = math.log(1.0 + d_near), math.log(1.0 + d_far)
     near, far = math.exp(q * log_near), math.exp(q * log_far)
     z = model.sensitivity * (far - near) / q
     in_power = (model.sensitivity * (far * log_far - near * log_near) - z) / q

@@ -84,7 +84,7 @@ def _participant_facts(arrays: dict[str, Any], lapse: float) -> dict[str, str]:
 def _kind_of_facts(model: Model, arrays: dict[str, Any]) -> dict[str, str]:
     """Facts that depend on the kind of learner: the updates of a single kernel, or the choice among candidates."""
     from erkle import metrics
-    from erkle.cli.learn.findings import choice, is_choice, setting
+    from erkle.cli.learn.findings import choice, is_choice
     from erkle.kernels.dense import DenseKernel
     from erkle.online.models import Single
 
@@ -96,7 +96,7 @@ def _kind_of_facts(model: Model, arrays: dict[str, Any]) -> dict[str, str]:
     selection = model.selection()
     if not is_choice(selection):
         return {}
-    lines = [f"{setting(candidate)}: {_performance(candidate)}" for candidate in selection if candidate.weight]
+    lines = [f"{candidate.described()}: {_performance(candidate)}" for candidate in selection if candidate.weight]
     return {"chosen": choice(selection), "in use": "\n".join(lines)}
 
 

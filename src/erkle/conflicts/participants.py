@@ -191,8 +191,9 @@ def _coded(participants: npt.ArrayLike, n_answers: int) -> tuple[npt.NDArray[np.
 
 def participant_name(participant: object) -> str:
     """The participant's name as text. A missing value turns whole numbers into floats, so 7.0 becomes "7"."""
+    text = participant.decode(errors="replace") if isinstance(participant, bytes) else str(participant)
     # NumPy drops NULs at the end of a text, so that they would be lost in a file.
-    name = str(participant).rstrip("\0")
+    name = text.rstrip("\0")
     if name.lower() in _MISSING:
         return ""
     return name.removesuffix(".0") if isinstance(participant, float) else name

@@ -26,6 +26,8 @@ Projection = Literal["inverse", "eigh"]
 DEFAULT_TOL = 1e-2
 # Largest Krylov basis, in vectors. Four vectors are enough on average; LAPACK takes over where 48 are not.
 _LARGEST_BASIS = 48
+# Most entries of K that a block of answers may visit if each answer visits all of them; a quarter of a second or so.
+_BLOCK_ENTRIES = 2**26
 # First value of sigma, as a share of the kernel's mean diagonal; the mean depth of projections replaces it later.
 _FIRST_SIGMA = 0.03
 
@@ -109,6 +111,11 @@ class DenseKernel:
     def n_objects(self) -> int:
         """Number of objects."""
         return len(self._state.K)
+
+    @property
+    def block(self) -> int:
+        """How many answers to learn at once."""
+        return max(1, _BLOCK_ENTRIES // self.n_objects**2)
 
     @property
     def counters(self) -> Counters:

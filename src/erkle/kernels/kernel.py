@@ -10,6 +10,8 @@ from erkle.kernels import lapack
 
 Floats = NDArray[np.float64]
 
+# Rows that a low-rank kernel learns at once. This also limits the memory of replayed answers.
+_BLOCK = 8192
 # Most objects for which a kernel matrix is computed; at 20,000 objects it takes 3 GB.
 _LARGEST_MATRIX = 20_000
 # Most objects for which a file holds the kernel matrix beside the coordinates; at 5,000 objects it takes 200 MB.
@@ -46,6 +48,10 @@ class Kernel(Protocol):
         """What is added to the squared distance between each object and every other object, (n,)."""
 
     @property
+    def block(self) -> int:
+        """How many answers to learn at once: they should take less than a second, so that Ctrl-C takes effect."""
+
+    @property
     def counters(self) -> Counters:
         """How often answers moved the kernel, and what the moves cost."""
 
@@ -70,6 +76,11 @@ class Kernel(Protocol):
 
 class ByCoordinates(Kernel):
     """Methods that follow from the coordinates X of a low-rank kernel, K = XX' plus a diagonal of shifts."""
+
+    @property
+    def block(self) -> int:
+        """How many answers to learn at once."""
+        return _BLOCK
 
     def map(self) -> Floats:
         """Coordinates X of all objects, (n, r)."""

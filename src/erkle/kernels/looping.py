@@ -62,13 +62,6 @@ class Stretch(NamedTuple):
         """The number of the first row."""
         return int(self.numbers[0]) if len(self.numbers) else 1
 
-    def rest(self) -> "Stretch":
-        """The rows that have not been learned yet; their distances and excess are views into this stretch."""
-        # Rows are learned in order, so those with an excess come first.
-        done = np.count_nonzero(~np.isnan(self.excess))
-        new, later = self.new[self.new >= done] - done, self.likely[self.new >= done]
-        return Stretch(self.rows[done:], self.numbers[done:], new, self.distances[done:], self.excess[done:], later)
-
     def new_learned(self) -> NDArray[np.int64]:
         """Indices of the rows that are new answers and have been learned."""
         return self.new[~np.isnan(self.excess[self.new])]

@@ -17,6 +17,7 @@ from erkle.answer_models import AnswerModel, Lapse
 from erkle.checks import whole
 from erkle.estimators import TripletLearner, answers
 from erkle.files import load_npz, save_npz
+from erkle.interruption import uninterrupted
 from erkle.kernels.dense import Dense
 from erkle.kernels.kernel import Counters
 from erkle.kernels.lapack import one_thread
@@ -33,9 +34,6 @@ from erkle.online.selection.candidates import Candidate
 from erkle.online.selection.evidence import Reliability
 from erkle.online.settings import Settings, check_settings
 from erkle.steps import Step
-
-# Rows passed to the compiled loop at once. This limits memory during replay and the delay of Ctrl-C.
-_BLOCK = 8192
 
 
 class ERKLE(TripletLearner, BaseEstimator):  # type: ignore[misc]
@@ -159,31 +157,38 @@ class ERKLE(TripletLearner, BaseEstimator):  # type: ignore[misc]
         """
         self._start()
         T = answers(X, y, self.n_objects_)
-        numbers = self._participants.number(participants, len(T))
+        names = None if participants is None else participant_names(participants, len(T))
         decisions = np.full(len(T), np.nan)
         done = 0
         while done < len(T):
             self._review()
-            room = min(max(1, _BLOCK // self._replay.passes), self._model.next_review - self._replay.seen)
-            piece = slice(done, done + room)
-            self._learn(T[piece], numbers[piece], decisions[piece])
-            done += room
+            most = max(1, self._model.kernel.block // self._replay.passes)
+            piece = slice(done, done + min(most, self._model.next_review - self._replay.seen))
+            with uninterrupted():
+                self._learn(T[piece], names and names[piece], decisions[piece])
+            done = piece.stop
         self._review()
         return decisions
 
-    def _learn(self, T: NDArray[np.int64], numbers: NDArray[np.int32], decisions: NDArray[np.float64]) -> None:
+    def _learn(self, T: NDArray[np.int64], names: list[str] | None, decisions: NDArray[np.float64]) -> None:
         self._follow_parameters()
-        stretch = self._replay.schedule(T, numbers)
+        before = self._replay.seen
+        per_object = np.arange(before, before + len(T)) / self.n_objects_
         try:
-            self._model.learn(stretch)
+            numbers = self._participants.number(names, len(T))
+            stretch = self._replay.schedule(T, numbers)
+            try:
+                self._model.learn(stretch)
+            finally:
+                # After an overflow, count exactly the answers that have been learned.
+                decisions[:] = -stretch.excess[stretch.new]
+                learned = int(np.count_nonzero(~np.isnan(decisions)))
+                self._replay.forget(len(T) - learned)
+                self._record.add(T[:learned], decisions[:learned], before)
+                self._participants.add(numbers[:learned], stretch.likely[:learned], per_object[:learned])
+                self._n_mistakes += int(np.count_nonzero(decisions <= 0.0))
         finally:
-            # After an interruption or an overflow, count exactly the answers that have been learned.
-            decisions[:] = -stretch.excess[stretch.new]
-            learned = int(np.count_nonzero(~np.isnan(decisions)))
-            self._replay.forget(len(T) - learned)
-            self._record.add(T[:learned], decisions[:learned], self._replay.seen - learned)
-            self._participants.add(numbers[:learned], stretch.likely[:learned])
-            self._n_mistakes += int(np.count_nonzero(decisions <= 0.0))
+            self._participants.drop_silent()
 
     def _review(self) -> None:
         """Take over a fit that has finished in the background, and review the model if a review is due."""
@@ -227,9 +232,10 @@ class ERKLE(TripletLearner, BaseEstimator):  # type: ignore[misc]
 
     def _adopt(self) -> None:
         if self._job is not None and self._job.future.done():
-            job, self._job = self._job, None
-            if isinstance(self._model, Refitting):
-                self._model = job.result(self._model, self._replay.history)
+            with uninterrupted():
+                job, self._job = self._job, None
+                if isinstance(self._model, Refitting):
+                    self._model = job.result(self._model, self._replay.history)
 
     def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
         """d²(a, c) - d²(a, b) for each row (a, b, c): positive where a is nearer to b."""
@@ -264,8 +270,9 @@ class ERKLE(TripletLearner, BaseEstimator):  # type: ignore[misc]
         """Add objects. Their ids follow the existing ones, and nothing is known about them yet."""
         n_new = whole(n_new, "n_new", 0, "objects cannot be removed")
         self._start()
-        self._model.grow(n_new)
-        self._record.grow(n_new)
+        with uninterrupted():
+            self._model.grow(n_new)
+            self._record.grow(n_new)
         return self
 
     def kernel_matrix(self) -> NDArray[np.float64]:

@@ -17,16 +17,23 @@ from erkle.conflicts.participants import participant_name
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int32]
 
-# Lapses on the grid.
-_LAPSES = np.linspace(0.0, 0.5, 26)
+# Lapses on the grid. They are closer to each other near 0, where many answers tell them apart.
+_LAPSES = 0.5 * np.linspace(0.0, 1.0, 51) ** 2
 # Steps of the estimate of the distribution of lapses. More would shrink it to single points.
 _STEPS = 30
 # The start of the distribution counts like this many participants.
 _START_COUNT = 1.0
-# Concentration of the start around the lapse of the study, as a number of answers; and its uniform share.
-_CONCENTRATION, _UNIFORM = 30.0, 0.05
+# Concentration of the start around the lapse of the study, as a number of answers.
+_CONCENTRATION = 30.0
+# Share of the start that is spread evenly over all lapses.
+_UNIFORM = 0.05
+# Share of the start for participants who only toss coins. Without it, their intervals often end below 0.5.
+_COINS = 0.02
 # Probabilities without slips are kept this far from 0 and 1: no prediction is that certain.
 _LEAST = 1e-6
+# Answers per object at which an answer counts half of what a late one counts. With 0, the first participants of a study
+# seem to slip two to four times as often as the others; with 8, a third fewer of those who toss coins are found.
+_EARLY = 3.0
 # Lapse above which a participant hardly looks at the objects: four of five answers are coin tosses.
 _RANDOM_LAPSE = 0.4
 # A participant is marked if such a lapse is at least this probable.
@@ -74,34 +81,59 @@ class Participants:
 
     def __init__(self) -> None:
         self.numbers: dict[str, int] = {"": 0}
-        self.counts = np.zeros(1, np.int64)
-        self.likelihoods = np.zeros((1, len(_LAPSES)))
+        # With room for participants to come, so that a new one costs little however many there are.
+        self._counts = np.zeros(1, np.int64)
+        self._likelihoods = np.zeros((1, len(_LAPSES)))
 
-    def number(self, participants: ArrayLike | None, n_answers: int) -> Codes:
-        """The number of the participant of each answer; new participants get the next numbers."""
-        if participants is None:
+    @property
+    def counts(self) -> NDArray[np.int64]:
+        """The number of answers of each participant that have been learned; 0 for the unknown one."""
+        return self._counts[: len(self.numbers)]
+
+    @property
+    def likelihoods(self) -> Floats:
+        """The logarithm of the likelihood of each lapse on the grid, for each participant."""
+        return self._likelihoods[: len(self.numbers)]
+
+    def number(self, names: list[str] | None, n_answers: int) -> Codes:
+        """The number of the participant of each answer; new participants get the next numbers.
+
+        Call `drop_silent` when their answers have been learned, or could not be.
+        """
+        if names is None:
             return np.zeros(n_answers, np.int32)
-        names = participant_names(participants, n_answers)
-        found = (self.numbers.setdefault(name, len(self.numbers)) for name in names)
-        numbers = np.fromiter(found, np.int32, n_answers)
-        if n_new := len(self.numbers) - len(self.counts):
-            self.counts = np.pad(self.counts, (0, n_new))
-            self.likelihoods = np.pad(self.likelihoods, ((0, n_new), (0, 0)))
+        numbers = np.array([self.numbers.setdefault(name, len(self.numbers)) for name in names], np.int32)
+        if len(self.numbers) > len(self._counts):
+            room = 2 * len(self.numbers) - len(self._counts)
+            self._likelihoods = np.pad(self._likelihoods, ((0, room), (0, 0)))
+            self._counts = np.pad(self._counts, (0, room))
         return numbers
 
-    def add(self, numbers: Codes, likely: Floats) -> None:
-        """Add answers: who gave them, and how probable they were without slips just before they were learned."""
+    def drop_silent(self) -> None:
+        """Drop the last participants if none of their answers has been learned."""
+        while len(self.numbers) > 1 and not self._counts[len(self.numbers) - 1 :].any():
+            self.numbers.popitem()
+
+    def add(self, numbers: Codes, likely: Floats, per_object: Floats) -> None:
+        """Add answers: who gave them, and how probable they were without slips just before they were learned.
+
+        ``per_object`` is the number of answers per object that had been learned before each of them.
+        """
         known = numbers > 0
         if not known.any():
             return
         p = np.clip(likely[known], _LEAST, 1.0 - _LEAST)[:, None]
-        np.add.at(self.counts, numbers[known], 1)
-        np.add.at(self.likelihoods, numbers[known], np.log(_LAPSES + (1.0 - 2.0 * _LAPSES) * p))
+        # Early predictions are too confident, so a miss says little about slips.
+        squares = per_object[known, None] ** 2
+        weights = squares / (squares + _EARLY**2)
+        np.add.at(self._counts, numbers[known], 1)
+        np.add.at(self._likelihoods, numbers[known], weights * np.log(_LAPSES + (1.0 - 2.0 * _LAPSES) * p))
 
     def lapses(self, study: float) -> Floats:
-        """The lapse of each participant by number, given that of the study; NaN for number 0."""
-        lapses = _means(self._posterior(study))
-        lapses[0] = np.nan
+        """The lapse of each participant by number, given that of the study; NaN for the unknown one."""
+        lapses = np.full(len(self.numbers), np.nan)
+        if len(lapses) > 1:
+            lapses[1:] = _means(self._posterior(study))
         return lapses
 
     def typical_lapse(self, lapses: Floats) -> float:
@@ -109,31 +141,28 @@ class Participants:
 
         Each participant counts once: one who gives most of the answers is not typical for that.
         """
-        answered = self.counts > 0
-        return float(np.median(lapses[answered])) if answered.any() else 0.0
+        return float(np.median(lapses[1:])) if len(lapses) > 1 else 0.0
 
     def table(self, study: float) -> ParticipantLapses:
-        """The lapses of all participants whose answers have been learned, given that of the study."""
-        # A call that was interrupted may have numbered participants without learning any of their answers.
-        answered = self.counts > 0
-        posterior = self._posterior(study)[answered]
+        """The lapses of all participants, given that of the study."""
+        posterior = self._posterior(study)
         below = np.cumsum(posterior, axis=1)
+        lapse = _means(posterior)
         low, high = (_LAPSES[np.argmax(below >= share, axis=1)] for share in (0.025, 0.975))
+        # The mean of a narrow distribution can lie between two lapses on the grid.
+        low, high = np.minimum(low, lapse), np.maximum(high, lapse)
         at_random = posterior[:, _LAPSES > _RANDOM_LAPSE].sum(axis=1) > _SURE
-        names = np.array(list(self.numbers), dtype=np.str_)[answered]
-        return ParticipantLapses(names, self.counts[answered], _means(posterior), low, high, at_random)
+        names = np.array(list(self.numbers)[1:], dtype=np.str_)
+        return ParticipantLapses(names, self.counts[1:].copy(), lapse, low, high, at_random)
 
     def _posterior(self, study: float) -> Floats:
-        """The probability of each lapse on the grid, for each participant."""
-        start = _start(study)
-        likelihoods = np.exp(self.likelihoods - self.likelihoods.max(axis=1, keepdims=True))
-        weights = (self.counts > 0).astype(np.float64)
-        prior = start
+        """The probability of each lapse on the grid, for each known participant."""
+        start = prior = _start(study)
+        likelihoods = np.exp(self.likelihoods[1:] - self.likelihoods[1:].max(axis=1, keepdims=True))
         for _ in range(_STEPS):
             posterior = likelihoods * prior
             posterior /= posterior.sum(axis=1, keepdims=True)
-            # Not a product of matrices: its last bits would depend on participants who have not answered yet.
-            prior = (weights[:, None] * posterior).sum(axis=0) + _START_COUNT * start
+            prior = posterior.sum(axis=0) + _START_COUNT * start
             prior /= prior.sum()
         posterior = likelihoods * prior
         return np.asarray(posterior / posterior.sum(axis=1, keepdims=True))
@@ -152,8 +181,8 @@ class Participants:
         n = len(participants.numbers)
         if n != len(names) or participants.numbers.get("") != 0:
             raise ValueError("the names of participants are not different, or the unknown one is not the first")
-        participants.counts = shaped(arrays, "counts", (n,), np.int64)
-        participants.likelihoods = shaped(arrays, "likelihoods", (n, len(_LAPSES)))
+        participants._counts = shaped(arrays, "counts", (n,), np.int64)
+        participants._likelihoods = shaped(arrays, "likelihoods", (n, len(_LAPSES)))
         return participants
 
 
@@ -163,10 +192,13 @@ def _means(posterior: Floats) -> Floats:
 
 
 def _start(study: float) -> Floats:
-    """The distribution of lapses to start from: most are near that of the study, and some are anywhere."""
+    """The distribution to start from: most lapses are near that of the study, some are anywhere, some are 0.5."""
     mean = min(max(study, 0.01), 0.49)
-    # The density of a beta distribution of twice the lapse, at points inside the interval.
-    x = (2.0 * _LAPSES + 0.02) / 1.04
+    # Each lapse on the grid stands for those between its neighbours; twice a lapse has a beta distribution.
+    edges = np.concatenate([[0.0], 0.5 * (_LAPSES[1:] + _LAPSES[:-1]), [0.5]])
+    widths, x = 2.0 * np.diff(edges), edges[1:] + edges[:-1]
     a, b = 2.0 * mean * _CONCENTRATION, (1.0 - 2.0 * mean) * _CONCENTRATION
-    density = x ** (a - 1.0) * (1.0 - x) ** (b - 1.0)
-    return np.asarray((1.0 - _UNIFORM) * density / density.sum() + _UNIFORM / len(x))
+    density = widths * x ** (a - 1.0) * (1.0 - x) ** (b - 1.0)
+    start = (1.0 - _UNIFORM - _COINS) * density / density.sum() + _UNIFORM * widths
+    start[-1] += _COINS
+    return np.asarray(start)

@@ -77,7 +77,7 @@ class Replay:
                 remembered = True
             return self._stretch(T, numbers, draws)
         except BaseException:
-            # Ctrl-C, or too little memory: nothing of T has been learned.
+            # Too little memory: nothing of T has been learned.
             if remembered:
                 self._kept -= len(T)
             self.seen -= len(T)

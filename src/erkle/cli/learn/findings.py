@@ -24,7 +24,7 @@ from erkle.triplets import Labels
 
 _COLUMNS = ("anchor", "near", "far")
 _COUNTS = ("n_questions", "n_repeated", "n_contradicted", "n_unsatisfiable", "floor")
-# Fewest answers for a forecast, and for saying how people answer.
+# Fewest answers for a forecast.
 _FEWEST = 200
 # Error that a forecast aims at, as a share of the current error.
 _TARGET = 0.9
@@ -76,19 +76,6 @@ class FileWarnings:
             )
 
 
-def setting(candidate: Candidate) -> str:
-    """A setting in words; a shift of 0 is left out.
-
-    >>> setting(Candidate({"rank": 25, "ridge": 4.0, "shift": 0.0, "answers": "ratio"}, 0.7, 0.5, 0.2, "leads"))
-    'rank 25, ridge 4, answers ratio'
-    """
-    fields = candidate.setting.items()
-    texts = {
-        name: value if isinstance(value, str) else f"{value:g}" for name, value in fields if value or name != "shift"
-    }
-    return ", ".join(f"{name} {text}" for name, text in texts.items())
-
-
 def is_choice(selection: Sequence[Candidate]) -> bool:
     """Whether the learner chose among several settings."""
     return len(selection) > 1
@@ -103,9 +90,9 @@ def choice(selection: Sequence[Candidate]) -> str:
     leader = _leader(selection)
     tried = counted(len(selection), "setting")
     if math.isnan(leader.error):
-        return f"{setting(leader)}, the first of {tried}, because there are too few answers to compare them"
+        return f"{leader.described()}, the first of {tried}, because there are too few answers to compare them"
     return (
-        f"{setting(leader)}, which has the lowest loss of {tried} on recent answers "
+        f"{leader.described()}, which has the lowest loss of {tried} on recent answers "
         f"({per_cent(leader.error)} predicted wrongly); weight {leader.weight:.2f}"
     )
 

@@ -20,6 +20,7 @@ from erkle.cli.learn.run import Names, Run, known_names
 from erkle.cli.learn.settings import Settings
 from erkle.cli.screen import checking_bar, compile_first, console, counted, learning_bar
 from erkle.conflicts import find
+from erkle.interruption import uninterrupted
 from erkle.triplets import Chunk, Labels, Reader
 
 # Answers per chunk if they are shuffled.
@@ -242,7 +243,7 @@ def _finish(run: Run, n_answers: int, path: Path | None = None) -> None:
     found = None if history is None else find(history, participants_of(learner) if wanted else None)
     compared = compare_participants(learner, found and found.participants) if wanted else None
     quality = map_quality(learner, run.test, run.curve.points[-1, 3])
-    write_report(
-        Report(learner, names, run.curve, settings, source, n_answers, len(run.test), quality, found, compared)
-    )
-    run.checkpoint.unlink(missing_ok=True)
+    report = Report(learner, names, run.curve, settings, source, n_answers, len(run.test), quality, found, compared)
+    with uninterrupted():
+        write_report(report)
+        run.checkpoint.unlink(missing_ok=True)

@@ -15,6 +15,8 @@ from erkle.online.participants import ParticipantLapses
 
 # Participants who answer at random that a sentence names.
 _MOST_LISTED = 10
+# Share of slips above which a participant may be answering at random.
+_SUSPECT = 0.25
 # Answers predicted at once, to limit memory.
 _PIECE = 100_000
 # Who the participants are compared with, in words.
@@ -68,16 +70,28 @@ def at_random(lapses: ParticipantLapses) -> str:
 
     >>> names, shares = np.array(["Ann", "Eve"]), np.array([0.0, 0.48])
     >>> at_random(ParticipantLapses(names, np.array([90, 80]), shares, shares, shares, shares > 0.4))
-    '1 of 2 participants seems to answer at random: Eve (80 answers).'
+    '1 of 2 participants seems to answer at random: Eve (80 answers, 48 to 48 % slips).'
     """
-    n, found = len(lapses.names), np.flatnonzero(lapses.at_random)
-    if not len(found):
-        return f"None of {n:,} participants seems to answer at random."
-    listed = [f"{lapses.names[i]} ({lapses.n_answers[i]:,} answers)" for i in found[:_MOST_LISTED]]
-    if len(found) > _MOST_LISTED:
-        listed.append(f"and {len(found) - _MOST_LISTED:,} more")
-    seem = "seems" if len(found) == 1 else "seem"
-    return f"{len(found):,} of {n:,} participants {seem} to answer at random: {', '.join(listed)}."
+    n, found, suspected = len(lapses.names), np.flatnonzero(lapses.at_random), lapses.lapse > _SUSPECT
+    if len(found):
+        seem = "seems" if len(found) == 1 else "seem"
+        return f"{len(found):,} of {n:,} participants {seem} to answer at random: {_listed(lapses, found)}."
+    if suspected.any():
+        unsure = f"There are too few answers to be sure about {_listed(lapses, np.flatnonzero(suspected))}."
+        return f"None of {n:,} participants certainly answers at random. {unsure}"
+    return f"None of {n:,} participants seems to answer at random."
+
+
+def _listed(lapses: ParticipantLapses, which: NDArray[np.int64]) -> str:
+    """Some participants, with the number of their answers and the interval of their slips."""
+    listed = [
+        f"{lapses.names[i]} ({lapses.n_answers[i]:,} answers,"
+        f" {100 * lapses.low[i]:.0f} to {100 * lapses.high[i]:.0f} % slips)"
+        for i in which[:_MOST_LISTED]
+    ]
+    if len(which) > _MOST_LISTED:
+        listed.append(f"and {len(which) - _MOST_LISTED:,} more")
+    return ", ".join(listed)
 
 
 def participants_of(learner: ERKLE) -> NDArray[np.object_]:

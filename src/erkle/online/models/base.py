@@ -4,9 +4,10 @@ A model learns a stream piece by piece. The learner calls `Model.review` when th
 ``next_review``. Everything that `ERKLE` reports comes from ``kernel`` and ``evidence``.
 """
 
+import copy
 import sys
 from abc import ABC, abstractmethod
-from typing import NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +15,7 @@ from numpy.typing import NDArray
 from erkle.files import Packed
 from erkle.kernels.kernel import Kernel
 from erkle.kernels.looping import Stretch
-from erkle.online.selection.candidates import Candidate
+from erkle.online.selection.candidates import Candidate, Candidates
 from erkle.online.selection.evidence import Evidence
 
 
@@ -76,3 +77,34 @@ class Model(ABC):
     def selection(self) -> list[Candidate]:
         """The settings tried so far, the best first; empty if there is nothing to choose."""
         return []
+
+
+class ChoosingModel(Model):
+    """A model that chooses among candidates. Reviews change a draft, which then replaces the model in a single call.
+
+    So after Ctrl-C, or with too little memory, the model is what it was, and the next call starts the review again.
+    """
+
+    candidates: Candidates[Any, Any]
+
+    def review(self, seen: int, answers: Answers) -> None:
+        """Choose the leader by the predictions since the last review, and let other candidates enter."""
+        draft = self._draft()
+        draft._review(seen, answers)
+        self._become(draft)
+
+    @abstractmethod
+    def _review(self, seen: int, answers: Answers) -> None:
+        """Review this draft."""
+
+    def _draft(self) -> Self:
+        draft = copy.copy(self)
+        draft.candidates = self.candidates.copy()
+        return draft
+
+    def _become(self, draft: Self) -> None:
+        vars(self).update(vars(draft))
+
+    def selection(self) -> list[Candidate]:
+        """The settings tried so far, the best first."""
+        return self.candidates.table()

@@ -9,8 +9,8 @@ from erkle.files import Arrays, Packed, prefixed, under
 from erkle.kernels.looping import Rule, Stretch
 from erkle.kernels.low_rank import LowRankKernel, Mixture
 from erkle.losses import STE
-from erkle.online.models.base import Answers, Model
-from erkle.online.selection.candidates import Candidate, Candidates, Entry, Floats, Ids, next_review, steps
+from erkle.online.models.base import Answers, ChoosingModel
+from erkle.online.selection.candidates import Candidates, Entry, Floats, Ids, next_review, steps
 from erkle.online.selection.evidence import Evidence
 from erkle.steps import InverseSqrt
 
@@ -110,7 +110,7 @@ class OnlineProposals:
         return model.excess(T.astype(np.int64))
 
 
-class Racing(Model):
+class Racing(ChoosingModel):
     """Candidates that each learn every answer. The kernel is their mixture, weighted by evidence."""
 
     kernel: Mixture
@@ -133,28 +133,22 @@ class Racing(Model):
 
     def learn(self, stretch: Stretch) -> None:
         """Let every candidate learn the rows in order, each with its own rule."""
-        interrupted, mixed = False, Stretch.of(stretch.rows, stretch.numbers, stretch.new)
+        mixed = Stretch.of(stretch.rows, stretch.numbers, stretch.new)
         mixed.excess[:] = 0.0
         for entry, share in zip(self.candidates.entries, self.shares, strict=True):
             own = Stretch.of(stretch.rows, stretch.numbers, stretch.new)
-            interrupted |= _learn_all(entry, own)
+            entry.model.learn(entry.setting.rule(entry.model.n_objects), own)
             entry.evidence.add(own.distances[stretch.new], stretch.first)
             mixed.distances[:] += share * own.distances
             mixed.excess[:] += share * own.excess
         stretch.distances[:], stretch.excess[:] = mixed.distances, mixed.excess
         self.add_evidence(stretch)
-        if interrupted:
-            raise KeyboardInterrupt
 
-    def review(self, seen: int, answers: Answers) -> None:
+    def _review(self, seen: int, answers: Answers) -> None:
         """Choose the leader and the shares, and let new candidates enter."""
         self.candidates.review(seen, TUNING.most)
         self._mix(self.candidates.shares(answers.T))
         self.next_review = next_review(seen, TUNING.review_share)
-
-    def selection(self) -> list[Candidate]:
-        """The settings tried so far, the best first."""
-        return self.candidates.table()
 
     def grow(self, n_new: int) -> None:
         """Add objects."""
@@ -178,20 +172,6 @@ class Racing(Model):
         model._mix(meta["shares"])
         model.next_review = meta["next_review"]
         return model
-
-
-def _learn_all(entry: Entry[OnlineSetting, LowRankKernel], stretch: Stretch) -> bool:
-    """Learn the whole stretch, even if Ctrl-C is pressed, and return whether it was pressed.
-
-    All candidates must have learned the same answers.
-    """
-    rule, interrupted = entry.setting.rule(entry.model.n_objects), False
-    while True:
-        try:
-            entry.model.learn(rule, stretch.rest())
-            return interrupted
-        except KeyboardInterrupt:
-            interrupted = True
 
 
 def _largest_rank(n_objects: int) -> int:

@@ -15,7 +15,6 @@ loss of one answer. So ridge = trace × number of answers. `Refitting._with_ridg
 them.
 """
 
-import copy
 import math
 from collections.abc import Iterator
 from functools import partial
@@ -31,9 +30,9 @@ from erkle.files import Arrays, Packed, prefixed, under
 from erkle.kernels.lapack import one_thread
 from erkle.kernels.looping import Rule, Stretch
 from erkle.kernels.low_rank import LowRankKernel
-from erkle.online.models.base import Answers, Model
+from erkle.online.models.base import Answers, ChoosingModel
 from erkle.online.models.fits import TUNING, FitProposals, FitSetting, is_alive, largest_rank, predicted_distances
-from erkle.online.selection.candidates import Candidate, Candidates, Entry, next_review
+from erkle.online.selection.candidates import Candidates, Entry, next_review
 from erkle.online.selection.evidence import Evidence
 from erkle.online.threads import side_by_side
 from erkle.steps import Constant
@@ -59,7 +58,7 @@ def _size_factor(seen: int, n_objects: int) -> float:
     return math.pow(max(1.0, size), TUNING.review_growth)
 
 
-class Refitting(Model):
+class Refitting(ChoosingModel):
     """Candidates that are fitted to all answers at each review. Their mixture learns online until the next review.
 
     Parameters
@@ -112,7 +111,7 @@ class Refitting(Model):
         try:
             self.kernel.learn(Rule(self.answer_model, Constant(TUNING.step), False), stretch)
         finally:
-            # After an interruption, add evidence for exactly the answers that have been learned.
+            # After an overflow, add evidence for exactly the answers that have been learned.
             self._add_all_evidence(stretch)
 
     def _add_all_evidence(self, stretch: Stretch) -> None:
@@ -121,23 +120,8 @@ class Refitting(Model):
         for entry in self.candidates.entries:
             entry.evidence.add(predicted_distances(entry.setting, entry.model, T), stretch.first)
 
-    def review(self, seen: int, answers: Answers) -> None:
-        """Choose the leader by the predictions since the last fits, then fit all answers again."""
-        draft = self._draft()
-        draft._review(seen, answers)
-        self._become(draft)
-
-    def _draft(self) -> Self:
-        """A copy to work on: after Ctrl-C, or with too little memory, the next call starts again from this model."""
-        draft = copy.copy(self)
-        draft.candidates = self.candidates.copy()
-        return draft
-
-    def _become(self, draft: Self) -> None:
-        """Take over a draft, in a single call that Ctrl-C cannot divide."""
-        vars(self).update(vars(draft))
-
     def _review(self, seen: int, answers: Answers) -> None:
+        """Choose the leader, then fit all answers again with every candidate."""
         n = self.n_objects
         # If the user sets the share, there may be too few fits to converge with ``brief_iterations`` each.
         exact = seen >= TUNING.exact_at * n or self.share is not None
@@ -244,10 +228,6 @@ class Refitting(Model):
         self.kernel = LowRankKernel.of_map(X, min(rank, used + 2), trace, shifts, shift_rate)
         self.evidence = self.evidence.with_window(window)
         self.answer_model = self.evidence.answer_model
-
-    def selection(self) -> list[Candidate]:
-        """The settings tried so far, the best first."""
-        return self.candidates.table()
 
     def grow(self, n_new: int) -> None:
         """Add objects at the origin."""

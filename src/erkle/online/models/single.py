@@ -33,7 +33,7 @@ class Single(Model):
         try:
             self.kernel.learn(self.rule, stretch)
         finally:
-            # After an interruption or an overflow, add evidence for exactly the answers that have been learned.
+            # After an overflow, add evidence for exactly the answers that have been learned.
             self.add_evidence(stretch)
 
     def grow(self, n_new: int) -> None:

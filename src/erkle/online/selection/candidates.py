@@ -54,6 +54,9 @@ class SelectionTuning(NamedTuple):
 
 TUNING = SelectionTuning()
 
+# Answer models of settings, in words; see `FitSetting`.
+_ANSWER_MODELS = {"ratio": "ratios of distances", "squares": "squared distances", "estimated": "estimated"}
+
 
 @dataclass(eq=False)
 class Entry(Generic[Setting, Model]):
@@ -99,11 +102,22 @@ class Candidate(NamedTuple):
     answer_model: AnswerModel | None = None
 
     def __str__(self) -> str:
-        values = {name: value if isinstance(value, str) else f"{value:g}" for name, value in self.setting.items()}
-        setting = ", ".join(f"{name} {value}" for name, value in values.items())
         if self.answer_model is None:
-            return f"{setting}: {self.status}."
-        return f"{setting}: {self.status} with weight {self.weight:.2f}. {self.answer_model}"
+            return f"{self.described()}: {self.status}."
+        return f"{self.described()}: {self.status} with weight {self.weight:.2f}. {self.answer_model}"
+
+    def described(self) -> str:
+        """The setting in words; a shift of 0 is left out.
+
+        >>> fit = {"rank": 25, "ridge": 4.0, "shift": 0.0, "answers": "ratio"}
+        >>> Candidate(fit, 0.7, 0.5, 0.2, "leads").described()
+        'rank 25, ridge 4, answer model: ratios of distances'
+        """
+        numbers = {name: value for name, value in self.setting.items() if not isinstance(value, str)}
+        words = [f"{name} {value:g}" for name, value in numbers.items() if value or name != "shift"]
+        if "answers" in self.setting:
+            words.append(f"answer model: {_ANSWER_MODELS[str(self.setting['answers'])]}")
+        return ", ".join(words)
 
 
 class Proposals(Protocol[Setting, Model]):

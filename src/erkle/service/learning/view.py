@@ -14,9 +14,6 @@ from erkle.online.record import Curve
 
 Floats = NDArray[np.float64]
 
-# What fixed answer models compare, in words; see `FitSetting`.
-_COMPARED = {"ratio": "ratios of distances", "squares": "squared distances"}
-
 
 class View(NamedTuple):
     """An immutable copy of what a learner knows. Strategies use it as their `Knowledge`.
@@ -75,7 +72,7 @@ class View(NamedTuple):
             history_=learner.history_,
             prequential=learner.curve_,
             held_out=held_out,
-            chosen=_chosen(learner),
+            chosen=learner.selection_[0].described(),
         )
 
     @property
@@ -101,11 +98,3 @@ class View(NamedTuple):
         """For each row (a, b, c), the probabilities, (m, 2), that a is nearer to c, and that a is nearer to b."""
         near = self.answer_model_.probability(*self.distances(X).T)
         return np.column_stack([1.0 - near, near])
-
-
-def _chosen(learner: ERKLE) -> str:
-    """Describe the best candidate's setting in words."""
-    setting = dict(learner.selection_[0].setting)
-    answers = str(setting.pop("answers"))
-    numbers = [f"{name} {value:g}" for name, value in setting.items() if value]
-    return ", ".join([*numbers, f"answer model: {_COMPARED.get(answers, answers)}"])
