@@ -46,14 +46,14 @@ def test_info_describes_every_kind_of_saved_learner(erkle, kind, tmp_path):
 
 
 def test_info_says_how_people_answer_and_who_answers_at_random(erkle, tmp_path):
-    T = city_answers(3000)
-    who = np.arange(3000) % 10
+    T = city_answers(4000)
+    who = np.arange(4000) % 10
     T[who == 7] = flip(T[who == 7], 0.5, random_state=0)
     learner = ERKLE(65, random_state=0).fit(T, participants=who)
     learner.save(tmp_path / "kernel.npz")
     said = " ".join(erkle("info", tmp_path / "kernel.npz").stdout.split())
     assert f"people {in_words(learner.answer_model_, learner.lapse_)}" in said
-    assert "1 of 10 participants seems to answer at random: 7 (300 answers," in said
+    assert "1 of 10 participants seems to answer at random: 7 (400 answers," in said
     ERKLE(65, random_state=0).fit(T[:100]).save(tmp_path / "few.npz")
     said = erkle("info", tmp_path / "few.npz").stdout
     assert "people " not in said

@@ -239,6 +239,8 @@ def test_a_sentence_names_at_most_ten_participants():
     everybody = ParticipantLapses(names, np.full(14, 1200), zeros, zeros, zeros, np.arange(14) < 12)
     said = at_random(everybody)
     assert said.startswith("12 of 14 participants seem")
-    assert "p9 (1,200 answers), and 2 more." in said
+    assert "p9 (1,200 answers, 0 to 0 % slips), and 2 more." in said
     assert "p10" not in said
     assert "None of 14" in at_random(everybody._replace(at_random=zeros > 0))
+    unsure = at_random(everybody._replace(at_random=zeros > 0, lapse=np.where(names == "p3", 0.4, 0.0)))
+    assert "be sure about p3 (1,200 answers" in unsure

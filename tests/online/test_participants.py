@@ -66,6 +66,12 @@ def simulated(lapses, n, per_participant, seed):
 # The estimate.
 
 
+def test_the_interval_of_the_only_one_who_tosses_coins_contains_one_half():
+    tables = [estimated([0.1] * 9 + [0.5], 200, seed) for seed in range(20)]
+    assert np.mean([table.high[-1] >= 0.49 for table in tables]) >= 0.95
+    assert np.mean([table.at_random[-1] for table in tables]) > 0.5
+
+
 def test_the_lapses_of_simulated_participants_are_recovered():
     lapses = np.repeat([0.02, 0.1, 0.25, 0.5], 10)
     table = estimated(lapses, 400)

@@ -20,6 +20,8 @@ Array = Any
 LOSS, ERROR, WEIGHT = 0, 1, 2
 # Largest sum of the weights of all answers.
 _MOST_WEIGHT = 20_000.0
+# Largest lapse of an answer. With 0.5, it would say nothing.
+_LARGEST_LAPSE = 0.499
 # Larger squared distances are kept as this one, because the window has single precision.
 _LARGEST = 1e30
 # Most steps of an estimate. Each starts where the last estimate ended, so few are needed.
@@ -33,6 +35,7 @@ _MOST_CUTS = 12
 @compiled
 def add_answers(
     distances: Array,
+    lapses: Array,
     first: int,
     discount: float,
     model: AnswerModel,
@@ -43,14 +46,16 @@ def add_answers(
 ) -> None:
     """Add answers, numbered from ``first``, to the discounted sums, the bins of confidence and the window.
 
-    A bin holds the number of answers, the sum of their confidences and the number of correct predictions. The
-    probability of each answer without slips is written to ``likely``.
+    Where ``lapses`` is not NaN, it is the lapse of the answer, in place of the model's. A bin holds the number of
+    answers, the sum of their confidences and the number of correct predictions. The probability of each answer without
+    slips is written to ``likely``.
     """
     for i in range(distances.shape[0]):
         near, far = max(0.0, distances[i, 0]), max(0.0, distances[i, 1])
-        loss = value(model, near, far)
+        lapse = model.lapse if math.isnan(lapses[i]) else min(lapses[i], _LARGEST_LAPSE)
+        loss = value(AnswerModel(model.sensitivity, model.power, lapse), near, far)
         probability = math.exp(-loss)
-        likely[i] = min(max((probability - model.lapse) / (1.0 - 2.0 * model.lapse), 0.0), 1.0)
+        likely[i] = min(max((probability - lapse) / (1.0 - 2.0 * lapse), 0.0), 1.0)
         confidence = max(probability, 1.0 - probability)
         bin = max(0, min(int((confidence - 0.5) * 2.0 * bins.shape[0]), bins.shape[0] - 1))
         bins[bin, 0] += 1.0

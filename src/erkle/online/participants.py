@@ -28,7 +28,7 @@ _CONCENTRATION = 30.0
 # Share of the start that is spread evenly over all lapses.
 _UNIFORM = 0.05
 # Share of the start for participants who only toss coins. Without it, their intervals often end below 0.5.
-_COINS = 0.02
+_COINS = 0.05
 # Probabilities without slips are kept this far from 0 and 1: no prediction is that certain.
 _LEAST = 1e-6
 # Answers per object at which an answer counts half of what a late one counts. With 0, the first participants of a study
@@ -163,8 +163,9 @@ class Participants:
             posterior = likelihoods * prior
             posterior /= posterior.sum(axis=1, keepdims=True)
             prior = posterior.sum(axis=0) + _START_COUNT * start
-            prior /= prior.sum()
-        posterior = likelihoods * prior
+        # Each participant is compared with all others. With itself among them, the only one who tosses coins would get
+        # an interval that is too narrow.
+        posterior = likelihoods * np.maximum(prior - posterior, _START_COUNT * start)
         return np.asarray(posterior / posterior.sum(axis=1, keepdims=True))
 
     def arrays(self) -> dict[str, NDArray[Any]]:

@@ -45,17 +45,16 @@ class FitSetting(NamedTuple):
         """The fixed answer model; None if it is estimated."""
         return {"ratio": RATIO, "squares": SQUARES}.get(self.answers)
 
-    def lapses(self, model: AnswerModel, answers: Answers) -> Floats:
-        """The lapse of each answer in a fit, from the lapses of participants.
+    def lapses(self, answers: Answers) -> Floats:
+        """The lapse of each answer, from the lapses of participants; NaN where they are unknown.
 
         A fixed model has no slips. It stays as it is for the typical participant, and others get only their extra
         slips.
         """
-        lapses = answers.lapses
-        if self.answer_model is not None:
-            typical = min(answers.typical_lapse, TUNING.largest_typical_lapse)
-            lapses = np.maximum(0.0, (lapses - typical) / (1.0 - 2.0 * typical))
-        return np.where(np.isnan(lapses), model.lapse, lapses)
+        if self.answer_model is None:
+            return answers.lapses
+        typical = min(answers.typical_lapse, TUNING.largest_typical_lapse)
+        return np.maximum(0.0, (answers.lapses - typical) / (1.0 - 2.0 * typical))
 
     @property
     def penalty(self) -> Penalty:

@@ -15,6 +15,7 @@ loss of one answer. So ridge = trace × number of answers. `Refitting._with_ridg
 them.
 """
 
+import copy
 import math
 from collections.abc import Iterator
 from functools import partial
@@ -107,24 +108,19 @@ class Refitting(ChoosingModel):
         return self.rank is not None
 
     def learn(self, stretch: Stretch) -> None:
-        """Learn the rows online, and add the predictions of each candidate's last fit to its evidence."""
+        """Learn the rows online."""
         try:
             self.kernel.learn(Rule(self.answer_model, Constant(TUNING.step), False), stretch)
         finally:
             # After an overflow, add evidence for exactly the answers that have been learned.
-            self._add_all_evidence(stretch)
-
-    def _add_all_evidence(self, stretch: Stretch) -> None:
-        self.add_evidence(stretch)
-        T = stretch.rows[stretch.new_learned()]
-        for entry in self.candidates.entries:
-            entry.evidence.add(predicted_distances(entry.setting, entry.model, T), stretch.first)
+            self.add_evidence(stretch)
 
     def _review(self, seen: int, answers: Answers) -> None:
         """Choose the leader, then fit all answers again with every candidate."""
         n = self.n_objects
         # If the user sets the share, there may be too few fits to converge with ``brief_iterations`` each.
         exact = seen >= TUNING.exact_at * n or self.share is not None
+        self._judge(answers)
         new = self.candidates.review(seen, _most_candidates(seen, n))
         leading = self.candidates.scale(self.candidates.leader, answers.T)
         self._fit_all(answers, self.candidates.entries, _iterations(exact, seen, n), TUNING.tol)
@@ -139,6 +135,7 @@ class Refitting(ChoosingModel):
         if not len(answers.T):
             return
         draft = self._draft()
+        draft._judge(answers)
         entries = [entry for entry, weight in draft._parts() if weight > 0.0]
         # `ERKLE` limits the BLAS threads for reviews, but `consolidate` calls this outside a review.
         with one_thread(self.n_objects):
@@ -150,6 +147,18 @@ class Refitting(ChoosingModel):
     def n_objects(self) -> int:
         """Number of objects."""
         return self.kernel.n_objects
+
+    def _judge(self, answers: Answers) -> None:
+        """Add what each candidate's last fit predicts of the answers since then to its evidence.
+
+        By now more is known about whoever gave these answers. A participant who tosses coins has no say.
+        """
+        entries = self.candidates.entries
+        first = entries[0].evidence.n_answers
+        since = answers._replace(T=np.ascontiguousarray(answers.T[first:]), lapses=answers.lapses[first:])
+        judged = side_by_side(partial(_judged, entry, since) for entry in entries)
+        for entry, evidence in zip(entries, judged, strict=True):
+            entry.evidence = evidence
 
     def _fit_all(self, answers: Answers, entries: list[Entry[FitSetting, Floats]], iterations: int, tol: float) -> None:
         seen = len(answers.T)
@@ -192,8 +201,8 @@ class Refitting(ChoosingModel):
         starts = [entry.model.copy() if is_alive(entry.model) else self._proposals.begin(setting, entry.model, seen)]
         if other is not None:
             starts.append(self._proposals.begin(setting, other, seen))
-        model = entry.evidence.answer_model
-        terms = model, answers.T, setting.lapses(model, answers), setting.penalty
+        model, lapses = entry.evidence.answer_model, setting.lapses(answers)
+        terms = model, answers.T, np.where(np.isnan(lapses), model.lapse, lapses), setting.penalty
         reached = [minimise(*terms, start, iterations, tol, stop) for start in starts]
         return starts[int(np.argmin(reached))]
 
@@ -256,6 +265,14 @@ class Refitting(ChoosingModel):
         model.answer_model = AnswerModel(*shaped(arrays, "answer_model", (3,)).tolist())
         model.next_review, model.next_restart = meta["next_review"], meta["next_restart"]
         return model
+
+
+def _judged(entry: Entry[FitSetting, Floats], since: Answers, stop: NDArray[np.bool_]) -> Evidence:
+    """A copy of the candidate's evidence, with its predictions of the answers since then."""
+    evidence = copy.deepcopy(entry.evidence)
+    distances = predicted_distances(entry.setting, entry.model, since.T)
+    evidence.add(distances, evidence.n_answers + 1, entry.setting.lapses(since))
+    return evidence
 
 
 def _shift_rate(per_object: float) -> float:

@@ -98,18 +98,21 @@ class Evidence:
         self._at, self._covariance = at, covariance
         self.answer_model = self.fixed or AnswerModel(*compiled.model_at(at))
 
-    def add(self, distances: Floats, first: int) -> Floats:
+    def add(self, distances: Floats, first: int, lapses: Floats | None = None) -> Floats:
         """Add predictions: the squared distances (near, far) of answers number ``first``, ``first + 1``, ...
 
-        Returns the probability of each answer without slips.
+        ``lapses`` are those of the participants; NaN or None where they are unknown. Returns the probability of each
+        answer without slips.
         """
         done, likely = 0, np.empty(len(distances))
+        lapses = np.full(len(distances), np.nan) if lapses is None else lapses
         while done < len(distances):
             number = first + done
             room = len(distances) - done if self.fixed else max(1, self.next_estimate - number + 1)
             piece, part = np.ascontiguousarray(distances[done : done + room]), likely[done : done + room]
+            slips = lapses[done : done + room]
             sums, bins, window = self.sums, self.bins, self.window
-            compiled.add_answers(piece, number, self.discount, self.answer_model, sums, bins, window, part)
+            compiled.add_answers(piece, slips, number, self.discount, self.answer_model, sums, bins, window, part)
             done += len(piece)
             self.n_answers, self.n_own = first + done - 1, self.n_own + len(piece)
             if self.n_answers >= self.next_estimate and not self.fixed:
