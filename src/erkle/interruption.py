@@ -1,7 +1,10 @@
 """Work that Ctrl-C must not divide."""
 
-import signal
 import threading
+
+# The functions of `signal` look up names of signals and handlers first, which takes as long as learning an answer.
+from _signal import getsignal, signal  # type: ignore[import-not-found]
+from signal import SIGINT, raise_signal
 from types import FrameType, TracebackType
 from typing import Any
 
@@ -17,9 +20,9 @@ class uninterrupted:
         self._handler: Any = None
         if threading.current_thread() is threading.main_thread():
             # None if the handler was not installed from Python; it could not be restored.
-            self._handler = signal.getsignal(signal.SIGINT)
+            self._handler = getsignal(SIGINT)
         if self._handler is not None:
-            signal.signal(signal.SIGINT, self._note)
+            signal(SIGINT, self._note)
 
     def _note(self, number: int, frame: FrameType | None) -> None:
         self._asked = True
@@ -28,6 +31,6 @@ class uninterrupted:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if self._handler is not None:
-            signal.signal(signal.SIGINT, self._handler)
+            signal(SIGINT, self._handler)
         if self._asked:
-            signal.raise_signal(signal.SIGINT)
+            raise_signal(SIGINT)

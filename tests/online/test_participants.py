@@ -32,11 +32,11 @@ def predicted(lapses, per_participant, seed=0):
     return who, np.where(chosen, first, 1.0 - first)
 
 
-def heard(who, likely, per_object=math.inf):
+def heard(who, likely):
     """Participants who have given these answers, late in a study."""
     participants = Participants()
     numbers = participants.number(participant_names(who, len(who)), len(who))
-    participants.add(numbers, np.asarray(likely), np.full(len(who), min(per_object, 1e6)))
+    participants.add(numbers, np.asarray(likely), 10**9, 1)
     return participants
 
 
@@ -154,7 +154,7 @@ def test_participants_are_numbered_in_the_order_of_their_first_answers():
 
 def test_participants_whose_answers_could_not_be_learned_are_dropped():
     participants = Participants()
-    participants.add(participants.number(["b", "a", "c", "d"], 4)[:2], np.full(2, 0.5), np.ones(2))
+    participants.add(participants.number(["b", "a", "c", "d"], 4)[:2], np.full(2, 0.5), 10, 5)
     participants.drop_silent()
     assert participants.table(0.05).names.tolist() == ["b", "a"]
     assert participants.number(["d"], 1).tolist() == [3]
@@ -173,7 +173,7 @@ def test_after_an_overflow_the_history_names_the_right_participants():
 def test_a_new_participant_costs_little_however_many_there_are():
     participants = Participants()
     for i in range(2000):
-        participants.add(participants.number([str(i)], 1), np.array([0.9]), np.ones(1))
+        participants.add(participants.number([str(i)], 1), np.array([0.9]), 10, 5)
     assert participants.counts.tolist() == [0] + [1] * 2000
     # Room for all of them has been made a few times only.
     assert 2001 <= len(participants._counts) <= 4001

@@ -173,7 +173,6 @@ class ERKLE(TripletLearner, BaseEstimator):  # type: ignore[misc]
     def _learn(self, T: NDArray[np.int64], names: list[str] | None, decisions: NDArray[np.float64]) -> None:
         self._follow_parameters()
         before = self._replay.seen
-        per_object = np.arange(before, before + len(T)) / self.n_objects_
         try:
             numbers = self._participants.number(names, len(T))
             stretch = self._replay.schedule(T, numbers)
@@ -185,7 +184,7 @@ class ERKLE(TripletLearner, BaseEstimator):  # type: ignore[misc]
                 learned = int(np.count_nonzero(~np.isnan(decisions)))
                 self._replay.forget(len(T) - learned)
                 self._record.add(T[:learned], decisions[:learned], before)
-                self._participants.add(numbers[:learned], stretch.likely[:learned], per_object[:learned])
+                self._participants.add(numbers[:learned], stretch.likely[:learned], before, self.n_objects_)
                 self._n_mistakes += int(np.count_nonzero(decisions <= 0.0))
         finally:
             self._participants.drop_silent()

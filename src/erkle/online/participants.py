@@ -114,17 +114,17 @@ class Participants:
         while len(self.numbers) > 1 and not self._counts[len(self.numbers) - 1 :].any():
             self.numbers.popitem()
 
-    def add(self, numbers: Codes, likely: Floats, per_object: Floats) -> None:
+    def add(self, numbers: Codes, likely: Floats, n_learned: int, n_objects: int) -> None:
         """Add answers: who gave them, and how probable they were without slips just before they were learned.
 
-        ``per_object`` is the number of answers per object that had been learned before each of them.
+        ``n_learned`` answers had been learned before the first of them.
         """
         known = numbers > 0
         if not known.any():
             return
         p = np.clip(likely[known], _LEAST, 1.0 - _LEAST)[:, None]
         # Early predictions are too confident, so a miss says little about slips.
-        squares = per_object[known, None] ** 2
+        squares = ((n_learned + np.flatnonzero(known)) / n_objects)[:, None] ** 2
         weights = squares / (squares + _EARLY**2)
         np.add.at(self._counts, numbers[known], 1)
         np.add.at(self._likelihoods, numbers[known], weights * np.log(_LAPSES + (1.0 - 2.0 * _LAPSES) * p))
