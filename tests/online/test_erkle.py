@@ -131,7 +131,7 @@ def test_with_the_default_tolerance_the_kernel_is_close_to_the_exact_one_and_pre
     literal.partial_fit(train)
     assert relative(fast.kernel_matrix(), literal.kernel_matrix()) < 1e-3
     assert abs(fast.score(test) - literal.score(test)) <= 0.0005
-    P = np.tril(fast._model.kernel._state.P)
+    P = np.tril(fast._model.kernel._state.P.lower)
     P = P + np.tril(P, -1).T
     shifted = fast._model.kernel.unprojected() + fast._model.kernel._state.memory["sigma"] * np.eye(60)
     np.testing.assert_allclose(P @ shifted, np.eye(60), atol=1e-9)

@@ -10,38 +10,41 @@ the largest one or, if 1 - a w'u < 0 and K' has an eigenvalue below -sigma, the 
 import math
 from typing import Any, NamedTuple
 
+from erkle._compiled.buffered import Buffered, multiply
 from erkle._compiled.compiling import compiled
-from erkle._compiled.symmetric import axpy, dot, multiply
+from erkle._compiled.symmetric import axpy, dot
 
 Array = Any
 
 
 class Krylov(NamedTuple):
-    """Workspace: the basis (rows of Q), the tridiagonal matrix (alpha, beta), pivots, and a Ritz vector."""
+    """Workspace: the basis (rows of Q), and four rows of numbers.
+
+    The numbers are the diagonal of the tridiagonal matrix, the entries beside it, pivots, and a Ritz vector. They are
+    in one array because compiled code passes the fields of every array to every function.
+    """
 
     Q: Array
-    alpha: Array
-    beta: Array
-    pivots: Array
-    ritz: Array
+    numbers: Array
 
 
 @compiled
 def extreme_pair(
-    P: Array, pending: Array, weight: float, shift: float, negative: bool, tol: float, krylov: Krylov
+    P: Buffered, p: Array, weight: float, shift: float, negative: bool, tol: float, krylov: Krylov
 ) -> tuple[int, float, float]:
     """Return the size of the basis, the Ritz value and its residual; size 0 if Lanczos does not converge.
 
-    The operator is P + weight * pending pending', with ``shift`` added to the first entry of its tridiagonal form.
+    The operator is P + weight pp', with ``shift`` added to the first entry of its tridiagonal form.
     ``krylov.Q[0]`` must hold the normalised start. On return, ``Q[size]`` holds the residual direction, not normalised.
     """
-    Q, alpha, beta, pivots, ritz = krylov
+    Q = krylov.Q
+    alpha, beta, pivots, ritz = rows_of(krylov)
     sign = -1.0 if negative else 1.0
     mu = 0.0
     for k in range(Q.shape[0] - 1):
         z = Q[k + 1]
         multiply(P, Q[k], z)
-        axpy(weight * dot(pending, Q[k]), pending, z)
+        axpy(weight * dot(p, Q[k]), p, z)
         alpha[k] = dot(Q[k], z)
         for i in range(k, -1, -1):
             axpy(-dot(Q[i], z), Q[i], z)
@@ -58,6 +61,12 @@ def extreme_pair(
             return k + 1, sign * mu, residual
         z *= 1.0 / beta[k]
     return 0, 0.0, 0.0
+
+
+@compiled
+def rows_of(krylov: Krylov) -> tuple[Array, Array, Array, Array]:
+    """The diagonal, the entries beside it, the pivots and the Ritz vector."""
+    return krylov.numbers[0], krylov.numbers[1], krylov.numbers[2], krylov.numbers[3]
 
 
 @compiled

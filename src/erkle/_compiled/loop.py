@@ -9,7 +9,7 @@ from erkle._compiled import dense, low_rank
 from erkle._compiled.compiling import compiled, compiled_in_memory
 from erkle._compiled.dense import DenseState
 from erkle._compiled.low_rank import LowRankState
-from erkle._compiled.moves import DONE, NOT_FINITE, Move
+from erkle._compiled.moves import DONE, NOT_CERTIFIED, NOT_FINITE, Move
 from erkle._compiled.overloads import magnitude, slopes
 from erkle.losses import Loss
 from erkle.steps import Step
@@ -74,8 +74,8 @@ def _learn(
     """Learn rows[start:]; write the squared distances and the excess of each row just before it is learned.
 
     ``numbers`` are the numbers of the rows in the stream. The loop stops after the first row that needs the Python
-    side, and returns the next position and the status. With status `NOT_FINITE`, the row at the position returned has
-    not been learned.
+    side, and returns the next position and the status. With status `NOT_FINITE` or `NOT_CERTIFIED`, the row at the
+    position returned has not been learned.
     """
     fall = 10.0 if canonical else 6.0
     for i in range(start, rows.shape[0]):
@@ -90,11 +90,11 @@ def _learn(
         # checked because it may be NaN under a kernel that is not finite, even if the slope and the step are finite.
         if not (0.0 <= gamma < 1e100 and slope < math.inf and x == x):
             return i, NOT_FINITE
+        status = DONE if gamma == 0.0 else _move(state, triplet, move_along(gamma, near, far, canonical))
+        if status == NOT_CERTIFIED:
+            return i, status
         # An excess that is not NaN marks the row as learned.
         excess[i] = x
-        if gamma == 0.0:
-            continue
-        status = _move(state, triplet, move_along(gamma, near, far, canonical))
         if status != DONE:
             return i + 1, status
     return rows.shape[0], DONE

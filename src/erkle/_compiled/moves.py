@@ -12,6 +12,8 @@ NEEDS_INVERSE = 2
 NEEDS_BOUND = 3
 # The answer was not learned: its move or its distances are not finite.
 NOT_FINITE = 4
+# The answer was not learned: its move may lead out of the interior, where the maintained inverse certifies moves.
+NOT_CERTIFIED = 5
 
 
 class Move(NamedTuple):

@@ -71,7 +71,7 @@ def add_outer(A: Array, c: float, v: Array) -> None:
 
 
 @compiled_with_long_sums
-def add_three_outer(A: Array, c: Array, V: Array) -> None:
+def add_three_outer(A: Array, c: tuple[float, float, float], V: Array) -> None:
     """A += c_0 uu' + c_1 vv' + c_2 ww' in one sweep over A; u, v and w are the first three rows of V."""
     n = A.shape[0]
     whole = n - n % 4
@@ -99,12 +99,3 @@ def add_columns(A: Array, indices: tuple[int, ...], weights: tuple[float, ...], 
         i, weight = indices[k], weights[k]
         axpy(weight, A[i, : i + 1], y[: i + 1])
         axpy(weight, A[i + 1 :, i], y[i + 1 :])
-
-
-@compiled_with_long_sums
-def row_times_row(A: Array, i: int, B: Array, j: int) -> float:
-    """(A B)_ij."""
-    total = 0.0
-    for k in range(A.shape[0]):
-        total += A[max(i, k), min(i, k)] * B[max(j, k), min(j, k)]
-    return total

@@ -90,8 +90,11 @@ def _kind_of_facts(model: Model, arrays: dict[str, Any]) -> dict[str, str]:
 
     if isinstance(model, Single):
         rank = metrics.rank(arrays["kernel"]) if isinstance(model.kernel, DenseKernel) else model.kernel.rank
-        n_active, _, n_projections = model.kernel.counters
-        updates = f"{n_active:,}, of which {n_projections:,} projected"
+        n_active, n_certified, n_eigenpairs, n_projections = model.kernel.counters
+        updates = (
+            f"{n_active:,}, of which {n_projections:,} projected "
+            f"({n_eigenpairs:,} eigenpairs computed, {n_certified:,} updates certified without one)"
+        )
         return {"updates": updates, "rank": str(rank)}
     selection = model.selection()
     if not is_choice(selection):

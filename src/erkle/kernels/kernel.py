@@ -25,6 +25,8 @@ class Counters(NamedTuple):
     ----------
     n_active : int
         Answers that moved the kernel.
+    n_certified : int
+        Moves that were known to make no eigenvalue negative without an eigenpair.
     n_eigenpairs : int
         Eigenpairs that were computed because a move might have made an eigenvalue negative.
     n_projections : int
@@ -32,6 +34,7 @@ class Counters(NamedTuple):
     """
 
     n_active: int
+    n_certified: int
     n_eigenpairs: int
     n_projections: int
 

@@ -63,18 +63,36 @@ def _controller() -> Any:
 
 def symmetric(lower: Matrix) -> Matrix:
     """The full symmetric matrix with this lower triangle."""
-    return np.asarray(np.tril(lower) + np.tril(lower, -1).T)
+    return mirrored(lower.copy())
 
 
-def inverse(lower: Matrix, shift: float) -> Matrix | None:
-    """(A + shift I)^-1 as a lower triangle, by Cholesky; None if A + shift I is not positive definite."""
-    shifted = lower.copy()
-    shifted.flat[:: len(lower) + 1] += shift
-    # LAPACK reads columns, so the lower triangle of our rows is its upper triangle; no copy is needed.
-    factor, trouble = lapack.dpotrf(shifted.T, lower=0, clean=0, overwrite_a=1)
-    if trouble == 0:
-        factor, trouble = lapack.dpotri(factor, lower=0, overwrite_c=1)
-    return None if trouble else np.ascontiguousarray(factor.T)
+def mirrored(A: Matrix, block: int = 512) -> Matrix:
+    """A itself, after its lower triangle has been copied to the upper one; needs no memory for another matrix."""
+    for start in range(0, len(A), block):
+        rows = slice(start, start + block)
+        corner = np.tril(A[rows, rows])
+        A[rows, rows] = corner + np.tril(corner, -1).T
+        A[rows, start + block :] = A[start + block :, rows].T
+    return A
+
+
+def invert_shifted(lower: Matrix, shift: float, out: NDArray[np.floating[Any]]) -> bool:
+    """Write (A + shift I)^-1 to the lower triangle of ``out``, by Cholesky in the type of ``out``.
+
+    Return False if A + shift I is not positive definite; ``out`` is then undefined.
+    """
+    np.copyto(out, lower, casting="same_kind")
+    diagonal = out.reshape(-1)[:: len(out) + 1]
+    diagonal += shift
+    if np.count_nonzero(lower) == np.count_nonzero(np.diag(lower)):
+        if not (diagonal > 0.0).all():
+            return False
+        np.divide(1.0, diagonal, out=diagonal, casting="same_kind")
+        return True
+    # LAPACK reads columns, so the lower triangle of our rows is its upper triangle; it works in place.
+    factorise, invert = (lapack.spotrf, lapack.spotri) if out.dtype == np.float32 else (lapack.dpotrf, lapack.dpotri)
+    trouble = factorise(out.T, lower=0, clean=0, overwrite_a=1)[1]
+    return bool(trouble == 0 and invert(out.T, lower=0, overwrite_c=1)[1] == 0)
 
 
 def smallest_eigenpair(lower: Matrix) -> tuple[float, NDArray[np.float64]]:

@@ -131,7 +131,7 @@ class LowRankKernel(ByCoordinates):
         """How often answers moved the kernel; each move solves one small eigenproblem."""
         memory = self._state.memory[0]
         n_active = int(memory["n_active"])
-        return Counters(n_active, n_active, int(memory["n_projections"]))
+        return Counters(n_active, 0, n_active, int(memory["n_projections"]))
 
     def coordinates(self, ids: ArrayLike | slice) -> Floats:
         """Coordinates of some objects: rows of X, where K = XX' + diag(shifts); the longest columns come first."""

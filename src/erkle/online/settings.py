@@ -6,6 +6,7 @@ import numpy as np
 
 from erkle.checks import number, one_of, whole
 from erkle.kernels.dense import DEFAULT_TOL, Dense, Projection, check_initial_kernel
+from erkle.kernels.forms import check_room
 from erkle.kernels.looping import Rule
 from erkle.kernels.low_rank import LowRank
 from erkle.losses import GNMDS, check_loss
@@ -31,7 +32,7 @@ class Settings(NamedTuple):
         How an answer moves a kernel that follows the learner's rule.
     passes : int
     kernel : Dense or LowRank
-        A `Dense` has its initial matrix here, a `LowRank` of given rank its weight of the trace.
+        A `Dense` has its checked initial matrix here, a `LowRank` of given rank its weight of the trace.
     share : float or None
         By what share answers grow between two fits: 0 for no fits, None for the automatic schedule.
     """
@@ -92,7 +93,9 @@ def _check_dense(kernel: Dense, n_objects: int) -> Dense:
         raise ValueError(f"tol is {tol!r}; pass a number from 1e-12 to 0.5.")
     if kernel.projection == "eigh" and tol != DEFAULT_TOL:
         raise ValueError(f'tol is {tol!r}, but projection="eigh" computes exact eigenpairs; leave tol out.')
-    return Dense(float(tol), kernel.projection, check_initial_kernel(kernel.initial, n_objects))
+    check_room(n_objects, float(tol))
+    initial = None if kernel.initial is None else check_initial_kernel(kernel.initial, n_objects)
+    return Dense(float(tol), kernel.projection, initial)
 
 
 def _check_low_rank(kernel: LowRank, n_objects: int) -> LowRank:

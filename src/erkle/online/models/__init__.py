@@ -25,7 +25,7 @@ def model_for(settings: Settings, rng: np.random.Generator) -> Model:
     """A new model for the settings. Only refitting uses the generator, for its random starts."""
     n, kernel = settings.n_objects, settings.kernel
     if isinstance(kernel, Dense):
-        initial = np.asarray(kernel.initial)
+        initial = np.eye(n) if kernel.initial is None else np.asarray(kernel.initial)
         return Single(DenseKernel(initial, kernel.tol, kernel.projection), settings.rule)
     rank, trace = None if kernel.chooses else int(kernel.rank), kernel.trace or 0.0
     if settings.share != 0.0:
