@@ -35,11 +35,18 @@ class Buffered(NamedTuple):
 @compiled
 def entry(A: Buffered, i: int, j: int) -> float:
     """A_ij."""
-    V, room = A.pending, A.pending.shape[0]
-    total: float = 1.0 * A.lower[max(i, j), min(i, j)]
-    for k in range(A.counts[0]):
+    stored: float = A.lower[max(i, j), min(i, j)]
+    if A.pending.shape[0] == 0:
+        return stored
+    return stored + _pending_entry(A.pending, A.counts, i, j)
+
+
+@compiled
+def _pending_entry(V: Array, counts: Array, i: int, j: int) -> float:
+    total = 0.0
+    for k in range(counts[0]):
         total += V[k, i] * V[k, j]
-    for k in range(room - A.counts[1], room):
+    for k in range(V.shape[0] - counts[1], V.shape[0]):
         total -= V[k, i] * V[k, j]
     return total
 
@@ -48,41 +55,57 @@ def entry(A: Buffered, i: int, j: int) -> float:
 def add_columns(A: Buffered, indices: tuple[int, ...], weights: tuple[float, ...], y: Array) -> None:
     """y += sum_k weights_k A[:, indices_k]."""
     symmetric.add_columns(A.lower, indices, weights, y)
-    V, room = A.pending, A.pending.shape[0]
-    for k in range(room):
-        if A.counts[0] <= k < room - A.counts[1]:
+    if A.pending.shape[0] > 0:
+        _add_pending_columns(A.pending, A.counts, indices, weights, y)
+
+
+@compiled
+def _add_pending_columns(
+    V: Array, counts: Array, indices: tuple[int, ...], weights: tuple[float, ...], y: Array
+) -> None:
+    for k in range(V.shape[0]):
+        if counts[0] <= k < V.shape[0] - counts[1]:
             continue
         factor = 0.0
         for i in range(len(indices)):
             factor += weights[i] * V[k, indices[i]]
-        axpy(factor if k < A.counts[0] else -factor, V[k], y)
+        axpy(factor if k < counts[0] else -factor, V[k], y)
 
 
 @compiled
 def multiply(A: Buffered, x: Array, y: Array) -> None:
     """y = A x."""
-    V, room = A.pending, A.pending.shape[0]
-    if room == 0:
+    if A.pending.shape[0] == 0:
         symmetric.multiply(A.lower, x, y)
-        return
-    symv(A.lower, x, y)
-    for k in range(A.counts[0]):
+    else:
+        symv(A.lower, x, y)
+        _add_pending_product(A.pending, A.counts, x, y)
+
+
+@compiled
+def _add_pending_product(V: Array, counts: Array, x: Array, y: Array) -> None:
+    for k in range(counts[0]):
         axpy(dot(V[k], x), V[k], y)
-    for k in range(room - A.counts[1], room):
+    for k in range(V.shape[0] - counts[1], V.shape[0]):
         axpy(-dot(V[k], x), V[k], y)
 
 
 @compiled
 def add_outer(A: Buffered, c: float, v: Array) -> None:
     """A += c vv'."""
-    V, room = A.pending, A.pending.shape[0]
-    if room == 0:
+    if A.pending.shape[0] == 0:
         symmetric.add_outer(A.lower, c, v)
-        return
+    else:
+        _append(A, c, v)
+
+
+@compiled
+def _append(A: Buffered, c: float, v: Array) -> None:
+    room = A.pending.shape[0]
     if A.counts[0] + A.counts[1] == room:
         apply(A)
     row = A.counts[0] if c > 0.0 else room - 1 - A.counts[1]
-    _write_scaled(math.sqrt(abs(c)), v, V[row])
+    _write_scaled(math.sqrt(abs(c)), v, A.pending[row])
     A.counts[0 if c > 0.0 else 1] += 1
 
 
@@ -104,7 +127,7 @@ def add_three_outer(A: Buffered, c: tuple[float, float, float], V: Array) -> Non
         return
     for k in range(3):
         if c[k] != 0.0:
-            add_outer(A, c[k], V[k])
+            _append(A, c[k], V[k])
 
 
 @compiled

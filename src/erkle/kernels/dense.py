@@ -316,7 +316,8 @@ class DenseKernel:
         """Build P = (K + sigma I)^-1; return False if K + sigma I is not positive definite."""
         K, P, memory = self._state.K, self._state.P, self._state.memory
         with lapack.one_thread(self.n_objects):
-            apply(K)
+            if K.counts.any():
+                apply(K)
             if not lapack.invert_shifted(K.lower, sigma, P.lower):
                 return False
         P.counts[:] = 0
@@ -354,7 +355,7 @@ def check_initial_kernel(K: Any, n_objects: int) -> NDArray[np.float64]:
 
 
 def _smallest_eigenvalue(K: NDArray[np.float64]) -> float:
-    if np.count_nonzero(K) == np.count_nonzero(np.diag(K)):
+    if lapack.is_diagonal(K):
         return float(np.diag(K).min())
     with lapack.one_thread(len(K)):
         return lapack.smallest_eigenpair(K)[0]

@@ -76,6 +76,12 @@ def mirrored(A: Matrix, block: int = 512) -> Matrix:
     return A
 
 
+def is_diagonal(A: Matrix) -> bool:
+    """Whether all entries off the diagonal are 0, including those above it."""
+    # Most matrices have entries in their last row, and then need not be read.
+    return not A[-1, :-1].any() and bool(np.count_nonzero(A) == np.count_nonzero(np.diag(A)))
+
+
 def invert_shifted(lower: Matrix, shift: float, out: NDArray[np.floating[Any]]) -> bool:
     """Write (A + shift I)^-1 to the lower triangle of ``out``, by Cholesky in the type of ``out``.
 
@@ -84,7 +90,7 @@ def invert_shifted(lower: Matrix, shift: float, out: NDArray[np.floating[Any]]) 
     np.copyto(out, lower, casting="same_kind")
     diagonal = out.reshape(-1)[:: len(out) + 1]
     diagonal += shift
-    if np.count_nonzero(lower) == np.count_nonzero(np.diag(lower)):
+    if is_diagonal(lower):
         if not (diagonal > 0.0).all():
             return False
         np.divide(1.0, diagonal, out=diagonal, casting="same_kind")
