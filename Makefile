@@ -37,8 +37,9 @@ people: .venv/dev  ## measure the default learner on public data sets; resumes i
 active: .venv/dev  ## measure how many answers each question strategy saves
 	$(BIN)/python -m benchmarks.active
 
-large: .venv/dev  ## learn five million answers about 100,000 objects
+large: .venv/dev  ## learn about 100,000 objects, and measure the exact kernel with thousands
 	$(BIN)/python -m benchmarks.hundred_thousand
+	$(BIN)/python -m benchmarks.thousands
 
 load: .venv/dev  ## load-test the service and kill it (about 25 minutes)
 	$(BIN)/python -m benchmarks.service

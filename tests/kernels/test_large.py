@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import naive
 from erkle import ERKLE, GNMDS, STE, Constant, Dense, PassiveAggressive
 from erkle._compiled import dense
-from erkle._compiled.moves import NOT_CERTIFIED, Move
+from erkle._compiled.moves import NEEDS_INVERSE, NOT_CERTIFIED, Move
 from erkle.kernels import dense as dense_kernel
 from erkle.kernels import forms, lapack
 from erkle.kernels.dense import DenseKernel
@@ -248,6 +248,17 @@ def test_an_inverse_that_drifts_is_built_again(entry, tol):
     assert inverse_error(of_kernel(learner)) > 1e-3
     learner.partial_fit(T[800:])
     assert inverse_error(of_kernel(learner)) < 10 * (1e-3 if tol == 1e-2 else 1e-10)
+
+
+def test_an_inverse_that_float32_cannot_hold_becomes_float64():
+    T = answers(12, 600, flipped=0.3)
+    learner = ERKLE(12, kernel=Dense()).fit(T[:300])
+    memory = of_kernel(learner)._state.memory
+    memory["updates"], memory["due"] = dense.CHECK_EVERY, NEEDS_INVERSE
+    learner.partial_fit(T[300:])
+    assert of_kernel(learner)._state.P.lower.dtype == np.float64
+    assert inverse_error(of_kernel(learner)) < 1e-8
+    assert relative(learner.kernel_matrix(), ERKLE(12, kernel=Dense()).fit(T).kernel_matrix()) < 1e-3
 
 
 @pytest.mark.parametrize("n_before", [5, 300])

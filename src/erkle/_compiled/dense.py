@@ -23,7 +23,7 @@ from erkle._compiled.symmetric import axpy, dot
 Array = Any
 
 # Updates of P between two checks of how well it still inverts K + sigma I.
-_CHECK_EVERY = 16
+CHECK_EVERY = 16
 # Error of P, in two entries of its product with K + sigma I, above which it is built again: for float64 and float32.
 _LARGEST_DRIFT, _LARGEST_DRIFT_OF_FLOAT32 = 1e-10, 1e-3
 # Ratio of determinants, in units of the largest drift, below which a move is not certified.
@@ -270,7 +270,7 @@ def _status_of_inverse(state: DenseState, a: int, b: int) -> int:
     memory, n = state.memory[0], state.K.lower.shape[0]
     if memory.updates >= 4 * n + 100 or _sigma_is_poor(memory, n):
         return NEEDS_INVERSE
-    if memory.updates % _CHECK_EVERY == 0 and not _drift(state, a, b) < _largest_drift(state.P):
+    if memory.updates % CHECK_EVERY == 0 and not _drift(state, a, b) < _largest_drift(state.P):
         return NEEDS_INVERSE
     return DONE
 

@@ -218,6 +218,8 @@ class DenseKernel:
             self._hold(larger, P.lower, memory, Form(0, np.float64))
             return
         form = form_for(len(larger), tol, _mean_diagonal(larger))
+        if len(P.pending):
+            form = form._replace(dtype=P.lower.dtype)
         diagonal = 1.0 / (1.0 + sigma) if sigma > -1.0 else 0.0
         self._hold(larger, _bordered(P.lower.astype(form.dtype, copy=False), n_new, diagonal), memory, form)
         if sigma <= -1.0:
@@ -247,6 +249,7 @@ class DenseKernel:
         if due == moves.NEEDS_EIGENPAIR:
             self._project()
         elif due == moves.NEEDS_INVERSE:
+            self._use_float64_if_needed()
             self._build_inverse()
         elif due == moves.NOT_CERTIFIED:
             self._leave_interior()
@@ -286,6 +289,14 @@ class DenseKernel:
         memory["quiet"] = 0
         memory["bound"] = -memory["sigma"][0]
         self._build_inverse(_FIRST_SIGMA * _mean_diagonal(self._state.K.lower))
+
+    def _use_float64_if_needed(self) -> None:
+        """Store P in float64 from now on if float32 has failed the first check after P was built."""
+        K, P, memory = self._state.K, self._state.P, self._state.memory
+        if P.lower.dtype == np.float32 and memory["updates"][0] <= compiled.CHECK_EVERY:
+            with lapack.one_thread(self.n_objects):
+                apply(K)
+            self._hold(K.lower, np.empty_like(K.lower), memory, Form(len(K.pending), np.float64))
 
     def _build_inverse(self, sigma: float | None = None) -> None:
         """Build P with this sigma; None is the current one, or the mean depth of projections after many of them."""
