@@ -106,13 +106,13 @@ def test_any_split_and_saving_in_between_give_the_same_bits(tol, data, tmp_path_
 def test_short_calls_of_the_loop_give_the_same_bits(monkeypatch):
     T = answers(20, 300, flipped=0.2)
     expected = state(ERKLE(20, kernel=Dense()).fit(T))
-    monkeypatch.setattr(dense_kernel, "_WORK_AT_ONCE", 1.0)
+    monkeypatch.setattr(dense_kernel, "_BLOCK_ENTRIES", 1)
     assert state(ERKLE(20, kernel=Dense()).fit(T)) == expected
 
 
 @pytest.mark.parametrize("projection", ["inverse", "eigh"])
 def test_an_interruption_keeps_what_was_learned(projection, monkeypatch):
-    monkeypatch.setattr(dense_kernel, "_WORK_AT_ONCE", 100.0)
+    monkeypatch.setattr(dense_kernel, "_BLOCK_ENTRIES", 1.0)
     T = answers(20, 300, flipped=0.2)
     reference = ERKLE(20, kernel=Dense(projection=projection)).fit(T)
     learner, run_loop, calls = ERKLE(20, kernel=Dense(projection=projection)), dense_kernel.run_loop, []

@@ -30,16 +30,14 @@ Projection = Literal["inverse", "eigh"]
 DEFAULT_TOL = 1e-2
 # Largest Krylov basis, in vectors. Four vectors are enough on average; LAPACK takes over where 48 are not.
 _LARGEST_BASIS = 48
-# Most entries of K that a block of answers may visit if each answer visits all of them; a quarter of a second or so.
-_BLOCK_ENTRIES = 2**26
+# Answers in a block, times n²: a block takes at most half a second, so that Ctrl-C takes effect within a second.
+_BLOCK_ENTRIES = 2**28
 # First value of sigma, as a share of the kernel's mean diagonal; the mean depth of projections replaces it later.
 _FIRST_SIGMA = 0.03
 # Least eigenvalue in the interior, as a share of the kernel's mean diagonal.
 _INTERIOR = 0.01
 # Least value of sigma, as a share of the largest diagonal entry: for float64 and float32.
 _LEAST_SIGMA = {np.dtype(np.float64): 1e-6, np.dtype(np.float32): 1e-3}
-# Rows times n² in one call of the compiled loop: at most half a second, so that Ctrl-C is answered within a second.
-_WORK_AT_ONCE = 5e8
 
 
 @compared_by_type
@@ -230,16 +228,13 @@ class DenseKernel:
     def learn(self, rule: Rule, stretch: Stretch) -> None:
         """Learn the rows in order. If a row cannot be learned, raise; its excess and all later ones stay NaN."""
         self._projected = None
-        n = self.n_objects
         # Plain loops need no BLAS, and setting its threads takes longer than an answer.
-        threads = lapack.one_thread(n) if len(self._state.K.pending) else nullcontext()
-        at_once = max(1, int(_WORK_AT_ONCE / n**2))
+        threads = lapack.one_thread(self.n_objects) if len(self._state.K.pending) else nullcontext()
         position = 0
         self._finish()
         while position < len(stretch.rows):
-            part = stretch._replace(rows=stretch.rows[: position + at_once])
             with threads:
-                position, _ = run_loop(self._state, rule, part, position)
+                position, _ = run_loop(self._state, rule, stretch, position)
             self._finish()
 
     def _finish(self) -> None:
