@@ -23,7 +23,7 @@ from numpy.typing import ArrayLike, NDArray
 
 # Format and version that npz files record by default.
 FORMAT = "erkle"
-VERSION = 4
+VERSION = 5
 
 _REMEDIES = {
     errno.ENOSPC: "free some space",

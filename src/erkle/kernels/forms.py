@@ -14,7 +14,7 @@ import numpy as np
 # Objects from which updates are buffered: 20 % slower at n = 200, 20 % faster at n = 412, twice as fast at n = 800.
 # `python -m benchmarks.thousands --forms` compares both forms at these sizes.
 BUFFERED_FROM = 400
-# Terms that wait before BLAS applies them. Tried: 32 to 128 at n = 1000 and n = 5000, within 5 % of each other.
+# Terms that wait before BLAS applies them. Other values have not been compared in a benchmark.
 ROOM = 64
 # Least tolerance of eigenpairs for which P can be float32, whose rounding then is a hundred times smaller.
 LEAST_TOL_OF_FLOAT32 = 1e-3
