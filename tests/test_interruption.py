@@ -8,35 +8,45 @@ import pytest
 from erkle.interruption import uninterrupted
 
 
+class Stopped(BaseException):
+    """Raised by the handler of a signal."""
+
+
+def stop(number, frame):
+    raise Stopped
+
+
 @pytest.fixture(autouse=True)
-def python_handler():
-    """The handler that turns Ctrl-C into KeyboardInterrupt; a shell may have made this process ignore it."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+def handlers():
+    """Handlers that raise, as Python's does for Ctrl-C."""
+    before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
     yield
-    signal.signal(signal.SIGINT, before)
+    for number, handler in before.items():
+        signal.signal(number, handler)
 
 
-def interrupted(done, depth):
-    """Press Ctrl-C inside as many blocks, and note where it takes effect."""
+def interrupted(done, depth, number):
+    """Send a signal inside as many blocks, and note where it takes effect."""
     with uninterrupted():
-        interrupted(done, depth - 1) if depth > 1 else signal.raise_signal(signal.SIGINT)
+        interrupted(done, depth - 1, number) if depth > 1 else signal.raise_signal(number)
         done.append(f"inside {depth}")
     done.append(f"after {depth}")
 
 
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 @pytest.mark.parametrize("depth", [1, 2, 3])
-def test_ctrl_c_takes_effect_right_after_the_outermost_block(depth):
+def test_a_signal_takes_effect_right_after_the_outermost_block(depth, number):
     done = []
-    with pytest.raises(KeyboardInterrupt):
-        interrupted(done, depth)
+    with pytest.raises(Stopped):
+        interrupted(done, depth, number)
     assert done[-1] == f"inside {depth}"
-    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    assert signal.getsignal(number) is stop
 
 
 def test_an_error_passes_and_the_handler_is_restored():
     with pytest.raises(ZeroDivisionError), uninterrupted():
         raise ZeroDivisionError
-    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    assert signal.getsignal(signal.SIGINT) is stop
 
 
 def test_other_threads_leave_the_handler_alone():
@@ -49,4 +59,4 @@ def test_other_threads_leave_the_handler_alone():
     thread = threading.Thread(target=work)
     thread.start()
     thread.join()
-    assert seen == [signal.default_int_handler]
+    assert seen == [stop]

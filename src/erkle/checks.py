@@ -115,10 +115,12 @@ def check_part(part: Part, kind: str, methods: tuple[str, ...]) -> Part:
     highest: dict[str, float] = getattr(part, "highest", dict)()
     for name, field in zip(part._fields, part, strict=True):
         number = isinstance(field, Real) and not isinstance(field, bool)
+        # A larger integer has no float.
+        number &= not isinstance(field, int) or field < sys.float_info.max
         if name in highest and not (number and 0.0 <= field <= highest[name]):
             got = f"{type(part).__name__} has {name}={field!r}"
             raise ValueError(f"{got}; pass a number from 0 to {highest[name]:g}.")
-        if name not in highest and not (number and 0.0 < field <= sys.float_info.max):
+        if name not in highest and not (number and 0.0 < field < math.inf):
             raise ValueError(f"{type(part).__name__} has {name}={field!r}; pass a positive, finite number.")
     return cast(Part, cast(Any, type(part))(*map(float, part)))
 

@@ -232,7 +232,7 @@ def save_npz(path: Pathlike, arrays: Mapping[str, ArrayLike], meta: Mapping[str,
     ...     save_npz(Path(folder, "model.npz"), {"K": [[1.0, 0.0], [0.0, 1.0]]}, {"loss": "STE"})
     ...     arrays, meta = load_npz(Path(folder, "model.npz"))
     >>> arrays["K"].shape, meta
-    ((2, 2), {'format': 'erkle', 'version': 4, 'loss': 'STE'})
+    ((2, 2), {'format': 'erkle', 'version': 5, 'loss': 'STE'})
     """
     with write_atomically(path) as file:
         _write(file, Path(path).name, arrays, meta)

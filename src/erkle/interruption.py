@@ -1,36 +1,37 @@
-"""Work that Ctrl-C must not divide."""
+"""Work that Ctrl-C and SIGTERM must not divide."""
 
 import threading
 
 # The functions of `signal` look up names of signals and handlers first, which takes as long as learning an answer.
 from _signal import getsignal, signal  # type: ignore[import-not-found]
-from signal import SIGINT, raise_signal
+from signal import SIGINT, SIGTERM, raise_signal
 from types import FrameType, TracebackType
 from typing import Any
 
 
 class uninterrupted:
-    """A block in which Ctrl-C is only noted. It takes effect right after the block.
+    """A block in which Ctrl-C and SIGTERM are only noted. They take effect right after the block.
 
     Only the main thread gets signals, so in other threads there is nothing to do.
     """
 
     def __enter__(self) -> None:
-        self._asked = False
-        self._handler: Any = None
+        self._asked: list[int] = []
+        self._handlers: dict[int, Any] = {}
         if threading.current_thread() is threading.main_thread():
-            # None if the handler was not installed from Python; it could not be restored.
-            self._handler = getsignal(SIGINT)
-        if self._handler is not None:
-            signal(SIGINT, self._note)
+            handlers = {number: getsignal(number) for number in (SIGINT, SIGTERM)}
+            # It is None if the handler was not installed from Python; it could not be restored.
+            self._handlers = {number: handler for number, handler in handlers.items() if handler is not None}
+            for number in self._handlers:
+                signal(number, self._note)
 
     def _note(self, number: int, frame: FrameType | None) -> None:
-        self._asked = True
+        self._asked.append(number)
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._handler is not None:
-            signal(SIGINT, self._handler)
-        if self._asked:
-            raise_signal(SIGINT)
+        for number, handler in self._handlers.items():
+            signal(number, handler)
+        for number in self._asked[:1]:
+            raise_signal(number)

@@ -218,9 +218,10 @@ def test_an_interrupted_last_fit_is_skipped(erkle, how, tmp_path, monkeypatch):
     assert np.array_equal(learned(tmp_path / "out").kernel_matrix(), expected.kernel_matrix())
 
 
-def test_an_interruption_while_results_are_written_loses_none_of_them(erkle, tmp_path, monkeypatch):
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM], ids=["interrupted", "terminated"])
+def test_an_interruption_while_results_are_written_loses_none_of_them(erkle, how, tmp_path, monkeypatch):
     path = write(tmp_path / "answers.csv", answers_of(20, 100))
-    interrupting(monkeypatch, report, "map_figure", 1)
+    interrupting(monkeypatch, report, "map_figure", 1, how)
     assert erkle("learn", path, "--out", tmp_path / "out").returncode == 130
     assert listing(tmp_path / "out") == FILES
 

@@ -156,6 +156,11 @@ def test_compiled_and_python_give_the_same_sums(distances):
     np.testing.assert_allclose(*results, atol=1e-12)
 
 
+def test_compiled_code_makes_no_named_tuple_for_python():
+    # Numba would call Python for it, and Ctrl-C there crashes the process.
+    assert type(compiled.parameters_at(np.zeros(3))) is tuple
+
+
 def test_compiled_and_python_give_the_same_estimate(monkeypatch):
     fast, slow = (Evidence(fixed=RATIO) for _ in range(2))
     for evidence in (fast, slow):

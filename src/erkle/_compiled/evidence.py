@@ -72,9 +72,12 @@ def add_answers(
 
 
 @compiled
-def model_at(at: Array) -> AnswerModel:
-    """The answer model at log sensitivity, logit of the power, and logit of twice the lapse."""
-    return AnswerModel(math.exp(at[0]), _logistic(at[1]), 0.5 * _logistic(at[2]))
+def parameters_at(at: Array) -> tuple[float, float, float]:
+    """Sensitivity, power and lapse at log sensitivity, logit of the power, and logit of twice the lapse.
+
+    It is a plain tuple, because Numba would call Python to make a named one, and Ctrl-C there crashes the process.
+    """
+    return math.exp(at[0]), _logistic(at[1]), 0.5 * _logistic(at[2])
 
 
 @compiled
@@ -82,7 +85,7 @@ def estimate(window: Array, n_answers: int, discount: float, mean: Array, precis
     """Move ``at`` to the most likely answer model of the predictions; return the inverse of the information there.
 
     ``window`` holds the squared distances of the latest of ``n_answers`` predictions. The prior of the parameters (see
-    `model_at`) is normal with this ``mean`` and ``precision``. The method is Fisher scoring with step halving.
+    `parameters_at`) is normal with this ``mean`` and ``precision``. The method is Fisher scoring with step halving.
     """
     predictions = _logarithms(window, n_answers, discount)
     information, score = np.zeros((3, 3)), np.zeros(3)
@@ -123,7 +126,8 @@ def _logarithms(window: Array, n_answers: int, discount: float) -> Array:
 @compiled
 def _posterior(predictions: Array, mean: Array, precision: Array, at: Array, score: Array, information: Array) -> float:
     """The log of prior times likelihood; write its gradient to ``score`` and its expected curvature."""
-    model, total = model_at(at), 0.0
+    sensitivity, power, lapse = parameters_at(at)
+    model, total = AnswerModel(sensitivity, power, lapse), 0.0
     score[:] = 0.0
     information[:] = 0.0
     gradient = np.zeros(3)

@@ -144,7 +144,9 @@ class DenseKernel:
     @property
     def block(self) -> int:
         """How many answers to learn at once."""
-        return max(1, _BLOCK_ENTRIES // self.n_objects**2)
+        # With ``projection="eigh"`` there is no P, and an answer takes a decomposition.
+        passes = 1 if len(self._state.P.lower) else max(1, self.n_objects // 4)
+        return max(1, _BLOCK_ENTRIES // (passes * self.n_objects**2))
 
     @property
     def counters(self) -> Counters:

@@ -401,7 +401,8 @@ class ERKLE(TripletLearner, BaseEstimator):  # type: ignore[misc]
         ``numpy.load(path)["kernel"]`` is the kernel (up to 5,000 objects); ``labels`` are the names of the objects.
         """
         self._fitted()._adopt()
-        save_npz(path, *saving.file_contents(self, labels))
+        with uninterrupted():
+            save_npz(path, *saving.file_contents(self, labels))
 
     @classmethod
     def load(cls, path: str | PathLike[str], loss: Loss | None = None, step: Step | None = None) -> Self:

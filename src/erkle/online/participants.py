@@ -111,7 +111,8 @@ class Participants:
 
     def drop_silent(self) -> None:
         """Drop the last participants if none of their answers has been learned."""
-        while len(self.numbers) > 1 and not self._counts[len(self.numbers) - 1 :].any():
+        # A slice, because after a failure there may be no count yet.
+        while len(self.numbers) > 1 and not self._counts[len(self.numbers) - 1 : len(self.numbers)].any():
             self.numbers.popitem()
 
     def add(self, numbers: Codes, likely: Floats, n_learned: int, n_objects: int) -> None:

@@ -12,6 +12,8 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from erkle.interruption import uninterrupted
+
 Result = TypeVar("Result")
 Flag = NDArray[np.bool_]
 
@@ -30,7 +32,9 @@ def side_by_side(tasks: Iterable[Callable[[Flag], Result]]) -> list[Result]:
     # The pool is new each time, because threads do not survive a fork. It starts in a tenth of a millisecond.
     with ThreadPoolExecutor(n_threads, thread_name_prefix="erkle-fit") as pool:
         try:
-            futures = [pool.submit(task, stop) for task in tasks]
+            # An interrupted start of a thread would raise other errors than KeyboardInterrupt.
+            with uninterrupted():
+                futures = [pool.submit(task, stop) for task in tasks]
             return [_result(future) for future in futures]
         except BaseException:
             stop[0] = True

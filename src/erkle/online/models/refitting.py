@@ -5,8 +5,8 @@ number of answers grows by a share (`automatic_share`) from one review to the ne
 constant number of iterations per answer. The model is about as good as a batch fit that lacks only the last few per
 cent of the answers.
 
-Each candidate is a fit with its own rank, ridge, shifts and answer model. Between two reviews, every candidate predicts
-the new answers with its last fit, and the leader is the candidate that predicts best. The kernel is a mixture of the
+Each candidate is a fit with its own rank, ridge, shifts and answer model. At a review, every candidate predicts the
+answers since its last fit, and the leader is the candidate that predicts best. The kernel is a mixture of the
 candidates, weighted by how well they predict.
 
 A ridge on coordinates X and a weight on the trace of K = XX' are the same penalty, because tr(K) = |X|². Here a
@@ -149,9 +149,9 @@ class Refitting(ChoosingModel):
         return self.kernel.n_objects
 
     def _judge(self, answers: Answers) -> None:
-        """Add what each candidate's last fit predicts of the answers since then to its evidence.
+        """Add the predictions of each candidate's last fit to its evidence, for all answers since that fit.
 
-        By now more is known about whoever gave these answers. A participant who tosses coins has no say.
+        The losses use the lapses that participants have by now, so a participant who tosses coins hardly counts.
         """
         entries = self.candidates.entries
         first = entries[0].evidence.n_answers

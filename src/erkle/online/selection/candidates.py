@@ -221,7 +221,7 @@ class Candidates(Generic[Setting, Model]):
         losses = [
             entry.evidence.discounted_loss if entry.evidence.n_own or not tried else math.inf for entry in self.entries
         ]
-        # Between two reviews another candidate may overtake the leader.
+        # Since the last review another candidate may have overtaken the leader.
         behind = [loss - min(losses) for loss in losses]
         least = max(TUNING.least_weight, math.exp(-TUNING.trust * (self.elimination_margin - TUNING.fading)))
         weights = [weight if (weight := math.exp(-TUNING.trust * nats)) > least else 0.0 for nats in behind]

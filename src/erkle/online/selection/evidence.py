@@ -96,7 +96,7 @@ class Evidence:
     def _believe(self, at: Floats, covariance: Floats) -> None:
         """Take over an estimate. The answer model is the fixed one, or that of the estimate."""
         self._at, self._covariance = at, covariance
-        self.answer_model = self.fixed or AnswerModel(*compiled.model_at(at))
+        self.answer_model = self.fixed or AnswerModel(*compiled.parameters_at(at))
 
     def add(self, distances: Floats, first: int, lapses: Floats | None = None) -> Floats:
         """Add predictions: the squared distances (near, far) of answers number ``first``, ``first + 1``, ...
