@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-# Objects from which updates are buffered: 20 % slower at n = 200, 20 % faster at n = 412, twice as fast at n = 800.
-# `python -m benchmarks.thousands --forms` compares both forms at these sizes.
+# Objects from which updates are buffered. There is no record of a benchmark for this value; `python -m
+# benchmarks.thousands --forms` compares both forms around it.
 BUFFERED_FROM = 400
 # Terms that wait before BLAS applies them. Other values have not been compared in a benchmark.
 ROOM = 64

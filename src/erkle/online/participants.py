@@ -31,8 +31,9 @@ _UNIFORM = 0.05
 _COINS = 0.05
 # Probabilities without slips are kept this far from 0 and 1: no prediction is that certain.
 _LEAST = 1e-6
-# Answers per object at which an answer counts half of what a late one counts. With 0, the first participants of a study
-# seem to slip two to four times as often as the others; with 8, a third fewer of those who toss coins are found.
+# Answers per object at which an answer counts half of what a late one counts. With a smaller value, the first
+# participants of a study seem to slip more often than the others; with a larger one, fewer who toss coins are found.
+# There is no record of a benchmark for this value; `python -m benchmarks.people participants` measures a change.
 _EARLY = 3.0
 # Lapse above which a participant hardly looks at the objects: four of five answers are coin tosses.
 _RANDOM_LAPSE = 0.4
