@@ -7,12 +7,20 @@ position of a map. `embed` fixes them by a rule, and `align` takes them from ano
 import numpy as np
 import numpy.typing as npt
 import scipy.linalg
+import scipy.sparse.linalg
 
 from erkle.checks import check_kernel, check_map, whole
 
 __all__ = ["align", "embed", "principal"]
 
 Floats = npt.NDArray[np.float64]
+
+# From this number of objects on, ARPACK computes the first few coordinates, without copies of the kernel.
+_ITERATIVE_FROM = 4000
+# Most coordinates that ARPACK computes.
+_FEW = 10
+# Vectors that ARPACK keeps. With twice the usual 20, it also converges when many variances are nearly equal.
+_BASIS = 40
 
 
 def embed(K: npt.ArrayLike, n_components: int | None = None) -> Floats:
@@ -41,14 +49,39 @@ def embed(K: npt.ArrayLike, n_components: int | None = None) -> Floats:
     K = check_kernel(K)
     n_objects = len(K)
     wanted = n_objects if n_components is None else whole(n_components, "n_components", 1, "2 gives a flat map")
-    centred = K - K.mean(axis=0) - K.mean(axis=1, keepdims=True) + K.mean()
-    variances, V = scipy.linalg.eigh(centred, subset_by_index=(max(0, n_objects - wanted), n_objects - 1))
+    variances, V = _largest_pairs(K, min(wanted, n_objects))
     variances, V = variances[::-1], V[:, ::-1]
     # Relative to K, not to the centred kernel: centring leaves only rounding of a constant kernel.
     rounding = n_objects * np.finfo(np.float64).eps * np.linalg.norm(K)
     kept = int(np.sum(variances > rounding))
     X = V[:, :kept] * _signs(V[:, :kept]) * np.sqrt(variances[:kept])
     return X if n_components is None else np.pad(X, ((0, 0), (0, n_components - kept)))
+
+
+def _largest_pairs(K: Floats, wanted: int) -> tuple[Floats, Floats]:
+    """The largest eigenvalues of the centred kernel in ascending order, and their eigenvectors."""
+    n = len(K)
+    if n >= _ITERATIVE_FROM and wanted <= _FEW:
+        try:
+            return _largest_pairs_iteratively(K, wanted)
+        except scipy.sparse.linalg.ArpackNoConvergence:
+            pass
+    centred = K - K.mean(axis=0) - K.mean(axis=1, keepdims=True) + K.mean()
+    variances, V = scipy.linalg.eigh(centred, subset_by_index=(n - wanted, n - 1))
+    return variances, V
+
+
+def _largest_pairs_iteratively(K: Floats, wanted: int) -> tuple[Floats, Floats]:
+    def multiply(x: Floats) -> Floats:
+        product = K @ (x.ravel() - x.mean())
+        return np.asarray(product - product.mean())
+
+    n = len(K)
+    operator = scipy.sparse.linalg.LinearOperator((n, n), matvec=multiply, dtype=np.float64)
+    start = np.random.default_rng(0).normal(size=n)
+    variances, V = scipy.sparse.linalg.eigsh(operator, wanted, which="LA", v0=start, ncv=_BASIS, maxiter=50)
+    order = np.argsort(variances)
+    return variances[order], V[:, order]
 
 
 def principal(X: npt.ArrayLike) -> Floats:

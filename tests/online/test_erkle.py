@@ -26,7 +26,7 @@ from erkle import (
     metrics,
 )
 from erkle._compiled.overloads import is_built_in
-from erkle.kernels.dense import DenseKernel
+from erkle.kernels import upkeep
 from erkle.triplets import sample
 from parts import (
     DIRECTIONS,
@@ -571,7 +571,7 @@ def test_after_an_interruption_the_counters_match_what_was_learned(projection, p
     learner = ERKLE(8, **settings).fit(T[:50])
     method = "_build_inverse" if projection == "inverse" else "_project"
     with monkeypatch.context() as patch:
-        patch.setattr(DenseKernel, method, interrupt)
+        patch.setattr(upkeep, method, interrupt)
         with pytest.raises(KeyboardInterrupt):
             learner.partial_fit(T[50:])
     seen = learner.n_triplets_seen_

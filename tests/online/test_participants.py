@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from erkle import ERKLE, STE, Constant, Dense, LowRank
-from erkle.kernels.dense import DenseKernel
+from erkle.kernels import upkeep
 from erkle.kernels.low_rank import LowRankKernel
 from erkle.online.participants import Participants, participant_names
 from erkle.triplets import sample
@@ -322,12 +322,12 @@ def test_after_an_interruption_exactly_the_learned_answers_are_counted(kernel, m
 def test_after_an_error_within_a_stretch_the_learned_answers_are_counted(monkeypatch):
     T, people = answers(8, 700, flipped=0.3), np.arange(700) % 4
 
-    def fail(kernel):
+    def fail(state):
         raise MemoryError
 
     learner = ERKLE(8, kernel=Dense()).fit(T[:50], participants=people[:50])
     with monkeypatch.context() as patch:
-        patch.setattr(DenseKernel, "_build_inverse", fail)
+        patch.setattr(upkeep, "_build_inverse", fail)
         with pytest.raises(MemoryError):
             learner.partial_fit(T[50:], participants=people[50:])
     seen = learner.n_triplets_seen_

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from erkle import ERKLE, Dense, LowRank
-from erkle.kernels.dense import DenseKernel
+from erkle.kernels import upkeep
 from erkle.online.record import Curve
 from parts import KERNELS, answers
 
@@ -85,7 +85,7 @@ def test_after_an_interruption_only_learned_answers_count(monkeypatch):
 
     learner = ERKLE(8, kernel=Dense()).fit(T[:50])
     with monkeypatch.context() as patch:
-        patch.setattr(DenseKernel, "_build_inverse", interrupt)
+        patch.setattr(upkeep, "_build_inverse", interrupt)
         with pytest.raises(KeyboardInterrupt):
             learner.partial_fit(T[50:])
     seen = learner.n_triplets_seen_

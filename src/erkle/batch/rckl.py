@@ -13,7 +13,7 @@ from erkle.batch.objective import ByKernel, terms_of
 from erkle.batch.solving import Callback, check_settings, solve
 from erkle.checks import number
 from erkle.estimators import TripletLearner, answers
-from erkle.kernels.dense import check_initial_kernel
+from erkle.kernels.initial import check_initial_kernel
 from erkle.kernels.lapack import one_thread
 from erkle.losses import STE, Loss
 

@@ -15,7 +15,7 @@ _BLOCK = 8192
 # Most objects for which a kernel matrix is computed; at 20,000 objects it takes 3 GB.
 _LARGEST_MATRIX = 20_000
 # Most objects for which a file holds the kernel matrix beside the coordinates; at 5,000 objects it takes 200 MB.
-_LARGEST_MATRIX_SAVED = 5_000
+LARGEST_MATRIX_SAVED = 5_000
 
 
 class Counters(NamedTuple):
@@ -112,4 +112,4 @@ class ByCoordinates(Kernel):
     def readable(self) -> dict[str, Floats]:
         """The coordinates, and the kernel if there are not too many objects."""
         X = self.embedding()
-        return {"map": X, "kernel": self.matrix()} if len(X) <= _LARGEST_MATRIX_SAVED else {"map": X}
+        return {"map": X, "kernel": self.matrix()} if len(X) <= LARGEST_MATRIX_SAVED else {"map": X}

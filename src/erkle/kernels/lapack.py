@@ -82,25 +82,6 @@ def is_diagonal(A: Matrix) -> bool:
     return not A[-1, :-1].any() and bool(np.count_nonzero(A) == np.count_nonzero(np.diag(A)))
 
 
-def invert_shifted(lower: Matrix, shift: float, out: NDArray[np.floating[Any]]) -> bool:
-    """Write (A + shift I)^-1 to the lower triangle of ``out``, by Cholesky in the type of ``out``.
-
-    Return False if A + shift I is not positive definite; ``out`` is then undefined.
-    """
-    np.copyto(out, lower, casting="same_kind")
-    diagonal = out.reshape(-1)[:: len(out) + 1]
-    diagonal += shift
-    if is_diagonal(lower):
-        if not (diagonal > 0.0).all():
-            return False
-        np.divide(1.0, diagonal, out=diagonal, casting="same_kind")
-        return True
-    # LAPACK reads columns, so the lower triangle of our rows is its upper triangle; it works in place.
-    factorise, invert = (lapack.spotrf, lapack.spotri) if out.dtype == np.float32 else (lapack.dpotrf, lapack.dpotri)
-    trouble = factorise(out.T, lower=0, clean=0, overwrite_a=1)[1]
-    return bool(trouble == 0 and invert(out.T, lower=0, overwrite_c=1)[1] == 0)
-
-
 def smallest_eigenpair(lower: Matrix) -> tuple[float, NDArray[np.float64]]:
     """Smallest eigenvalue and its eigenvector."""
     values, vectors = scipy.linalg.eigh(lower, lower=True, subset_by_index=[0, 0], check_finite=False)

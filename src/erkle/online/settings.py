@@ -5,8 +5,9 @@ from typing import TYPE_CHECKING, NamedTuple, get_args
 import numpy as np
 
 from erkle.checks import number, one_of, whole
-from erkle.kernels.dense import DEFAULT_TOL, Dense, Projection, check_initial_kernel
+from erkle.kernels.dense import DEFAULT_TOL, Dense, Projection
 from erkle.kernels.forms import check_room
+from erkle.kernels.initial import check_initial_kernel
 from erkle.kernels.looping import Rule
 from erkle.kernels.low_rank import LowRank
 from erkle.losses import GNMDS, check_loss
