@@ -50,6 +50,20 @@ def test_a_stopped_run_resumes_to_the_same_kernel(erkle, case, tmp_path, monkeyp
     resumes_to_the_same_kernel(erkle, command, tmp_path)
 
 
+@pytest.mark.parametrize("options", [["--exact"], ["--exact", "--passes", "3"], ["--holdout", "0.2"]])
+def test_ctrl_c_takes_effect_within_a_piece_and_loses_nothing(erkle, options, tmp_path, monkeypatch):
+    monkeypatch.setattr("erkle.kernels.dense._BLOCK_ENTRIES", 1)
+    monkeypatch.setattr("erkle.kernels.kernel._BLOCK", 3)
+    path = write(tmp_path / "answers.csv", answers_of(30, 1000))
+    command = ["learn", path, *options, "--out"]
+    with monkeypatch.context() as patch:
+        # Call 57 is within a piece: pieces end at the points of the error curve.
+        interrupting(patch, ERKLE, "_learn", 57)
+        assert erkle(*command, tmp_path / "out").returncode == 130
+    assert n_saved(tmp_path / "out") % 10 != 0
+    resumes_to_the_same_kernel(erkle, command, tmp_path)
+
+
 def test_a_process_that_was_killed_resumes_to_the_same_kernel(erkle, tmp_path):
     path = write(tmp_path / "answers.csv", answers_of(100, 20_000))
     command = ["learn", str(path), "--exact", "--checkpoint-every", "500", "--out"]

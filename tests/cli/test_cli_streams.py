@@ -131,11 +131,11 @@ def test_a_stream_continues_when_a_checkpoint_cannot_be_written(erkle, tmp_path,
 
 
 def test_a_stream_that_names_too_many_objects_keeps_what_it_has(erkle, tmp_path, monkeypatch):
-    def refuses(n_objects):
+    def refuses(n_objects, tol):
         if n_objects > 4:
             raise ValueError(f"{n_objects} objects do not fit into memory.")
 
-    monkeypatch.setattr("erkle.cli.learn.run.check_memory", refuses)
+    monkeypatch.setattr("erkle.cli.learn.run.check_room", refuses)
     with open_stream(monkeypatch, *CHUNKS):
         run = erkle("learn", "-", "--exact", "--holdout", 0.01, "--out", tmp_path)
     assert run.returncode == 2

@@ -86,16 +86,19 @@ def _kind_of_facts(model: Model, arrays: dict[str, Any]) -> dict[str, str]:
     from erkle import metrics
     from erkle.cli.learn.findings import choice, is_choice
     from erkle.kernels.dense import DenseKernel
+    from erkle.kernels.low_rank import LowRankKernel
     from erkle.online.models import Single
 
     if isinstance(model, Single):
-        rank = metrics.rank(arrays["kernel"]) if isinstance(model.kernel, DenseKernel) else model.kernel.rank
+        rank = {"rank": str(model.kernel.rank)} if isinstance(model.kernel, LowRankKernel) else {}
+        if isinstance(model.kernel, DenseKernel) and "kernel" in arrays:
+            rank = {"rank": str(metrics.rank(arrays["kernel"]))}
         n_active, n_certified, n_eigenpairs, n_projections = model.kernel.counters
         updates = (
             f"{n_active:,}, of which {n_projections:,} projected "
             f"({n_eigenpairs:,} eigenpairs computed, {n_certified:,} updates certified without one)"
         )
-        return {"updates": updates, "rank": str(rank)}
+        return {"updates": updates, **rank}
     selection = model.selection()
     if not is_choice(selection):
         return {}

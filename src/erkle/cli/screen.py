@@ -18,12 +18,14 @@ from rich.progress import (
     MofNCompleteColumn,
     Progress,
     SpinnerColumn,
+    Task,
     TaskProgressColumn,
     TextColumn,
     TimeElapsedColumn,
     TimeRemainingColumn,
 )
 from rich.table import Column, Table
+from rich.text import Text
 
 if TYPE_CHECKING:
     from erkle.cli.learn.curve import ErrorCurve, ShowCurve
@@ -167,19 +169,28 @@ def units_bar(verb: str, n_units: int, n_missing: int) -> Iterator[Callable[[str
             yield advance
 
 
+class _TimeLeft(TimeRemainingColumn):
+    """The time left at the recent speed, or "more than" that if later answers will take longer."""
+
+    def render(self, task: Task) -> Text:
+        """Show the time left."""
+        left = super().render(task)
+        return Text("> ", style=left.style) + left if task.fields["gets_slower"] and not task.finished else left
+
+
 @contextmanager
 def learning_bar(total: int | None) -> Iterator[ShowCurve]:
     """A bar over the answers; what it yields shows the number of answers and the recent error of a curve."""
-    known = [BarColumn(), TaskProgressColumn(), MofNCompleteColumn(), TimeRemainingColumn()]
+    known = [BarColumn(), TaskProgressColumn(), MofNCompleteColumn(), _TimeLeft()]
     unknown = [SpinnerColumn(), TextColumn("{task.completed:,} answers"), TimeElapsedColumn()]
     columns = unknown if total is None else known
     with Progress(TextColumn("Learning"), *columns, TextColumn("{task.fields[error]}"), console=console) as bar:
-        bar.add_task("", total=total, error="")
+        bar.add_task("", total=total, error="", gets_slower=False)
         [task] = bar.tasks
 
-        def show(curve: ErrorCurve) -> None:
+        def show(curve: ErrorCurve, gets_slower: bool) -> None:
             error = f"error {per_cent(curve.last)} of the last {curve.n_last:,}"
-            bar.update(task.id, completed=curve.n_answers, error=error)
+            bar.update(task.id, completed=curve.n_answers, error=error, gets_slower=gets_slower)
 
         with _lines(lambda seconds: f"Learning: {task.completed:,.0f} answers after {seconds:.0f} s"):
             yield show

@@ -15,6 +15,7 @@ from erkle import embedding
 from erkle._compiled import dense as compiled
 from erkle._compiled.buffered import Buffered, apply
 from erkle.checks import compared_by_type, shaped
+from erkle.interruption import uninterrupted
 from erkle.kernels import lapack, upkeep
 from erkle.kernels.forms import Form, check_reading
 from erkle.kernels.kernel import LARGEST_MATRIX_SAVED, Counters
@@ -194,4 +195,7 @@ class DenseKernel:
         while position < len(stretch.rows):
             with threads:
                 position, _ = run_loop(self._state, rule, stretch, position)
-            self._state = upkeep.finish(self._state)
+            # An answer and the answers replayed after it are learned together.
+            divides = position < len(stretch.rows) and position not in stretch.new
+            with uninterrupted() if divides else nullcontext():
+                self._state = upkeep.finish(self._state)

@@ -45,14 +45,14 @@ def form_for(n_objects: int, tol: float, scale: float = 1.0) -> Form:
 def check_room(n_objects: int, tol: float) -> None:
     """Raise a `ValueError` if K and P do not fit in the memory of this machine."""
     size = 8 + np.dtype(form_for(n_objects, tol).dtype).itemsize
-    most, sentence = _most_objects(size, f"A dense kernel of {n_objects} objects takes", n_objects)
+    most, sentence = _most_objects(size, f"A dense kernel of {n_objects:,} objects takes", n_objects)
     if n_objects > most:
-        raise ValueError(f"{sentence}; use at most {most} objects with Dense(), or LowRank() for more.")
+        raise ValueError(f"{sentence}; learn about at most {most:,} objects, or use the default low-rank kernel.")
 
 
 def check_reading(n_objects: int) -> None:
     """Raise a `ValueError` if the exact projection of K does not fit in the memory of this machine."""
-    most, sentence = _most_objects(_READING, f"The exact matrix of {n_objects} objects needs", n_objects)
+    most, sentence = _most_objects(_READING, f"The exact matrix of {n_objects:,} objects needs", n_objects)
     if n_objects > most:
         raise ValueError(f"{sentence}; use embedding(2) for a map, and decision_function() for predictions.")
 

@@ -3,7 +3,7 @@
 import threading
 from contextlib import AbstractContextManager, nullcontext
 from functools import cache
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import scipy.linalg
@@ -12,6 +12,7 @@ from scipy.linalg import lapack
 from threadpoolctl import OpenBLASController, ThreadpoolController
 
 Matrix = NDArray[np.float64]
+AnyMatrix = TypeVar("AnyMatrix", bound=NDArray[np.floating[Any]])
 
 
 def one_thread(n: int) -> AbstractContextManager[None]:
@@ -61,12 +62,12 @@ def _controller() -> Any:
     return ThreadpoolController()
 
 
-def symmetric(lower: Matrix) -> Matrix:
+def symmetric(lower: AnyMatrix) -> AnyMatrix:
     """The full symmetric matrix with this lower triangle."""
     return mirrored(lower.copy())
 
 
-def mirrored(A: Matrix, block: int = 512) -> Matrix:
+def mirrored(A: AnyMatrix, block: int = 512) -> AnyMatrix:
     """A itself, after its lower triangle has been copied to the upper one; needs no memory for another matrix."""
     for start in range(0, len(A), block):
         rows = slice(start, start + block)

@@ -1,4 +1,4 @@
-"""What the compiled loop leaves to Python: eigenpairs from LAPACK, new inverses, and the way into and out of the interior.
+"""What the compiled loop leaves to Python: eigenpairs from LAPACK, new inverses, entering and leaving the interior.
 
 The loop stops when it needs one of them, and the state says what is due until it is done. So an interruption changes
 nothing: the next call does it again from the start.

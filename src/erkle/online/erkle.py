@@ -148,17 +148,23 @@ class ERKLE(TripletLearner, BaseEstimator):  # type: ignore[misc]
         self.prequential(_one_row(triplet), None if answer is True else [answer], who)
 
     def prequential(
-        self, X: ArrayLike, y: ArrayLike | None = None, participants: ArrayLike | None = None
+        self,
+        X: ArrayLike,
+        y: ArrayLike | None = None,
+        participants: ArrayLike | None = None,
+        out: NDArray[np.float64] | None = None,
     ) -> NDArray[np.float64]:
         """Learn X in order, and return the decision value of each answer just before it was learned.
 
         These values are honest predictions: no answer was known when it was predicted.
-        `erkle.metrics.prequential_error` turns them into a running error.
+        `erkle.metrics.prequential_error` turns them into a running error. They are written to ``out``, (m,), if it is
+        given; after an interruption, the values of answers that were not learned are NaN.
         """
         self._start()
         T = answers(X, y, self.n_objects_)
         names = None if participants is None else participant_names(participants, len(T))
-        decisions = np.full(len(T), np.nan)
+        decisions = np.empty(len(T)) if out is None else out
+        decisions[:] = np.nan
         done = 0
         while done < len(T):
             self._review()

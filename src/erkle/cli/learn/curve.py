@@ -76,4 +76,5 @@ class ErrorCurve:
         self._points = [tuple(point) for point in arrays["curve_points"].tolist()]
 
 
-ShowCurve = Callable[[ErrorCurve], None]
+# Shows a curve, and whether later answers will take longer than those so far.
+ShowCurve = Callable[[ErrorCurve, bool], None]

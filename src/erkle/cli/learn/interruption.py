@@ -17,20 +17,26 @@ class Interruption:
     @contextmanager
     def deferred(self) -> Iterator[None]:
         """Inside the block, the first interruption only sets ``asked``."""
-        before, self._busy = self._busy, True
+        with self._set_busy(True):
+            yield
+
+    @contextmanager
+    def ending_block(self) -> Iterator[None]:
+        """The first interruption ends the block, unless it is deferred inside."""
+        try:
+            with self._set_busy(False):
+                yield
+        except KeyboardInterrupt:
+            if self._twice:
+                raise
+
+    @contextmanager
+    def _set_busy(self, busy: bool) -> Iterator[None]:
+        before, self._busy = self._busy, busy
         try:
             yield
         finally:
             self._busy = before
-
-    @contextmanager
-    def ending_block(self) -> Iterator[None]:
-        """The first interruption ends the block, unless it is deferred."""
-        try:
-            yield
-        except KeyboardInterrupt:
-            if self._twice:
-                raise
 
     def _on_signal(self, number: int, frame: FrameType | None) -> None:
         self._twice, self.asked = self.asked, True

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from erkle import metrics
 from erkle.cli.screen import per_cent
 from erkle.kernels.dense import Dense
+from erkle.kernels.kernel import LARGEST_MATRIX_SAVED
 from erkle.kernels.low_rank import excess
 from erkle.online import ERKLE
 
@@ -22,10 +23,11 @@ MOST_LEARNED = 5000
 class MapQuality(NamedTuple):
     """The dimensions of a kernel, and the errors of its map and of its learner on the same answers.
 
-    The errors are None if the map shows all dimensions, or if there are no answers to measure them on.
+    The number of dimensions is None if it would take too long to compute. The errors are None if the map shows all
+    dimensions, or if there are no answers to measure them on.
     """
 
-    n_dimensions: int
+    n_dimensions: int | None
     answers: str
     map_error: float | None = None
     learner_error: float | None = None
@@ -33,6 +35,8 @@ class MapQuality(NamedTuple):
     @property
     def caption(self) -> str | None:
         """What the map shows, if that is not everything."""
+        if self.n_dimensions is None:
+            return f"{_SHOWN} of many dimensions"
         return f"{_SHOWN} of {self.n_dimensions} dimensions" if self.n_dimensions > _SHOWN else None
 
     def sentence(self) -> str | None:
@@ -62,7 +66,7 @@ def map_quality(learner: ERKLE, test: NDArray[np.int64], test_error: float) -> M
     if not len(test) and learner.history_ is not None:
         every = -(-len(learner.history_) // MOST_LEARNED)
         T, answers = learner.history_[:: max(1, every)].astype(np.int64), "learned answers"
-    if n_dimensions <= _SHOWN or not len(T):
+    if (n_dimensions is not None and n_dimensions <= _SHOWN) or not len(T):
         return MapQuality(n_dimensions, answers)
     X = learner.embedding(_SHOWN)
     pieces = [T[start : start + _PIECE] for start in range(0, len(T), _PIECE)]
@@ -71,10 +75,10 @@ def map_quality(learner: ERKLE, test: NDArray[np.int64], test_error: float) -> M
     return MapQuality(n_dimensions, answers, 1.0 - n_map / len(T), learner_error)
 
 
-def rank(learner: ERKLE) -> int:
-    """The number of dimensions of the learned kernel."""
+def rank(learner: ERKLE) -> int | None:
+    """The number of dimensions of the learned kernel; None for a large exact kernel, where it takes too long."""
     if isinstance(learner.kernel, Dense):
-        return metrics.rank(learner.kernel_matrix())
+        return metrics.rank(learner.kernel_matrix()) if learner.n_objects_ <= LARGEST_MATRIX_SAVED else None
     # Each column is a principal axis; the kernel of all pairs might not fit into memory.
     spreads = np.linalg.norm(learner.embedding(), axis=0)
     return int(np.count_nonzero(spreads > 1e-6 * max(spreads, default=0.0)))

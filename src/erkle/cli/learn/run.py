@@ -1,6 +1,6 @@
 """A run of `erkle learn`: a learner with its error curve and its checkpoints."""
 
-import os
+import time
 from contextlib import suppress
 from typing import Any
 
@@ -14,6 +14,7 @@ from erkle.cli.learn.settings import Settings
 from erkle.cli.screen import waiting
 from erkle.files import FileError, load_npz, save_npz
 from erkle.kernels.dense import Dense
+from erkle.kernels.forms import check_room
 from erkle.online import ERKLE
 from erkle.online.saving import pack, unpack
 from erkle.triplets import Labels
@@ -22,8 +23,10 @@ from erkle.triplets import Labels
 Names = NDArray[np.object_] | None
 
 _FORMAT = "erkle checkpoint"
-# Answers learned between two updates of the bar, which is also when Ctrl-C is handled.
+# Most answers learned between two updates of the bar.
 _PIECE = 1000
+# Seconds between two updates of the bar, if answers take long.
+_SECONDS = 0.5
 # Most test answers used for a point of the error curve, spread evenly; the last point uses all of them.
 MOST_TESTED = 5000
 
@@ -36,6 +39,7 @@ class Run:
         self.curve = ErrorCurve()
         self.learner: ERKLE | None = None
         self.checkpoint = settings.out / "checkpoint.npz"
+        self._piece = _PIECE
         self._saved_at = 0
         self._test = [test]
 
@@ -60,12 +64,11 @@ class Run:
         held_out = triplets.held_out(T, self.settings.holdout, self.settings.seed)
         used = 0
         while used < len(T) and not interruption.asked and not (used and self.checkpoint_is_due()):
-            piece = slice(used, used + min(_PIECE, self.curve.until_next_point(), self._until_checkpoint()))
+            piece = slice(used, used + min(self._piece, self.curve.until_next_point(), self._until_checkpoint()))
+            names = None if participants is None else participants[piece]
             with interruption.deferred():
-                learned = ~held_out[piece]
-                self._learn(T[piece][learned], None if participants is None else participants[piece][learned])
-            used = min(len(T), piece.stop)
-            show(self.curve)
+                used += self._learn(T[piece], names, ~held_out[piece], interruption)
+            show(self.curve, self._gets_slower())
         return used
 
     def _learner_of_all_objects(self) -> ERKLE:
@@ -73,17 +76,34 @@ class Run:
         n_objects = len(self.labels)
         n_known = self.learner.n_objects_ if self.learner else 0
         if n_objects > n_known and isinstance(self.settings.template.kernel, Dense):
-            check_memory(n_objects)
+            check_room(n_objects, self.settings.template.kernel.tol)
         if self.learner is None:
             self.learner = self.settings.new_learner(n_objects)
         elif n_objects > n_known:
             self.learner.add_objects(n_objects - n_known)
         return self.learner
 
-    def _learn(self, T: NDArray[np.int64], participants: Names) -> None:
-        self.curve.add(self._learner_of_all_objects().prequential(T, participants=participants))
+    def _learn(
+        self, T: NDArray[np.int64], participants: Names, wanted: NDArray[np.bool_], interruption: Interruption
+    ) -> int:
+        """Learn the wanted rows; return the number of rows used, which is less than all after an interruption."""
+        learner, rows = self._learner_of_all_objects(), np.flatnonzero(wanted)
+        names = None if participants is None else participants[rows]
+        decisions, started = np.full(len(rows), np.nan), time.monotonic()
+        with interruption.ending_block():
+            learner.prequential(T[rows], participants=names, out=decisions)
+        learned = int(np.count_nonzero(~np.isnan(decisions)))
+        seconds = max(time.monotonic() - started, 1e-3)
+        self._piece = min(_PIECE, max(1, round(learned / seconds * _SECONDS)))
+        self.curve.add(decisions[:learned])
         if self.curve.until_next_point() == 0:
             self.add_point()
+        return len(T) if learned == len(rows) else int(rows[learned])
+
+    def _gets_slower(self) -> bool:
+        """Whether answers will take longer than now: an exact kernel has not needed an eigenpair yet."""
+        assert self.learner is not None
+        return isinstance(self.learner.kernel, Dense) and self.learner.counters_.n_eigenpairs == 0
 
     def add_point(self) -> None:
         """Add a point to the error curve, measured on some of the test answers."""
@@ -160,15 +180,3 @@ def known_names(settings: Settings) -> list[str]:
         return settings.saved[1] if settings.saved else []
     names: list[str] = load_npz(checkpoint, format=_FORMAT)[0]["labels"].tolist()
     return names
-
-
-def check_memory(n_objects: int) -> None:
-    """Refuse objects whose two dense matrices cannot fit into memory, before the system kills the process."""
-    if not hasattr(os, "sysconf"):
-        return
-    needed, available = 16 * n_objects**2, os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    if needed > available:
-        raise ValueError(
-            f"{n_objects:,} objects need {needed / 2**30:,.0f} GiB for a dense kernel, but this machine has "
-            f"{available / 2**30:,.0f} GiB; leave out --exact, or learn fewer objects at once."
-        )
