@@ -118,7 +118,7 @@ def test_chosen_settings_at_the_end_of_the_grid_are_named(run, tmp_path):
 
     def rows(unit):
         error = 0.1 if dict(unit.setting) == {"trace": best[unit.trial]} else 0.2
-        return [Row(100, 1, error, error, error, 2, 0.0, 1, 1)]
+        return [Row(100, 1, error, error, error, 2, 0.0, 0, 1, 1)]
 
     runner = Runner(tmp_path, rows, {})
     assert len(list(runner.run((u for i in range(4) for u in units_of("small", "CKL-Batch", i, protocol)), 1))) == 12

@@ -49,6 +49,7 @@ class Row(NamedTuple):
     validation_error: float
     rank: int
     seconds: float
+    certified: int
     eigenpairs: int
     projections: int
 
@@ -68,11 +69,15 @@ class FixedKernel(NamedTuple):
 
 
 class Fit(NamedTuple):
-    """A learner at a mark, with the answers, passes, eigenpairs and projections so far."""
+    """A learner at a mark, with the answers and passes so far, and what they cost.
+
+    ``certified`` answers moved the kernel without an eigenpair.
+    """
 
     learner: TripletLearner | FixedKernel
     answers: int
     passes: int
+    certified: int = 0
     eigenpairs: int = 0
     projections: int = 0
 
@@ -90,6 +95,7 @@ class Fit(NamedTuple):
             # At n = 5000 the eigenvalues would cost more than learning, and the paper shows no ranks there.
             rank=metrics.rank(matrix(), 1e-3) if matrix is not None and trial.n_objects < 2000 else -1,
             seconds=seconds,
+            certified=self.certified,
             eigenpairs=self.eigenpairs,
             projections=self.projections,
         )
@@ -144,7 +150,7 @@ class Online(Method):
         for seen in marks:
             learner.partial_fit(trial.train[learner.n_triplets_seen_ : seen])
             counters = learner.counters_
-            yield Fit(learner, seen, self.passes, counters.n_eigenpairs, counters.n_projections)
+            yield Fit(learner, seen, self.passes, *counters[1:])
 
 
 @dataclass(frozen=True)
@@ -171,7 +177,7 @@ class Batch(Method):
                 warnings.simplefilter("ignore", ConvergenceWarning)
                 learner.fit(trial.train[:seen])
             n_iter += learner.n_iter_
-            yield Fit(learner, seen, learner.n_iter_, n_iter, n_iter)
+            yield Fit(learner, seen, learner.n_iter_, 0, n_iter, n_iter)
 
 
 class PlainBatch(Batch):
@@ -185,7 +191,7 @@ class PlainBatch(Batch):
             with one_thread(trial.n_objects):
                 K, n_steps = plain_descent(objective, trial.n_objects, protocol.max_iter)
             n_iter += n_steps
-            yield Fit(FixedKernel(K), seen, n_steps, n_iter, n_iter)
+            yield Fit(FixedKernel(K), seen, n_steps, 0, n_iter, n_iter)
 
 
 @dataclass(frozen=True)
@@ -208,7 +214,7 @@ class Steps(Method):
                 for _ in range(self.n_steps):
                     K = projected(K - setting["rate"] * objective(K)[1])
             steps += self.n_steps
-            yield Fit(FixedKernel(K), seen, self.n_steps, steps, steps)
+            yield Fit(FixedKernel(K), seen, self.n_steps, 0, steps, steps)
 
 
 @dataclass(frozen=True)
