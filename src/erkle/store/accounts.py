@@ -7,7 +7,6 @@ Password hashes come from the service and are stored as they are.
 
 import hashlib
 import secrets
-import unicodedata
 from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, RowMapping, Select, bindparam, delete, func, insert, select, text, update
@@ -18,6 +17,7 @@ from erkle.store.database import schema
 from erkle.store.database.enumerations import Purpose
 from erkle.store.database.topics import Topic, reading, writing
 from erkle.store.errors import NotAllowed, StoreError, Unknown
+from erkle.store.names import check_name, folded
 from erkle.store.sanitising import bounded_text, is_id, strict_member, strict_text
 
 # Seconds for which a link works by default: one day.
@@ -59,14 +59,15 @@ class Accounts(Topic):
 
     @writing
     def create(self, name: str, password_hash: str, admin: bool = False) -> Account:
-        """Create an account; names that differ only in case count as the same name."""
+        """Create an account. Spellings of a name that look the same count as one name (see `erkle.store.names`)."""
         name = strict_text(name, "The name", limits.ACCOUNT_NAME)
+        check_name(name)
         account = Account(secrets.token_urlsafe(12), name, bool(admin), self.clock())
         _lock_accounts(self.connection)
         if self.named(name) is not None:
             raise NotAllowed(f"An account named {name!r} already exists; choose another name.")
         kept = strict_text(password_hash, "The password hash", limits.PASSWORD_HASH)
-        values = {**account._asdict(), "password_hash": kept, "folded": _folded(name)}
+        values = {**account._asdict(), "password_hash": kept, "folded": folded(name)}
         self.connection.execute(insert(schema.accounts), values)
         return account
 
@@ -86,7 +87,7 @@ class Accounts(Topic):
         """Return the account with this name and its password hash, or None if there is no such account."""
         if not isinstance(name, str) or bounded_text(name, limits.ACCOUNT_NAME) != name:
             return None
-        query = select(schema.accounts).where(_A.folded == _folded(name))
+        query = select(schema.accounts).where(_A.folded == folded(name))
         row = self.connection.execute(query).mappings().one_or_none()
         return None if row is None else (_account(row), row["password_hash"])
 
@@ -219,10 +220,6 @@ def _found(connection: Connection, query: Select[Any], account: str) -> Account:
 
 def _account(row: RowMapping) -> Account:
     return Account(row["id"], row["name"], row["admin"], row["created_at"])
-
-
-def _folded(name: str) -> str:
-    return unicodedata.normalize("NFKC", name).casefold().strip()
 
 
 def _digest(token: str, purpose: str = "") -> str:

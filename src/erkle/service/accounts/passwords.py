@@ -5,6 +5,8 @@ import unicodedata
 from argon2 import PasswordHasher
 from argon2.exceptions import InvalidHashError, VerificationError
 
+from erkle.store.names import folded
+
 # Characters of a password.
 MIN_LENGTH, MAX_LENGTH = 10, 1000
 
@@ -28,7 +30,7 @@ def check_new(password: str, name: str) -> None:
     """
     if not MIN_LENGTH <= len(password) <= MAX_LENGTH:
         raise WeakPassword(f"The password has {len(password)} characters; use {MIN_LENGTH} to {MAX_LENGTH:,}.")
-    if len(set(password)) < 4 or password.casefold() in {name.casefold(), name.casefold() * 2}:
+    if len(set(password)) < 4 or folded(password) in {folded(name), folded(name) * 2}:
         raise WeakPassword("The password is easy to guess; use several unrelated words.")
 
 
