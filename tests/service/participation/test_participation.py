@@ -1,7 +1,10 @@
 """Taking part over HTTP: an acknowledged answer counts exactly once, and the server decides what is asked."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from erkle.service.participation.endings import filled
 from erkle.store import Kind, Reason, Standing, State
 from people import Somebody
 from refusals import refusals
@@ -35,6 +38,31 @@ def test_the_url_of_an_ending_is_filled_with_parameters_of_the_link(client, make
     ann = Somebody(client, study, survey_code="7&x=//evil.example.org")
     assert ann.answer_all()["url"] == url.replace("{survey_code}", "7%26x%3D%2F%2Fevil.example.org")
     assert Somebody(client, study, consent=False).reply["finished"]["url"] == url.replace("{survey_code}", "")
+
+
+@pytest.mark.parametrize("consent", [True, False])
+@pytest.mark.parametrize("value", ['"\\ud800"', '"a\\u0000b"', "1" * 4000, "null", '{"\\udfff": ["\\ud800"]}'])
+def test_no_text_in_a_link_breaks_an_ending(client, make, value, consent):
+    url = "https://school.example.org/credit?code={code}"
+    study = make(limits={"participants": 1}, endings={"screened": {"url": url}})
+    Somebody(client, study)
+    body = f'{{"parameters": {{"code": {value}, "PROLIFIC_PID": {value}}}, "consent": {str(consent).lower()}}}'
+    answer = client.post(f"/api/take/{study}/join", content=body, headers={"Content-Type": "application/json"})
+    assert answer.status_code == 200
+    assert answer.json()["finished"]["url"].isascii()
+
+
+_json = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(st.characters(codec=None)),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(st.characters(codec=None)), inner),
+)
+
+
+@given(_json)
+def test_any_value_in_a_link_gives_a_valid_url(value):
+    url = filled("https://example.org/?code={code}", {"code": value})
+    assert url.isascii()
+    assert url.isprintable()
 
 
 def test_the_next_question_is_issued_in_advance_and_no_question_is_asked_twice(client, store, make):

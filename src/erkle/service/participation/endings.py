@@ -11,8 +11,11 @@ from erkle.service.participation.asking import History
 from erkle.service.participation.prepared_study import PreparedStudy
 from erkle.store import Standing
 from erkle.store.participants import ENDINGS
+from erkle.store.sanitising import bounded_text
 
 _FIELD = re.compile(r"\{([^{}]*)\}")
+# Characters of a parameter that go into a URL.
+_LONGEST = 500
 
 
 class Finished(BaseModel):
@@ -47,7 +50,9 @@ def ending(prepared: PreparedStudy, history: History) -> Standing:
 def filled(url: str, parameters: Mapping[str, Any]) -> str:
     """Replace each ``{name}`` in a URL by the parameter of that name, or by nothing if there is none.
 
+    The link may contain any value. Characters that no URL can contain are replaced.
+
     >>> filled("https://example.org/credit?survey_code={survey_code}&x={y}", {"survey_code": "a b&c"})
     'https://example.org/credit?survey_code=a%20b%26c&x='
     """
-    return _FIELD.sub(lambda field: quote(str(parameters.get(field[1], ""))[:500], safe=""), url)
+    return _FIELD.sub(lambda field: quote(bounded_text(parameters.get(field[1], ""), _LONGEST), safe=""), url)
