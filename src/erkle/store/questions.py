@@ -18,6 +18,8 @@ from erkle.store.sanitising import bounded_text, is_id, strict_member
 
 # Seconds for which a question can be answered by default: one hour.
 _LIFETIME = 3600.0
+# Rows of `Questions.strategies`.
+_MOST_STRATEGIES = 50
 _Q, _A, _P, _S = schema.questions.c, schema.answers.c, schema.participants.c, schema.studies.c
 _INSERT = insert(schema.questions)
 IS_ACTIVE = (_P.state == Standing.ACTIVE) & _P.excluded.is_(False)
@@ -117,7 +119,8 @@ class Questions(Topic):
     def strategies(self, study: str) -> list[tuple[str, str, int, int]]:
         """Return (strategy, kind, number issued, number answered) for each strategy and kind, most issued first.
 
-        This counts all questions of the study, so it is too slow to call for each answer.
+        This counts all questions of the study, so it is too slow to call for each answer. An import may contain any
+        number of strategies; only the first 50 are returned.
         """
         query = (
             select(_Q.strategy, _Q.kind, func.count(), func.count(_A.sequence))
@@ -125,6 +128,7 @@ class Questions(Topic):
             .where(_Q.study_id == rows.study(self.connection, study)["id"])
             .group_by(_Q.strategy, _Q.kind)
             .order_by(func.count().desc(), _Q.strategy, _Q.kind)
+            .limit(_MOST_STRATEGIES)
         )
         return [tuple(row) for row in self.connection.execute(query)]
 

@@ -6,10 +6,10 @@ only inside the transaction that deletes it.
 """
 
 import secrets
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from sqlalchemy import RowMapping, Select, bindparam, delete, func, insert, select, update
+from sqlalchemy import RowMapping, Select, bindparam, case, delete, func, insert, select, update
 
 from erkle.checks import whole
 from erkle.store import limits
@@ -160,14 +160,17 @@ class Studies(Topic):
         return Counts(*self.connection.execute(select(*(each.scalar_subquery() for each in counted))).one())
 
     @reading
-    def totals(self) -> Totals:
+    def totals(self, strategies: Collection[str]) -> Totals:
         """Return totals over all studies, counted with the help of indexes.
 
-        Open participants are active, in an open study, and have a question that can still be answered.
+        Open participants are active, in an open study, and have a question that can still be answered. Strategies that
+        are not among ``strategies`` are counted together as ``"other"``: an import may contain any number of them.
         """
         q, p, a, execute = schema.questions, schema.participants, schema.answers.c, self.connection.execute
         states = select(_T.state, func.count()).group_by(_T.state)
-        asked = select(q.c.strategy, q.c.kind, func.count()).group_by(q.c.strategy, q.c.kind)
+        strategy = case((q.c.strategy.in_(strategies), q.c.strategy), else_="other").label("strategy")
+        by = select(strategy, q.c.kind).subquery().c
+        asked = select(by.strategy, by.kind, func.count()).group_by(by.strategy, by.kind)
         # The number of the last answer of a study is its number of answers.
         last = select(func.coalesce(func.max(a.sequence), 0)).where(a.study_id == _T.id).scalar_subquery()
         is_open = q.c.study_id.in_(select(_T.id).where(_T.state == State.OPEN))

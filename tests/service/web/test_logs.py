@@ -13,7 +13,7 @@ from erkle.service.accounts import passwords
 from erkle.service.studies.complaints import Complaint, Complaints
 from erkle.service.web.errors import Problem
 from erkle.service.web.logs import JsonLines
-from erkle.store import NotAllowed, State, Store, StoreError, Unknown
+from erkle.store import Imported, NotAllowed, State, Store, StoreError, Unknown
 from people import PASSWORD, THINGS, lines, reason, settings
 
 
@@ -181,6 +181,16 @@ def test_metrics_count_what_happened(client, admin, study, store):
     assert 'erkle_request_seconds_count{method="POST",route="/api/take/{study}/join",status="200"}' in text
     assert study not in text
     assert "ann" not in text
+
+
+def test_the_strategies_of_an_import_are_one_label(admin, study, store):
+    rows = [Imported("p", 0, 1, 2, strategy=f"strategy {i}") for i in range(100)]
+    store.imports.answers(study, [*rows, Imported("p", 0, 2, 1, strategy="random")])
+    counts = [line for line in admin.get("/metrics").text.splitlines() if line.startswith("erkle_questions_total")]
+    assert counts == [
+        'erkle_questions_total{kind="chosen",strategy="other"} 100.0',
+        'erkle_questions_total{kind="chosen",strategy="random"} 1.0',
+    ]
 
 
 def test_metrics_are_closed_to_researchers(researcher):

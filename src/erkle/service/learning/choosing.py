@@ -21,6 +21,8 @@ log = logging.getLogger("erkle.service")
 # Why a random question replaced that of the strategy.
 NOT_READY, FAILED = "not-ready", "failed"
 _FALLBACK = "/fallback/"
+LABELS = frozenset(STRATEGIES) | {f"{name}{_FALLBACK}{why}" for name in STRATEGIES for why in (NOT_READY, FAILED)}
+"""All labels that a `Chooser` gives to questions."""
 
 
 def split_fallback(label: str) -> tuple[str, str | None]:

@@ -1,7 +1,7 @@
 """Metrics for Prometheus: the requests of this process, and counts from the database.
 
 Counts of answers and studies are read from the database, so that they are right with several workers and after a
-restart. No label names a study or a person.
+restart. No label names a study or a person, and each label has few values.
 """
 
 import os
@@ -13,11 +13,14 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 from prometheus_client.multiprocess import MultiProcessCollector
 
 from erkle.service.dashboard.cache import Cache
+from erkle.service.learning.choosing import LABELS
 from erkle.service.runtime import Runtimes
 from erkle.store import State, Store
 
 # Minimum seconds between two reads of the database.
 _SECONDS = 5.0
+# The strategies that are counted separately. An import may contain any text.
+_STRATEGIES = LABELS | {"catch", "repeated", "imported"}
 _BUCKETS = (0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10)
 # With several workers, this variable names the folder through which they share their metrics.
 _SHARED = "PROMETHEUS_MULTIPROC_DIR" in os.environ
@@ -60,7 +63,7 @@ class Exposition:
 
 
 def _count(store: Store) -> list[Metric]:
-    totals = store.studies.totals()
+    totals = store.studies.totals(_STRATEGIES)
     states = GaugeMetricFamily("erkle_studies", "Studies.", labels=["state"])
     for state in State:
         states.add_metric([state.value], totals.studies.get(state, 0))
