@@ -41,7 +41,7 @@ large: .venv/dev  ## learn about 100,000 objects, and measure the exact kernel w
 	$(BIN)/python -m benchmarks.hundred_thousand
 	$(BIN)/python -m benchmarks.thousands
 
-load: .venv/dev  ## load-test the service and kill it (about 25 minutes)
+load: .venv/dev  ## load-test the service, kill it and attack it (about 27 minutes)
 	$(BIN)/python -m benchmarks.service
 
 compare: .venv/dev  ## compare with cblearn, installed in .venv-cblearn

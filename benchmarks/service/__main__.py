@@ -1,25 +1,32 @@
-"""``python -m benchmarks.service``: measure kill -9, the open and the closed loop, and write benchmarks/service.md.
+"""``python -m benchmarks.service``: measure kill -9, both loops and an attack, and write benchmarks/service.md.
 
-With ``kill``, ``open`` or ``closed`` as arguments it measures and prints only these parts.
+With ``kill``, ``open``, ``closed`` or ``attack`` as arguments it measures and prints only these parts.
 """
 
 import os
 import sys
 import tempfile
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
+from typing import TypeVar
 
+from benchmarks.service.attacking import attack
 from benchmarks.service.killing import kill_and_check
 from benchmarks.service.load import Waits, closed_loop, open_loop
 from benchmarks.service.serving import Serving
 
 # The open loop: participants, answers per second, and seconds.
 _PARTICIPANTS, _RATE, _SECONDS = 200, 50.0, 600.0
+# The attack: seconds, and the most milliseconds that 95 % of the answers may wait.
+_ATTACKED_SECONDS, _MOST_WAITING = 120.0, 250.0
 # The closed loop: clients, and answers.
 _CLIENTS, _ANSWERS = 16, 50_000
 # Waits are compared between this answer and the end; medians are taken over 500 answers on each side.
 _EARLY, _AROUND = 1000, 500
 _KILLS = 100
+
+T = TypeVar("T")
 
 
 def killed() -> str:
@@ -43,19 +50,48 @@ moment within a second of its start.
 def opened() -> str:
     """Waits at a fixed rate of answers, however fast the server is."""
     waits = _served(lambda serving: open_loop(serving, _PARTICIPANTS, _RATE, _SECONDS))
-    row = {
-        "answers": f"{len(waits.ms):,}",
-        **{name: f"{waits.at(share):.1f} ms" for name, share in (("median", 0.5), ("p95", 0.95), ("p99", 0.99))},
-        "longest": f"{waits.at(1.0):.0f} ms",
-        "failures": str(waits.failures),
-    }
     return f"""## Open loop
 
 {_PARTICIPANTS} participants give {_RATE:.0f} answers per second in total for {_SECONDS / 60:.0f} minutes. Questions are
 adaptive, about 100 objects. A wait lasts from the moment when an answer is due to the reply, which acknowledges the
 answer and contains the next question.
 
+{_table(_quantiles(waits))}"""
+
+
+def attacked() -> str:
+    """Waits at a fixed rate of answers while somebody sends as many expensive requests as they can."""
+
+    def measure(serving: Serving) -> tuple[Waits, Counter[int]]:
+        with attack(serving) as seen:
+            waits = open_loop(serving, _PARTICIPANTS, _RATE, _ATTACKED_SECONDS)
+        return waits, seen
+
+    waits, seen = _served(measure, limited=True)
+    if waits.at(0.95) > _MOST_WAITING:
+        sys.exit(f"Under attack, 5 % of the answers waited more than {waits.at(0.95):.0f} ms ({dict(seen)}).")
+    row = {**_quantiles(waits), "requests of the attacker": f"{seen.total():,}", "refused": f"{_refused(seen):.1%}"}
+    return f"""## Attack from one address
+
+The same participants, each at an address of their own, give {_RATE:.0f} answers per second in total for
+{_ATTACKED_SECONDS / 60:.0f} minutes. From another address, an attacker without an account sends the most expensive
+requests (`benchmarks/service/attacking.py`) on 32 connections as fast as possible, and keeps 200 silent connections
+open. The 95 % quantile must be below {_MOST_WAITING:.0f} ms.
+
 {_table(row)}"""
+
+
+def _quantiles(waits: Waits) -> dict[str, str]:
+    return {
+        "answers": f"{len(waits.ms):,}",
+        **{name: f"{waits.at(share):.1f} ms" for name, share in (("median", 0.5), ("p95", 0.95), ("p99", 0.99))},
+        "longest": f"{waits.at(1.0):.0f} ms",
+        "failures": str(waits.failures),
+    }
+
+
+def _refused(seen: Counter[int]) -> float:
+    return 1 - seen[200] / max(seen.total(), 1)
 
 
 def closed() -> str:
@@ -84,9 +120,9 @@ def _table(row: dict[str, str]) -> str:
     return "\n".join(f"| {' | '.join(cells)} |" for cells in (row, ["---"] * len(row), row.values())) + "\n"
 
 
-def _served(measure: Callable[[Serving], Waits]) -> Waits:
+def _served(measure: Callable[[Serving], T], limited: bool = False) -> T:
     with tempfile.TemporaryDirectory() as folder:
-        serving = Serving(Path(folder))
+        serving = Serving(Path(folder), limited=limited)
         serving.start()
         try:
             return measure(serving)
@@ -94,7 +130,7 @@ def _served(measure: Callable[[Serving], Waits]) -> Waits:
             serving.stop()
 
 
-_PARTS = {"kill": killed, "open": opened, "closed": closed}
+_PARTS = {"kill": killed, "open": opened, "closed": closed, "attack": attacked}
 
 
 def main() -> None:

@@ -40,9 +40,10 @@ class Waits(NamedTuple):
 class _Participant:
     """A connection on which one participant after the other answers: when one has finished, the next one joins."""
 
-    def __init__(self, serving: Serving) -> None:
+    def __init__(self, serving: Serving, address: str = "127.0.0.1") -> None:
         self._serving = serving
-        self._connection = http.client.HTTPConnection("127.0.0.1", serving.port, timeout=60)
+        source = (address, 0)
+        self._connection = http.client.HTTPConnection("127.0.0.1", serving.port, timeout=60, source_address=source)
         self._reply: dict[str, Any] = {}
 
     def ready(self) -> None:
@@ -69,12 +70,14 @@ class _Participant:
 
 
 def open_loop(serving: Serving, participants: int, rate: float, seconds: float) -> Waits:
-    """Participants answer in turn at a fixed rate."""
+    """Participants answer in turn at a fixed rate. If the server limits addresses, each has an address of its own."""
     n_answers, begun = int(rate * seconds), time.perf_counter() + 2.0 + participants / 100
     ms, failures = np.full(n_answers, np.nan), [0]
 
     def take_part(first: int) -> None:
-        participant = _Participant(serving)
+        # On Linux, all addresses that begin with 127 belong to this machine.
+        address = f"127.0.1.{first % 250 + 1}" if serving.limited else "127.0.0.1"
+        participant = _Participant(serving, address)
         for number in range(first, n_answers, participants):
             due = begun + number / rate
             try:
@@ -84,7 +87,7 @@ def open_loop(serving: Serving, participants: int, rate: float, seconds: float) 
                 ms[number] = 1000 * (time.perf_counter() - due)
             except (RuntimeError, OSError):
                 failures[0] += 1
-                participant = _Participant(serving)
+                participant = _Participant(serving, address)
 
     _together(take_part, participants)
     return Waits(ms[~np.isnan(ms)], time.perf_counter() - begun, failures[0])

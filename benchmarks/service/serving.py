@@ -17,7 +17,7 @@ from erkle.service.studies.spec import Limits, StudySettings
 from erkle.store import State, Store
 
 PASSWORD = "correct horse battery"
-# Here all participants share one address, so the limits per address are lifted.
+# If all participants share one address, the limits per address are lifted.
 _NO_LIMITS = '{"per_second": 100000, "burst": 100000}'
 
 
@@ -32,10 +32,14 @@ class Serving:
         Questions per participant.
     workers : int
         Web processes.
+    limited : bool
+        Whether the limits per address are those of a real server.
     """
 
-    def __init__(self, folder: Path, n_objects: int = 100, per_participant: int = 50, workers: int = 1) -> None:
-        self.folder, self.workers = folder, workers
+    def __init__(
+        self, folder: Path, n_objects: int = 100, per_participant: int = 50, workers: int = 1, limited: bool = False
+    ) -> None:
+        self.folder, self.workers, self.limited = folder, workers, limited
         self.places = np.random.default_rng(0).normal(size=(n_objects, 2))
         settings = StudySettings(limits=Limits(per_participant=per_participant)).model_dump(mode="json")
         folder.mkdir(parents=True, exist_ok=True)
@@ -55,7 +59,8 @@ class Serving:
     def start(self) -> None:
         """Start the server and wait until it answers."""
         command = [sys.executable, "-m", "erkle", "serve", "--data", str(self.folder), "--port", str(self.port)]
-        limits = {f"ERKLE_SERVER_{name}_RATE": _NO_LIMITS for name in ("JOIN", "ANSWER", "ANSWER_ADDRESS", "LOGIN")}
+        lifted = () if self.limited else ("JOIN", "ANSWER", "ANSWER_ADDRESS", "LOGIN")
+        limits = {f"ERKLE_SERVER_{name}_RATE": _NO_LIMITS for name in lifted}
         with (self.folder / "server.log").open("ab") as log:
             self.process = subprocess.Popen(
                 [*command, "--workers", str(self.workers)],

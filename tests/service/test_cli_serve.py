@@ -13,6 +13,7 @@ from contextlib import contextmanager, suppress
 import pytest
 from forked import ErkleServe
 
+from erkle.cli.serve import _allow_connections
 from erkle.client import Client
 from people import PASSWORD
 
@@ -99,6 +100,17 @@ def test_the_demo_shows_a_study_with_simulated_answers(tmp_path):
         process.send_signal(signal.SIGTERM)
         assert process.wait(30) == 0
     assert not os.path.exists(folder)  # noqa: PTH110
+
+
+def test_a_server_may_have_as_many_connections_as_the_system_allows():
+    resource = pytest.importorskip("resource", reason="only on Unix")
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(512, hard), hard))
+    try:
+        _allow_connections()
+        assert resource.getrlimit(resource.RLIMIT_NOFILE) == (hard, hard)
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
 WRONG = {

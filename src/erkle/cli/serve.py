@@ -83,6 +83,7 @@ def _serve(configuration: Configuration, host: str, port: int, workers: int, dem
     from erkle.service.accounts.sessions import setup_link
     from erkle.store import Store
 
+    _allow_connections()
     with _listening(host, port) as listener, ExitStack() as stack:
         local = f"http://{_ANYWHERE.get(host, f'[{host}]' if ':' in host else host)}:{listener.getsockname()[1]}"
         place = configuration.public_url or local
@@ -136,6 +137,15 @@ def _run(configuration: Configuration, listener: socket.socket, workers: int, qu
         os.environ.update(configuration.environment() | {"PROMETHEUS_MULTIPROC_DIR": counts})
         app = "erkle.service:from_environment"
         uvicorn.run(app, factory=True, host=host, port=port, workers=workers, log_config=None, **SERVER)
+
+
+def _allow_connections() -> None:
+    """Open as many connections as the system allows; by default it allows a process 1,024 open files."""
+    with suppress(ImportError, ValueError, OSError):
+        import resource  # Not on Windows.
+
+        _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
 
 @contextmanager

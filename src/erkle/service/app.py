@@ -6,11 +6,11 @@ from contextlib import asynccontextmanager
 from anyio import CapacityLimiter
 from anyio.to_thread import run_sync
 from fastapi import FastAPI
-from starlette.middleware.gzip import GZipMiddleware
 
 from erkle.service.accounts import routes as accounts
 from erkle.service.configuration import Configuration
 from erkle.service.dashboard import routes as dashboard
+from erkle.service.dashboard.streams import Streams
 from erkle.service.exchange import routes as exchange
 from erkle.service.participation import routes as participation
 from erkle.service.participation.participation import Participation
@@ -21,6 +21,7 @@ from erkle.service.web.limits import buckets_of
 from erkle.service.web.logs import log_as_json
 from erkle.service.web.metrics import Exposition
 from erkle.service.web.middleware.addressing import Addressing
+from erkle.service.web.middleware.admission import Admission
 from erkle.service.web.middleware.bodies import BodyLimit
 from erkle.service.web.middleware.cors import Cors
 from erkle.service.web.middleware.headers import Headers
@@ -55,15 +56,17 @@ def create_app(configuration: Configuration) -> FastAPI:
     )
     app.state.configuration = configuration
     app.state.buckets = buckets_of(configuration)
+    app.state.streams = Streams()
     errors.install(app)
     for router in ROUTERS:
         # Not `include_router`, which analyses every route again at the first request: 50 ms per application.
         app.router.routes.extend(router.routes)
-    app.mount("/static", GZipMiddleware(Files(directory=STATIC), minimum_size=2000))
+    app.mount("/static", Files(directory=STATIC))
     openapi.install(app)
     # The middleware added last sees a request first.
-    app.add_middleware(Cors, configuration=configuration)
     app.add_middleware(BodyLimit, configuration=configuration)
+    app.add_middleware(Admission)
+    app.add_middleware(Cors, configuration=configuration)
     app.add_middleware(Addressing, configuration=configuration)
     app.add_middleware(Observing)
     app.add_middleware(Headers, configuration=configuration)

@@ -34,6 +34,7 @@ SERVER: dict[str, Any] = {
     "ws": "none",
     "timeout_graceful_shutdown": 5,
     "timeout_keep_alive": 30,
+    "http": "erkle.service.web.connections:Guarded",
 }
 """Options for ``uvicorn.run`` that the application needs."""
 
@@ -65,10 +66,11 @@ class Configuration(BaseSettings):
     body_bytes: PositiveInt = 1 * _MB
     upload_bytes: PositiveInt = 200 * _MB
 
+    # Generous, because a whole class may share one address.
+    request_rate: Rate = Rate(per_second=200, burst=5000)
     login_rate: Rate = Rate(per_second=0.1, burst=10)
     login_name_rate: Rate = Rate(per_second=1, burst=100)
     login_address_rate: Rate = Rate(per_second=0.5, burst=30)
-    # Generous, because a whole class may share one address.
     join_rate: Rate = Rate(per_second=2, burst=300)
     answer_rate: Rate = Rate(per_second=20, burst=100)
     answer_address_rate: Rate = Rate(per_second=500, burst=2000)

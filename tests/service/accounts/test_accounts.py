@@ -8,7 +8,7 @@ from fastapi.testclient import TestClient
 from erkle.service.accounts import passwords
 from erkle.service.accounts.sessions import setup_link
 from erkle.store import Purpose
-from people import PASSWORD, reason
+from people import PASSWORD, missing, reason
 
 
 def token_of(link):
@@ -137,7 +137,9 @@ def test_checking_a_password_takes_as_long_when_there_is_no_such_account(real_ha
     assert not passwords.is_outdated(passwords.UNKNOWN_ACCOUNT)
 
 
-@pytest.mark.parametrize("password", ["short", "123456789", "", "aaaaaaaaaaaaaaa", "x" * 1001, "ann-ann-an"])
+@pytest.mark.parametrize(
+    "password", ["short", "123456789", "", "aaaaaaaaaaaaaaa", "x" * 1001, "ann-ann-an", "ANN-\uff21nn-an"]
+)
 def test_a_password_that_is_easy_to_guess_is_refused(client, store, password):
     token = token_of(setup_link(store, ""))
     answer = client.post("/api/setup", json=new_account(token, "ann-ann-an", password))
@@ -155,6 +157,14 @@ def test_a_name_that_is_not_printable_is_refused(client, store, name):
     answer = client.post("/api/setup", content=body, headers={"Content-Type": "application/json"})
     assert answer.status_code == 422
     assert store.accounts.all() == []
+
+
+def test_a_name_that_mixes_scripts_is_refused_and_does_not_use_up_the_link(client, store):
+    token = token_of(setup_link(store, ""))
+    answer = client.post("/api/setup", json=new_account(token, "\u0430nn"))
+    assert (answer.status_code, reason(answer)) == (400, "refused")
+    assert missing(answer.json()["error"]["sentence"], ["Cyrillic", "Latin"]) == []
+    assert client.post("/api/setup", json=new_account(token)).status_code == 200
 
 
 def test_a_password_is_stored_only_as_an_argon2id_hash(store, researcher):

@@ -5,8 +5,9 @@ from fastapi.routing import APIRoute
 from fastapi.testclient import TestClient
 
 from erkle.service import Configuration
+from erkle.service.accounts.sessions import COOKIE, SECURE_COOKIE
 from erkle.service.app import ROUTERS
-from erkle.service.web.dependencies import COOKIE
+from erkle.service.web.limits import rate_of
 from people import PASSWORD, reason
 
 
@@ -57,6 +58,12 @@ PUBLIC = {
     ("POST", "/api/take/{study}/answer"),
     ("POST", "/api/take/{study}/skip"),
 }
+
+
+def test_every_change_that_needs_no_session_has_a_limit_of_its_own():
+    assert all(rate_of(method, with_study(path, "abc")) != "request_rate" for method, path in PUBLIC)
+
+
 CHANGES = sorted({route for route in every_route() if route[0] not in ("GET", "HEAD")} - PUBLIC)
 
 
@@ -138,8 +145,18 @@ class TestBehindHttps:
     def test_the_cookie_is_sent_only_over_https(self, client, store, kept_password):
         store.accounts.create("ann", kept_password)
         https = TestClient(client.app, base_url="https://testserver")
-        _, flags = cookie_of(https.post("/api/login", json={"name": "ann", "password": PASSWORD}))
-        assert {"secure", "httponly", "samesite=strict"} < flags
+        name, flags = cookie_of(https.post("/api/login", json={"name": "ann", "password": PASSWORD}))
+        assert name.startswith(f"{SECURE_COOKIE}=")
+        assert {"secure", "httponly", "samesite=strict", "path=/"} < flags
+        assert not any(flag.startswith("domain") for flag in flags)
+        assert https.get("/api/me").status_code == 200
+
+    def test_a_cookie_that_a_neighbouring_host_can_set_does_not_sign_in(self, client, store, kept_password):
+        account = store.accounts.create("ann", kept_password)
+        token = store.sessions.open(account.id, 3600.0).token
+        https = TestClient(client.app, base_url="https://testserver")
+        for name, status in ((COOKIE, 401), (SECURE_COOKIE, 200)):
+            assert https.get("/api/me", headers={"Cookie": f"{name}={token}"}).status_code == status
 
     def test_an_invitation_has_the_public_address(self, client, store, kept_password):
         store.accounts.create("root", kept_password, admin=True)

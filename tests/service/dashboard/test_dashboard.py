@@ -2,6 +2,7 @@
 
 import json
 import time
+import urllib.error
 import urllib.request
 
 import numpy as np
@@ -137,6 +138,28 @@ def test_events_are_sent_on_changes_until_the_researcher_signs_out(server, monke
         assert seen["map"]["sequence"] == 30
         server.store.sessions.close(session)
         assert all(b'"answers":30' in line for line in stream if line.startswith(b"data: "))
+
+
+@pytest.mark.parametrize("limit", ["_PER_ACCOUNT", "_PER_ADDRESS"])
+def test_there_are_few_event_streams_and_each_that_ends_makes_room(server, monkeypatch, limit):
+    monkeypatch.setattr("erkle.service.dashboard.routes.POLL", 0.01)
+    monkeypatch.setattr(f"erkle.service.dashboard.streams.{limit}", 2)
+    study, session, first = watch(server.store, server.url)
+
+    def another():
+        address = f"{server.url}/api/studies/{study}/events"
+        return urllib.request.urlopen(urllib.request.Request(address, headers={"Cookie": f"{COOKIE}={session}"}))
+
+    with first, another():
+        with pytest.raises(urllib.error.HTTPError) as refused:
+            another()
+        with refused.value as answer:
+            assert (answer.status, json.load(answer)["error"]["reason"]) == (429, "too-many-streams")
+    deadline = time.monotonic() + 10
+    while server.app.state.streams._open and time.monotonic() < deadline:
+        time.sleep(0.01)
+    with another() as stream:
+        assert next_event(stream)["answers"] == 0
 
 
 def test_a_server_that_is_asked_to_end_does_not_wait_for_event_streams(serve):

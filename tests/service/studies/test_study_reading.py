@@ -118,6 +118,19 @@ def test_all_errors_are_reported_in_the_order_of_their_lines(write):
     assert [line.partition(":")[0] for line in lines] == [f"study.yaml, line {line}" for line in (1, 3, 4, 2)]
 
 
+MANY = {
+    "settings": "objects: [a, b, c]\ntexts:\n" + "".join(f"  k{i}: 0\n" for i in range(10_000)),
+    "objects": "objects:\n" + "- {colour: red}\n" * 10_000,
+    "names": "objects:\n" + "- a\n" * 10_000,
+    "numbers": "objects:\n" + "- [a]\n" * 10_000,
+}
+
+
+@pytest.mark.parametrize("text", MANY.values(), ids=MANY)
+def test_of_thousands_of_errors_the_first_are_reported(write, text):
+    assert 1 <= len(errors(write(text))) <= 32
+
+
 def test_settings_may_be_under_settings_as_in_the_api(write):
     assert read_study(write("objects: [a, b, c]\nsettings:\n  holdout: 0.3\n")).settings.holdout == 0.3
     [line] = errors(write("objects: [a, b, c]\nsettings:\n  holdout: 3\n"))
@@ -134,7 +147,15 @@ def test_small_files_that_would_become_large_are_refused(write):
 
 
 @pytest.mark.parametrize(
-    "text", ["[" * 100_000, "{a: " * 100_000, "- " * 100_000, "x" * 1_000_001, "a: " + "9" * 100_000]
+    "text",
+    [
+        "[" * 100_000,
+        "{a: " * 100_000,
+        "- " * 100_000,
+        "x" * 1_000_001,
+        "a: " + "9" * 100_000,
+        "objects: [" + "a," * 100_001 + "]",
+    ],
 )
 def test_deep_and_long_files_are_refused_at_once(write, text):
     began = time.perf_counter()

@@ -5,7 +5,7 @@ from fastapi.testclient import TestClient
 
 from erkle.service import Configuration, create_app
 from erkle.service.web.middleware.headers import PAGE_POLICY
-from erkle.service.web.pages import PAGES, STATIC
+from erkle.service.web.pages import PAGES, STATIC, _gzipped
 from people import reason
 
 EVERYWHERE = {
@@ -78,6 +78,20 @@ def test_a_page_that_has_not_changed_is_not_sent_again(client, path):
     again = client.get(path, headers={"If-None-Match": first.headers["etag"]})
     assert (again.status_code, again.content) == (304, b"")
     assert "content-security-policy" not in again.headers, "the cached policy must stay"
+
+
+def test_a_large_file_is_compressed_once_for_all_browsers_that_accept_it(client):
+    path = "/static/vendor/d3/d3.min.js"
+    plain = client.get(path, headers={"Accept-Encoding": "identity"})
+    first = client.get(path)
+    misses = _gzipped.cache_info().misses
+    again = client.get(path)
+    assert _gzipped.cache_info().misses == misses
+    assert "content-encoding" not in plain.headers
+    for answer in (first, again):
+        assert (answer.headers["content-encoding"], answer.content) == ("gzip", plain.content)
+        assert int(answer.headers["content-length"]) < len(plain.content) / 2
+        assert (answer.headers["etag"], answer.headers["vary"]) == (plain.headers["etag"], "Accept-Encoding")
 
 
 def test_head_is_get_without_the_body(client):

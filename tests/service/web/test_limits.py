@@ -1,6 +1,8 @@
-"""Limits on the size of request bodies and on the rate of requests."""
+"""Limits on the rate of requests, on how many are worked on at once, and on the size of their bodies."""
 
+import asyncio
 import http.client
+import json
 import threading
 
 import pytest
@@ -9,7 +11,8 @@ from listening import listening
 
 from erkle.service import Configuration
 from erkle.service.configuration import Rate
-from erkle.service.web.limits import Buckets
+from erkle.service.web.limits import Buckets, rate_of
+from erkle.service.web.middleware.admission import Admission, Turns
 from people import PASSWORD, reason
 
 SLOW = 1 / 3600
@@ -50,6 +53,12 @@ def test_a_bucket_allows_a_burst_and_then_its_rate():
     assert [buckets.wait("a") for _ in range(4)] == [0, 0, 0, 0.5]
 
 
+def test_a_larger_key_has_more_tokens_at_the_same_wait():
+    now = [0.0]
+    buckets = Buckets(Rate(per_second=2, burst=3), clock=lambda: now[0])
+    assert [buckets.wait("a", 2) for _ in range(8)] == [0] * 6 + [0.25] * 2
+
+
 def test_the_number_of_buckets_is_limited():
     buckets = Buckets(Rate(per_second=1, burst=1), most=100)
     for key in range(10_000):
@@ -76,6 +85,11 @@ def test_after_too_many_wrong_passwords_the_right_one_is_refused_as_well(client,
     assert "set-cookie" not in answer.headers
 
 
+def test_spellings_of_one_name_share_a_limit(client):
+    names = ["ann", "\uff21\uff2e\uff2e", "\uff41nn", "a\ufe0fnn"]
+    assert [guess(client, name) for name in names] == [401, 401, 401, 429]
+
+
 def test_guesses_from_one_address_do_not_lock_the_owner_out(client, store, kept_password):
     store.accounts.create("ann", kept_password)
     while guess(client) != 429:
@@ -96,6 +110,20 @@ def test_an_ipv6_network_counts_as_one_address(client):
     guesses = [guess(coming_from(client, f"2001:db8:1:2::{i:x}"), f"name{i}") for i in range(13)]
     assert guesses.count(429) == 1
     assert guess(coming_from(client, "2001:db8:1:3::1")) == 401
+
+
+def test_the_networks_of_one_ipv6_site_share_a_larger_limit(client):
+    guesses = [guess(coming_from(client, f"2001:db8:1:{i:x}::1"), f"name{i}") for i in range(98)]
+    assert guesses == [401] * 96 + [429] * 2
+    assert guess(coming_from(client, "2001:db8:2:1::1")) == 401
+
+
+def test_one_ipv6_site_does_not_lock_the_owner_out(client):
+    with TestClient(client.app) as client:
+        client.app.state.buckets["login_name_rate"] = Buckets(Rate(per_second=SLOW, burst=30))
+        guesses = [guess(coming_from(client, f"2001:db8:1:{i:x}::1")) for i in range(26)]
+        assert guesses == [401] * 24 + [429] * 2
+        assert guess(coming_from(client, "192.0.2.7")) == 401
 
 
 def test_guessing_links_is_limited(client):
@@ -140,6 +168,111 @@ def test_answering_is_limited_for_each_participant_and_each_address(client, stud
     assert resume("abf", coming_from(client, "192.0.2.9")) == 404
 
 
+def sent_directly(client, path, receive, headers=()):
+    """Call the application, because the test client reads a body to its end before it sends it."""
+    sent = []
+
+    async def send(message):
+        sent.append(message)
+
+    headers = [(b"host", b"testserver"), (b"content-type", b"application/json"), *headers]
+    scope = {"type": "http", "method": "POST", "path": path, "query_string": b"", "headers": headers}
+    client.portal.call(client.app, {**scope, "client": ("127.0.0.1", 1), "scheme": "http"}, receive, send)
+    return sent[0]["status"]
+
+
+def endless(read, size=1000):
+    """Bodies that never end, in pieces; ``read`` gets the size of each piece that is read."""
+
+    async def receive():
+        read.append(size)
+        return {"type": "http.request", "body": b"x" * size, "more_body": True}
+
+    return receive
+
+
+@pytest.mark.parametrize("path", ["/api/login", "/api/setup", "/api/take/abc/join", "/api/take/abc/answer"])
+def test_an_address_over_its_limit_is_refused_before_its_body_is_read(client, path):
+    read = []
+    statuses = [sent_directly(client, path, endless(read)) for _ in range(13)]
+    first = statuses.index(429)
+    assert statuses == [413] * first + [429] * (13 - first)
+    assert sum(read) == first * 11_000
+
+
+def test_a_path_that_ends_with_a_newline_has_the_limit_of_its_route():
+    assert rate_of("POST", "/api/take/abc/join\n") == "join_rate"
+
+
+def test_at_most_so_many_requests_of_one_address_are_worked_on_at_once():
+    turns, now, most, order = Turns(3), [0], [0], []
+
+    async def work(key, number):
+        async with turns.turn(key):
+            now[0] += 1
+            most[0] = max(most)
+            most.append(now[0])
+            await asyncio.sleep(0)
+            now[0] -= 1
+            order.append(number)
+
+    async def all_work():
+        await asyncio.gather(*(work("a", number) for number in range(20)))
+        assert (max(most), order) == (3, list(range(20)))
+        await asyncio.gather(*(work(key, 0) for key in "abcdef"))
+
+    asyncio.run(all_work())
+    assert max(most) == 6
+    assert len(turns) == 0
+
+
+def test_whoever_stops_waiting_gives_up_their_turn():
+    turns = Turns(1)
+
+    async def hold():
+        async with turns.turn("a"):
+            await asyncio.sleep(60)
+
+    async def work():
+        tasks = [asyncio.create_task(hold()) for _ in range(3)]
+        await asyncio.sleep(0)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        async with turns.turn("a"):
+            return True
+
+    assert asyncio.run(work())
+    assert len(turns) == 0
+
+
+def test_a_client_that_reads_slowly_does_not_keep_others_of_its_address_waiting(client):
+    async def respond(scope, receive, send):
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+
+    admission = Admission(respond)
+
+    async def send_for_ever(message):
+        await asyncio.sleep(60)
+
+    async def work():
+        scope = {"type": "http", "method": "GET", "path": "/", "query_string": b"", "headers": [], "app": client.app}
+        slow = [asyncio.create_task(admission(scope, None, send_for_ever)) for _ in range(100)]
+        await asyncio.sleep(0.01)
+        assert len(admission._turns) == 0
+        for task in slow:
+            task.cancel()
+        await asyncio.gather(*slow, return_exceptions=True)
+
+    asyncio.run(work())
+
+
+def test_thousands_of_parameters_or_cookies_are_refused(client):
+    for answer in (client.get("/s/abc?" + "a=&" * 500), client.get("/s/abc", headers={"Cookie": "a=b;" * 500})):
+        assert (answer.status_code, reason(answer)) == (400, "too-many-parameters")
+    assert client.get("/s/abc?" + "a=&" * 100).status_code == 200
+
+
 def big(size):
     return b'{"name": "ann", "password": "' + b"x" * size + b'"}'
 
@@ -159,20 +292,8 @@ def test_an_invalid_content_length_is_refused(client, length):
 
 
 def test_a_large_body_without_a_length_is_refused_before_its_end(client):
-    read, sent = [], []
-
-    async def receive():
-        read.append(1000)
-        return {"type": "http.request", "body": b"x" * 1000, "more_body": len(read) < 1000}
-
-    async def send(message):
-        sent.append(message)
-
-    headers = [(b"host", b"testserver"), (b"content-type", b"application/json")]
-    scope = {"type": "http", "method": "POST", "path": "/api/login", "query_string": b"", "headers": headers}
-    # The test client reads a body to its end before it sends it, so call the application directly.
-    client.portal.call(client.app, {**scope, "client": ("127.0.0.1", 1), "scheme": "http"}, receive, send)
-    assert sent[0]["status"] == 413
+    read = []
+    assert sent_directly(client, "/api/login", endless(read)) == 413
     assert sum(read) == 11_000
 
 
@@ -216,3 +337,49 @@ def test_a_real_server_counts_the_bytes_that_arrive(configuration):
         connection.request("GET", "/health")
         assert connection.getresponse().status == 200
         connection.close()
+
+
+class TestWithTheDefaultLimits:
+    @pytest.fixture
+    def configuration(self, data_folder):
+        return Configuration(data=data_folder)
+
+    def test_whoever_is_not_signed_in_may_send_32_kB(self, client, researcher):
+        read = []
+        assert sent_directly(client, "/api/studies", endless(read)) == 413
+        assert sum(read) == 33_000
+        assert client.post("/api/login", content=big(32_000), headers=JSON).status_code == 413
+        forged = {**JSON, "Cookie": "erkle_session=" + "A" * 43}
+        assert client.post("/api/studies", content=big(32_000), headers=forged).status_code == 413
+
+    def test_a_signed_in_researcher_may_send_more_with_and_without_a_length(self, researcher):
+        body = json.dumps({"title": "Many", "objects": [f"a rather long name {i}" for i in range(2000)]}).encode()
+        assert len(body) > 33_000
+        pieces = (body[start : start + 1000] for start in range(0, len(body), 1000))
+        for content in (body, pieces):
+            assert researcher.post("/api/studies", content=content, headers=JSON).status_code == 201
+
+    def test_a_body_with_many_errors_gets_few_sentences(self, client, researcher):
+        keys = {f"k{i}": 0 for i in range(3000)}
+        wrong = [
+            client.post("/api/login", json=keys),
+            client.post("/api/take/abc/join", json=keys),
+            client.post("/api/take/abc/answer", json={**keys, "participant": "a", "token": "b", "choice": 1}),
+            researcher.post("/api/studies", json={"title": "x", "objects": [{"x": 1}] * 50_000}),
+            researcher.post("/api/studies", json={"title": "x", "objects": [1] * 50_000}),
+            researcher.post("/api/studies", json={"title": "x", "objects": ["x"] * 50_000}),
+            researcher.post("/api/studies", json={"title": "x", "objects": [keys] * 3}),
+        ]
+        for answer in wrong:
+            assert (answer.status_code, reason(answer)) == (422, "invalid")
+            sentence = answer.json()["error"]["sentence"]
+            assert len(sentence) < 600
+            assert "more." not in sentence
+
+    def test_settings_with_many_errors_get_few_sentences(self, researcher, draft):
+        keys = {f"k{i}": 0 for i in range(20_000)}
+        catches = [{"anchor": i, "near": i, "wrong": i} for i in range(100)]
+        for settings in (keys, {"limits": keys}, {"checks": {"catch": catches}}):
+            answer = researcher.patch(f"/api/studies/{draft}", json={"settings": settings})
+            assert (answer.status_code, reason(answer)) == (422, "invalid")
+            assert len(answer.json()["error"]["sentence"].splitlines()) <= 31

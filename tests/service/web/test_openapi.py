@@ -9,12 +9,13 @@ from schemathesis.checks import CHECKS
 
 from erkle.service import Configuration, create_app
 from erkle.service.accounts import passwords
+from erkle.service.configuration import Rate
 from erkle.store import State
 from people import PASSWORD, THINGS
 from people import settings as study_settings
 
 _UNLIMITED = {"per_second": 0, "burst": 1}
-_LIMITS = ("login_rate", "login_name_rate", "login_address_rate", "join_rate", "answer_rate", "answer_address_rate")
+_LIMITS = [name for name, rate in Configuration() if isinstance(rate, Rate)]
 _FEW = settings(
     max_examples=8,
     deadline=None,

@@ -9,10 +9,11 @@ from pydantic import AfterValidator, BaseModel, Field
 
 from erkle.service.accounts import passwords, sessions
 from erkle.service.accounts.sessions import AccountOut, Me
+from erkle.service.strict import Strict
 from erkle.service.web.csrf import OwnPage
-from erkle.service.web.dependencies import AdminDep, Body, ConfigurationDep, SessionDep, StoreDep
+from erkle.service.web.dependencies import AdminDep, ConfigurationDep, SessionDep, StoreDep
 from erkle.service.web.errors import Problem, problems
-from erkle.service.web.limits import Limits, LimitsDep
+from erkle.service.web.limits import LimitsDep
 from erkle.service.web.middleware.addressing import base_url
 from erkle.store import Account, Purpose, Store
 from erkle.store import limits as sizes
@@ -41,14 +42,14 @@ StrongPassword = Annotated[
 Token = Annotated[str, Field(min_length=1, max_length=sizes.ID)]
 
 
-class Credentials(Body):
+class Credentials(Strict):
     """The name and password of an account."""
 
     name: Annotated[str, Field(max_length=sizes.ACCOUNT_NAME)]
     password: Password
 
 
-class NewAccount(Body):
+class NewAccount(Strict):
     """The name and password of a new account, and the token of the link that allows it."""
 
     token: Token
@@ -56,13 +57,13 @@ class NewAccount(Body):
     password: StrongPassword
 
 
-class LinkToken(Body):
+class LinkToken(Strict):
     """The token of a link that signs in."""
 
     token: Token
 
 
-class NewPassword(Body):
+class NewPassword(Strict):
     """The old password and the new one."""
 
     old: Password
@@ -84,7 +85,7 @@ async def read_me(session: SessionDep) -> Me:
 @router.post("/login", dependencies=[OwnPage], responses=problems(401, 403))
 async def login(body: Credentials, request: Request, response: Response, store: StoreDep, limits: LimitsDep) -> Me:
     """Sign in."""
-    limits.login(body.name.strip().casefold())
+    limits.login(body.name)
     account = await _limited(request, _verified, store, body.name, body.password)
     if account is None:
         raise Problem(401, "wrong", "The name or the password is wrong; check both and try again.")
@@ -98,21 +99,20 @@ def logout(session: SessionDep, request: Request, response: Response, store: Sto
 
 
 @router.post("/setup", dependencies=[OwnPage], responses=problems(403))
-async def set_up(body: NewAccount, request: Request, response: Response, store: StoreDep, limits: LimitsDep) -> Me:
+async def set_up(body: NewAccount, request: Request, response: Response, store: StoreDep) -> Me:
     """Create the first account, an administrator, with the link that the server printed when it first started."""
-    return await _create_account(Purpose.SETUP, body, request, response, store, limits)
+    return await _create_account(Purpose.SETUP, body, request, response, store)
 
 
 @router.post("/invited", dependencies=[OwnPage], responses=problems(403))
-async def accept(body: NewAccount, request: Request, response: Response, store: StoreDep, limits: LimitsDep) -> Me:
+async def accept(body: NewAccount, request: Request, response: Response, store: StoreDep) -> Me:
     """Create an account with an invitation."""
-    return await _create_account(Purpose.INVITE, body, request, response, store, limits)
+    return await _create_account(Purpose.INVITE, body, request, response, store)
 
 
 @router.post("/enter", dependencies=[OwnPage], responses=problems(403))
-def enter(body: LinkToken, request: Request, response: Response, store: StoreDep, limits: LimitsDep) -> Me:
+def enter(body: LinkToken, request: Request, response: Response, store: StoreDep) -> Me:
     """Sign in with a one-time link that was created on the server."""
-    limits.link()
     link = store.links.use(body.token, Purpose.ENTER)
     if link is None or link.account is None:
         raise Problem(409, "link", "This link was already used or has expired; ask for another one.")
@@ -125,7 +125,7 @@ async def change_password(
 ) -> Me:
     """Change the password and end all other sessions."""
     account = session.account
-    limits.login(account.name.casefold())
+    limits.login(account.name)
     passwords.check_new(body.new, account.name)
     if await _limited(request, _verified, store, account.name, body.old) is None:
         raise Problem(403, "wrong", "The old password is wrong; try again.")
@@ -152,10 +152,7 @@ def delete_account(account: str, admin: AdminDep, store: StoreDep) -> None:
     store.accounts.delete(account)
 
 
-async def _create_account(
-    purpose: Purpose, body: NewAccount, request: Request, response: Response, store: Store, limits: Limits
-) -> Me:
-    limits.link()
+async def _create_account(purpose: Purpose, body: NewAccount, request: Request, response: Response, store: Store) -> Me:
     passwords.check_new(body.password, body.name)
     stored = await _limited(request, passwords.hashed, body.password)
     account = await run_sync(store.links.use_for_account, body.token, purpose, body.name, stored)

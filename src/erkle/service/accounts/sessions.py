@@ -1,11 +1,15 @@
 """Sessions: a secret token in a cookie that scripts cannot read and pages of other sites cannot send.
 
+With HTTPS the name of the cookie starts with ``__Host-``. Browsers accept such a cookie only from this very host over
+HTTPS, so a neighbouring host or a page without HTTPS cannot plant one.
+
 Each login starts a session with a new token and ends the browser's previous session, so an attacker cannot plant a
 known token in somebody's browser.
 """
 
 from fastapi import Request, Response
 from pydantic import BaseModel, ConfigDict
+from starlette.requests import HTTPConnection
 
 from erkle.service.configuration import Configuration
 from erkle.service.web.middleware.addressing import is_https
@@ -13,6 +17,7 @@ from erkle.store import Account, Purpose, Session, Store
 from erkle.store.sanitising import is_id
 
 COOKIE = "erkle_session"
+SECURE_COOKIE = f"__Host-{COOKIE}"
 
 
 class AccountOut(BaseModel):
@@ -34,6 +39,11 @@ class Me(BaseModel):
     csrf: str
 
 
+def token_of(connection: HTTPConnection) -> str:
+    """Return the token in the session's cookie, or nothing."""
+    return connection.cookies.get(SECURE_COOKIE if _is_secure(connection) else COOKIE, "")
+
+
 def found(store: Store, token: str | None) -> Session | None:
     """Return the session of a cookie, or None if there is none or it has expired."""
     return store.sessions.get(token) if token is not None and is_id(token) else None
@@ -42,7 +52,7 @@ def found(store: Store, token: str | None) -> Session | None:
 def begin(account: Account, store: Store, request: Request, response: Response) -> Me:
     """Sign in: end the browser's previous session and start a new one."""
     configuration: Configuration = request.app.state.configuration
-    store.sessions.close(request.cookies.get(COOKIE, ""))
+    store.sessions.close(token_of(request))
     lifetime = configuration.session_hours * 3600
     session = store.sessions.open(account.id, lifetime)
     _set_cookie(response, request, session.token, int(lifetime))
@@ -51,7 +61,7 @@ def begin(account: Account, store: Store, request: Request, response: Response) 
 
 def end(store: Store, request: Request, response: Response) -> None:
     """Sign out: end the session and delete the cookie."""
-    store.sessions.close(request.cookies.get(COOKIE, ""))
+    store.sessions.close(token_of(request))
     _set_cookie(response, request, "", 0)
 
 
@@ -71,8 +81,12 @@ def setup_link(store: Store, base_url: str) -> str | None:
 
 
 def _set_cookie(response: Response, request: Request, token: str, lifetime: int) -> None:
-    configuration: Configuration = request.app.state.configuration
+    secure = _is_secure(request)
+    name = SECURE_COOKIE if secure else COOKIE
+    response.set_cookie(name, token, max_age=lifetime, path="/", secure=secure, httponly=True, samesite="strict")
+
+
+def _is_secure(connection: HTTPConnection) -> bool:
+    configuration: Configuration = connection.app.state.configuration
     secure = configuration.secure_cookies
-    if secure is None:
-        secure = is_https(request.scope, configuration)
-    response.set_cookie(COOKIE, token, max_age=lifetime, path="/", secure=secure, httponly=True, samesite="strict")
+    return is_https(connection.scope, configuration) if secure is None else secure

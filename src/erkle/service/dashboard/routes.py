@@ -12,8 +12,10 @@ from pydantic import BaseModel
 from erkle.service.accounts import sessions
 from erkle.service.dashboard.dashboard import Live
 from erkle.service.dashboard.participants import DisputedQuestion, ParticipantRow, disputed_questions, participant_rows
+from erkle.service.dashboard.streams import OneStream
 from erkle.service.runtime import Runtimes
-from erkle.service.web.dependencies import Body, RuntimesDep, StoreDep, StudyDep
+from erkle.service.strict import Strict
+from erkle.service.web.dependencies import RuntimesDep, StoreDep, StudyDep
 from erkle.service.web.errors import problems
 from erkle.store import Store, StoreError, Study
 
@@ -25,7 +27,7 @@ POLL = 0.5
 _KEEP_ALIVE = 15.0
 
 
-class Decision(Body):
+class Decision(Strict):
     """Whether to exclude a participant's answers, and whether to flag the participant; null changes nothing."""
 
     excluded: bool | None = None
@@ -46,7 +48,7 @@ def live(study: StudyDep, store: StoreDep, runtimes: RuntimesDep) -> Live:
     return _live(study, store, runtimes)
 
 
-@router.get("/events", response_class=StreamingResponse)
+@router.get("/events", response_class=StreamingResponse, dependencies=[OneStream], responses=problems(429))
 async def events(request: Request, study: StudyDep, store: StoreDep, runtimes: RuntimesDep) -> StreamingResponse:
     """Return the same as server-sent events: at most two per second, and only when something has changed."""
     # Invalid settings can only be reported as an error before the first event is sent.
@@ -109,7 +111,7 @@ def _live_json(request: Request, study: Study, store: Store, runtimes: Runtimes)
     browser then reconnects by itself.
     """
     try:
-        if sessions.found(store, request.cookies.get(sessions.COOKIE, "")) is None:
+        if sessions.found(store, sessions.token_of(request)) is None:
             return None
         return _live(study, store, runtimes).model_dump_json()
     except StoreError:

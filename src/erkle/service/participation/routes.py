@@ -6,8 +6,9 @@ from fastapi import APIRouter, Response
 from pydantic import BaseModel, Field
 
 from erkle.service.participation.replies import Reply
+from erkle.service.strict import Strict
 from erkle.service.studies import markup, spec
-from erkle.service.web.dependencies import Body, ParticipationDep, StoreDep
+from erkle.service.web.dependencies import ParticipationDep, StoreDep
 from erkle.service.web.errors import problems
 from erkle.service.web.limits import LimitsDep
 from erkle.store import limits as sizes
@@ -41,20 +42,20 @@ class StudyToTake(BaseModel):
     identify_by: list[str]
 
 
-class Joining(Body):
+class Joining(Strict):
     """All parameters of the link that the participant followed, and whether they consent."""
 
     parameters: dict[str, Any] = Field(default={})
     consent: bool
 
 
-class Resuming(Body):
+class Resuming(Strict):
     """The participant who comes back."""
 
     participant: Id
 
 
-class Answering(Body):
+class Answering(Strict):
     """An answer: the anchor is more like the object ``choice`` than like the other one."""
 
     participant: Id
@@ -64,7 +65,7 @@ class Answering(Body):
     client: dict[str, Any] = Field(default={})
 
 
-class SkipRequest(Body):
+class SkipRequest(Strict):
     """A question that the participant skips, and the reason."""
 
     participant: Id
@@ -102,9 +103,8 @@ def read(study: str, store: StoreDep) -> StudyToTake:
 
 
 @router.post("/join", responses=_REPLIES)
-def join(study: str, body: Joining, participation: ParticipationDep, limits: LimitsDep) -> Response:
+def join(study: str, body: Joining, participation: ParticipationDep) -> Response:
     """Start taking part. An identity that has joined before continues where it was."""
-    limits.join()
     return _response(participation.join(study, body.parameters, body.consent))
 
 

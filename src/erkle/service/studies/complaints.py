@@ -11,8 +11,17 @@ from typing import Any, NamedTuple
 
 from pydantic import BaseModel, ValidationError
 
+from erkle.service.strict import TOO_MANY_KEYS
+
 Place = tuple[str | int, ...]
 Schema = dict[str, Any]
+# Errors that are described; nobody reads more at once.
+MOST = 30
+MORE = "There are more errors than these; correct these first."
+
+
+# What there is too much of, by the kind of the error.
+_COUNTED = {"string_too_long": "characters", "too_long": "entries", TOO_MANY_KEYS: "keys"}
 
 
 class Fault(Enum):
@@ -40,8 +49,9 @@ class Complaints(ValueError):
 
 def complaints(error: ValidationError, model: type[BaseModel]) -> list[Complaint]:
     """Turn the errors that pydantic found into complaints."""
-    schema = model.model_json_schema()
-    return [_complaint(found["type"], found["loc"], found["input"], schema) for found in error.errors()]
+    schema, errors = model.model_json_schema(), error.errors()
+    found = [_complaint(each["type"], each["loc"], each["input"], schema) for each in errors[:MOST]]
+    return found if len(errors) <= MOST else [*found, Complaint(found[-1].place, MORE)]
 
 
 def spelled(place: Place) -> str:
@@ -111,9 +121,8 @@ def _wrong(kind: str, place: Place, value: object, schema: Schema) -> str:
         return f"{spelled(place)} is missing; pass {wanted}."
     if kind == "string_type" and not isinstance(value, dict | list | None):
         return f"{spelled(place)} is {shown(value)}, which is not text; put it in quotes."
-    if kind in ("string_too_long", "too_long") and isinstance(value, str | list):
-        counted = "characters" if isinstance(value, str) else "entries"
-        return f"{spelled(place)} has {len(value):,} {counted}; pass {wanted}."
+    if kind in _COUNTED and isinstance(value, str | list | dict):
+        return f"{spelled(place) or 'The value'} has {len(value):,} {_COUNTED[kind]}; pass {wanted}."
     return f"{spelled(place) or 'The value'} is {shown(value)}; pass {wanted}."
 
 

@@ -14,7 +14,7 @@ from pydantic import BaseModel
 
 from erkle.files import FileError, read_bytes
 from erkle.service.studies import media
-from erkle.service.studies.complaints import printable, remedy, shown
+from erkle.service.studies.complaints import MORE, MOST, printable, remedy, shown
 from erkle.service.studies.media import Prepared
 from erkle.service.studies.uploads import LARGEST, Files
 from erkle.store import Medium, Object, limits
@@ -119,7 +119,7 @@ class ObjectReader:
                         payload |= self._shown(entry.parts[kind], kind)
                 self._add(entry.name, payload, entry.where)
             except FileError as fault:
-                self.faults.append(f"{entry.where}: {fault}")
+                self._complain(f"{entry.where}: {fault}")
 
     def add_files(self, files: Files) -> None:
         """Add an object for each file name without extension: cat.jpg and cat.mp3 are one object, cat."""
@@ -134,12 +134,18 @@ class ObjectReader:
                 self._keep(file, prepared)
                 payload |= prepared.payload
             except FileError as fault:
-                self.faults.append(str(fault))
+                self._complain(str(fault))
         for stem, payload in by_stem.items():
             try:
                 self._add(PurePosixPath(stem).name, payload, stem)
             except FileError as fault:
-                self.faults.append(f"{stem}: {fault}")
+                self._complain(f"{stem}: {fault}")
+
+    def _complain(self, sentence: str) -> None:
+        """Add a sentence about an object. After too many, raise an error that ends the reading."""
+        self.faults.append(sentence)
+        if len(self.faults) >= MOST:
+            raise FileError(MORE)
 
     def _add(self, name: str, payload: dict[str, str], where: str) -> None:
         if not name.strip() or len(name) > limits.OBJECT_NAME or "\0" in name:

@@ -3,17 +3,18 @@
 from typing import Annotated, Any, BinaryIO, Self
 
 from fastapi import APIRouter, File, Form, Header, Response, UploadFile
-from pydantic import BaseModel, Field, GetJsonSchemaHandler
+from pydantic import BaseModel, FailFast, Field, GetJsonSchemaHandler
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
 
 from erkle.service.participation.replies import Question
+from erkle.service.strict import Strict
 from erkle.service.studies import editing
 from erkle.service.studies.media import TYPES
 from erkle.service.studies.objects import ShownObject
 from erkle.service.studies.reading import Draft, read_upload, read_values
 from erkle.service.studies.spec import StudySettings, checked
-from erkle.service.web.dependencies import AccountDep, Body, ParticipationDep, RuntimesDep, StoreDep, StudyDep
+from erkle.service.web.dependencies import AccountDep, ParticipationDep, RuntimesDep, StoreDep, StudyDep
 from erkle.service.web.errors import Problem, problems
 from erkle.service.web.ranges import Unsatisfiable, span
 from erkle.store import Object, State, Store, Study, limits
@@ -52,29 +53,30 @@ Name = Annotated[str, Field(min_length=1, max_length=limits.OBJECT_NAME)]
 Title = Annotated[str, Field(min_length=1, max_length=limits.TITLE)]
 
 
-class ObjectIn(Body):
+class ObjectIn(Strict):
     """An object, with a text that is shown below its name."""
 
     name: Name
     text: Annotated[str, Field(max_length=limits.MARKDOWN)] | None = None
 
 
-class StudyIn(Body):
+class StudyIn(Strict):
     """A new study: at least three objects with different names, and the settings that differ from the defaults."""
 
     title: Title
-    objects: Annotated[list[Name | ObjectIn], Field(min_length=3)]
+    # Fail fast, because errors about thousands of objects would take seconds.
+    objects: Annotated[list[Name | ObjectIn], Field(min_length=3, max_length=limits.OBJECTS), FailFast()]
     settings: Settings = Field(default={})
 
 
-class Changes(Body):
+class Changes(Strict):
     """Changes to a study. Only the settings that change are needed."""
 
     title: Title | None = None
     settings: Settings | None = None
 
 
-class StateIn(Body):
+class StateIn(Strict):
     """The new state of a study."""
 
     state: Annotated[State, Field(strict=False)]

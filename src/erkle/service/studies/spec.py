@@ -8,8 +8,9 @@ from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, ConfigDict, Field, ValidationError
 
+from erkle.service.strict import Strict
 from erkle.service.studies.complaints import Complaint, Complaints, Place, complaints, nearest, shown, spelled
 from erkle.store import Object, limits
 
@@ -43,9 +44,8 @@ Url = Annotated[
 ]
 
 
-class _Part(BaseModel):
-    # Strict: "yes" is not a number, and true is not 1.
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+class _Part(Strict):
+    model_config = ConfigDict(frozen=True)
 
 
 class Texts(_Part):

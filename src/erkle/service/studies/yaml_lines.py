@@ -16,6 +16,8 @@ from erkle.service.studies.complaints import Place
 _MAX_LENGTH = 1_000_000
 # Levels of nesting.
 _MAX_DEPTH = 20
+# Values, and starts and ends of lists and mappings: enough for 10,000 objects with a text and a picture each.
+_MAX_VALUES = 100_000
 _PLAIN = "tag:yaml.org,2002:"
 _NUMBERS = frozenset({"int", "float"})
 _TEXTS = frozenset({"str", "timestamp", "value"})
@@ -65,8 +67,12 @@ def parse(text: str, name: str, verbatim: tuple[str, ...] = ()) -> Lined:
 
 def _check_events(text: str, name: str) -> None:
     depth = 0
-    for event in yaml.parse(text, Loader=_Loader):
+    for number, event in enumerate(yaml.parse(text, Loader=_Loader)):
         line = event.start_mark.line + 1
+        if number > _MAX_VALUES:
+            raise FileError(
+                f"{name}, line {line}: has more than {_MAX_VALUES:,} values; put the objects into a CSV file."
+            )
         if isinstance(event, yaml.AliasEvent):
             raise FileError(f"{name}, line {line}: uses an alias (*); write the value itself.")
         depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)

@@ -7,9 +7,9 @@ from typing import Annotated, Any
 
 from fastapi import Depends, Request, Security
 from fastapi.security import APIKeyCookie
-from pydantic import BaseModel, ConfigDict
+from starlette.requests import HTTPConnection
 
-from erkle.service.accounts.sessions import COOKIE, found
+from erkle.service.accounts.sessions import COOKIE, SECURE_COOKIE, found, token_of
 from erkle.service.configuration import Configuration
 from erkle.service.participation.participation import Participation
 from erkle.service.runtime import Runtimes
@@ -17,13 +17,18 @@ from erkle.service.web import csrf
 from erkle.service.web.errors import Problem
 from erkle.store import Account, Session, Store, Study, Unknown
 
-_cookie = APIKeyCookie(name=COOKIE, scheme_name="session", auto_error=False, description="Set by /api/login.")
+
+class _Cookie(APIKeyCookie):
+    async def __call__(self, request: HTTPConnection) -> str | None:
+        return token_of(request)
 
 
-class Body(BaseModel):
-    """The JSON body of a request. Unknown keys are refused, and values are not converted to other types."""
-
-    model_config = ConfigDict(extra="forbid", strict=True)
+_cookie = _Cookie(
+    name=COOKIE,
+    scheme_name="session",
+    auto_error=False,
+    description=f"Set by /api/login. With HTTPS its name is `{SECURE_COOKIE}`.",
+)
 
 
 def _state(name: str) -> Any:

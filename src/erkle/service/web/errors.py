@@ -15,6 +15,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import FileResponse, JSONResponse
 from pydantic import BaseModel
 from starlette.exceptions import HTTPException
+from starlette.types import Receive, Scope, Send
 
 from erkle.files import FileError
 from erkle.service.accounts.passwords import WeakPassword
@@ -75,6 +76,13 @@ class Problem(HTTPException):
         sentence = self.sentence.encode("utf-8", "replace").decode()
         error = {"reason": self.reason, "sentence": sentence}
         return JSONResponse({"error": error, **self.extra}, self.status, headers=self.headers)
+
+    async def refuse(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Respond before the request has been read, and close the connection, whose rest cannot be used."""
+        scope["erkle.reason"] = self.reason
+        response = self.response()
+        response.headers["Connection"] = "close"
+        await response(scope, receive, send)
 
 
 class ErrorBody(BaseModel):

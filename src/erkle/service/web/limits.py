@@ -2,8 +2,12 @@
 
 A bucket holds at most ``burst`` tokens and gains ``per_second``; each request takes one. When there are too many
 buckets, the least recently used one is dropped. Each worker process counts for itself.
+
+The limit of an address is checked before the body of a request is read. Limits of names and participants, which are
+in the body, are checked by the routes.
 """
 
+import re
 import threading
 import time
 from collections import OrderedDict
@@ -11,13 +15,24 @@ from collections.abc import Callable, Hashable
 from typing import Annotated
 
 from fastapi import Depends, Request
+from starlette.types import Scope
 
 from erkle.service.configuration import Configuration, Rate
 from erkle.service.web.errors import Problem
-from erkle.service.web.middleware.addressing import address_of
+from erkle.service.web.middleware.addressing import address_of, site_of
+from erkle.store.names import folded
 
 # Buckets per rate; the least recently used one is dropped.
 _MOST = 20_000
+# How many times the rate and burst of one address all addresses of an IPv6 site have together.
+_SITE = 8
+# The rates of requests that anybody may send, by path; other requests have `request_rate`. The patterns end with $, as
+# those of routes do: it also matches before a newline.
+_RATES = (
+    (re.compile(r"/api/(?:login|setup|invited|enter|password)$"), "login_address_rate"),
+    (re.compile(r"/api/take/[^/]+/join$"), "join_rate"),
+    (re.compile(r"/api/take/[^/]+/(?:resume|answer|skip)$"), "answer_address_rate"),
+)
 
 
 class Buckets:
@@ -39,14 +54,17 @@ class Buckets:
     def __len__(self) -> int:
         return len(self._full)
 
-    def wait(self, key: Hashable) -> float:
-        """Take a token and return 0, or return the seconds until the next token."""
+    def wait(self, key: Hashable, size: int = 1) -> float:
+        """Take a token and return 0, or return the seconds until the next token.
+
+        A key of a ``size`` has that many times the rate and the burst.
+        """
         if self._rate.per_second == 0:
             return 0.0
-        now, step = self._clock(), 1 / self._rate.per_second
+        now, step = self._clock(), 1 / (self._rate.per_second * size)
         with self._lock:
             full = max(self._full.get(key, now), now) + step
-            late = full - now - self._rate.burst * step
+            late = full - now - self._rate.burst * size * step
             # A rounding error must not refuse the last token.
             if late > 1e-9 * step:
                 return late
@@ -66,36 +84,37 @@ class Limits:
         The application's buckets, by the name of their rate in the configuration; see `buckets_of`.
     address : str
         The address of the client.
+    site : str, optional
+        The site of an IPv6 address, which is counted as well.
     """
 
-    def __init__(self, buckets: dict[str, Buckets], address: str) -> None:
-        self._buckets, self._address = buckets, address
+    def __init__(self, buckets: dict[str, Buckets], address: str, site: str | None = None) -> None:
+        self._buckets, self._address, self._site = buckets, address, site
+
+    def request(self, method: str, path: str) -> None:
+        """Count a request."""
+        self._take_address(rate_of(method, path))
 
     def login(self, name: str) -> None:
         """Count an attempt to log in.
 
         One address has few attempts per account name. All addresses together have more, so that somebody who guesses
-        from one address does not lock the owner out.
+        from one address or one site does not lock the owner out.
         """
-        self.link()
-        self._take("login_rate", (self._address, name))
-        self._take("login_name_rate", name)
-
-    def link(self) -> None:
-        """Count an attempt to use a one-time link."""
-        self._take("login_address_rate", self._address)
-
-    def join(self) -> None:
-        """Count an attempt to join a study."""
-        self._take("join_rate", self._address)
+        self._take_address("login_rate", folded(name))
+        self._take("login_name_rate", folded(name))
 
     def answer(self, participant: str) -> None:
         """Count an answer, a skip or a resumption of a participant."""
-        self._take("answer_address_rate", self._address)
         self._take("answer_rate", participant)
 
-    def _take(self, rate: str, key: Hashable) -> None:
-        if (seconds := self._buckets[rate].wait(key)) > 0:
+    def _take_address(self, rate: str, name: str = "") -> None:
+        self._take(rate, (self._address, name))
+        if self._site is not None:
+            self._take(rate, (self._site, name), _SITE)
+
+    def _take(self, rate: str, key: Hashable, size: int = 1) -> None:
+        if (seconds := self._buckets[rate].wait(key, size)) > 0:
             whole = int(seconds) + 1
             sentence = f"Too many attempts; try again in {whole} second{'s' * (whole > 1)}."
             raise Problem(429, "too-often", sentence, headers={"Retry-After": str(whole)})
@@ -106,8 +125,23 @@ def buckets_of(configuration: Configuration) -> dict[str, Buckets]:
     return {name: Buckets(rate) for name, rate in configuration if isinstance(rate, Rate)}
 
 
+def rate_of(method: str, path: str) -> str:
+    """Return the name of the rate that limits a request by its address.
+
+    >>> rate_of("POST", "/api/take/x/join"), rate_of("GET", "/login")
+    ('join_rate', 'request_rate')
+    """
+    found = (rate for pattern, rate in _RATES if method == "POST" and pattern.match(path))
+    return next(found, "request_rate")
+
+
+def limits_of(scope: Scope) -> Limits:
+    """Return the limits of the address that sends a request."""
+    return Limits(scope["app"].state.buckets, address_of(scope), site_of(scope))
+
+
 async def _limits(request: Request) -> Limits:
-    return Limits(request.app.state.buckets, address_of(request.scope))
+    return limits_of(request.scope)
 
 
 LimitsDep = Annotated[Limits, Depends(_limits)]

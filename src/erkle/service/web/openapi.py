@@ -1,8 +1,10 @@
 """The OpenAPI document, with the errors and the security requirements that many routes share."""
 
+import json
+from functools import cache
 from typing import Any
 
-from fastapi import FastAPI
+from fastapi import FastAPI, Response
 
 from erkle import __version__
 from erkle.service.web.errors import ErrorOut
@@ -13,7 +15,8 @@ ABOUT: dict[str, Any] = {
     "summary": "Studies that ask which of two objects is more like a third, and learn from each answer.",
     "description": (
         "Everything that the pages do. Participants need no cookie; the participant's id is the secret that identifies "
-        "them. Researchers sign in at `/api/login` and send the cookie `erkle_session`; changes also need the header "
+        "them. Researchers sign in at `/api/login` and send the cookie `erkle_session` "
+        "(with HTTPS `__Host-erkle_session`); changes also need the header "
         '`X-CSRF-Token`. Each error is `{"error": {"reason": ..., "sentence": ...}}`.'
     ),
     "openapi_tags": [
@@ -24,6 +27,8 @@ ABOUT: dict[str, Any] = {
         {"name": "exchange", "description": "Export and import studies and answers."},
         {"name": "operations", "description": "Health and metrics, for operators."},
     ],
+    # The route of `install` takes its place.
+    "openapi_url": None,
     "docs_url": None,
     "redoc_url": None,
 }
@@ -45,7 +50,7 @@ _OF_AN_ID = {"404": "It does not exist, or it belongs to somebody else."}
 
 
 def install(app: FastAPI) -> None:
-    """Add the shared errors and security requirements to the document."""
+    """Add the shared errors and security requirements to the document, and serve it at ``/openapi.json``."""
     generated = app.openapi
 
     def openapi() -> dict[str, Any]:
@@ -53,7 +58,16 @@ def install(app: FastAPI) -> None:
             app.openapi_schema = _completed(generated())
         return app.openapi_schema
 
+    @cache
+    def encoded() -> bytes:
+        # Once, because it takes milliseconds and anybody may ask for it.
+        return json.dumps(openapi()).encode()
+
+    async def document() -> Response:
+        return Response(encoded(), media_type="application/json")
+
     app.openapi = openapi  # type: ignore[method-assign]
+    app.add_api_route("/openapi.json", document, include_in_schema=False)
 
 
 def _completed(document: dict[str, Any]) -> dict[str, Any]:

@@ -33,7 +33,7 @@ def health(store: StoreDep) -> Health:
 @router.get("/metrics", response_class=PlainTextResponse, responses=problems(403))
 def metrics(request: Request, store: StoreDep, configuration: ConfigurationDep) -> Response:
     """Metrics for Prometheus, for this machine and for administrators; the operator can open them to everybody."""
-    session = sessions.found(store, request.cookies.get(sessions.COOKIE, ""))
+    session = sessions.found(store, sessions.token_of(request))
     if not (configuration.metrics_open or is_local(request.scope) or (session and session.account.admin)):
         raise Problem(
             403,

@@ -36,7 +36,7 @@ class Addressing:
             if self._trusted:
                 _apply_forwarded(scope, self._trusted)
             if (problem := self._problem(scope)) is not None:
-                return await problem.response()(scope, receive, send)
+                return await problem.refuse(scope, receive, send)
         await self._app(scope, receive, send)
 
     def _problem(self, scope: Scope) -> Problem | None:
@@ -50,11 +50,17 @@ class Addressing:
 
 
 def address_of(scope: Scope) -> str:
-    """Return the key for rate limits: an IPv4 address, or the /64 network of an IPv6 address."""
+    """Return the key for limits: an IPv4 address, or the /64 network of an IPv6 address."""
     address = _parsed((scope.get("client") or ("local",))[0])
     if isinstance(address, ipaddress.IPv6Address):
-        return str(ipaddress.ip_network((int(address) >> 64 << 64, 64)))
+        return _network(address, 64)
     return "unknown" if address is None else str(address)
+
+
+def site_of(scope: Scope) -> str | None:
+    """Return the /48 network of an IPv6 address, which is what one customer of a provider has; None for others."""
+    address = _parsed((scope.get("client") or ("local",))[0])
+    return _network(address, 48) if isinstance(address, ipaddress.IPv6Address) else None
 
 
 def is_local(scope: Scope) -> bool:
@@ -76,20 +82,27 @@ def base_url(scope: Scope, configuration: Configuration) -> str:
 
 
 def _apply_forwarded(scope: Scope, trusted: Sequence[Network]) -> None:
-    if not _is_trusted((scope.get("client") or ("127.0.0.1",))[0], trusted):
+    if not is_trusted((scope.get("client") or ("127.0.0.1",))[0], trusted):
         return
-    forwarded = [_PORT.sub(r"\1\2", part) for part in _parts(scope, "x-forwarded-for")]
-    clients = [address for address in reversed(forwarded) if not _is_trusted(address, trusted)]
-    if clients and _parsed(clients[0]) is not None:
-        scope["client"] = (clients[0], 0)
+    forwarded = (_PORT.sub(r"\1\2", part) for part in reversed(_parts(scope, "x-forwarded-for")))
+    # Stop at the first one: a client may have sent thousands of addresses.
+    client = next((address for address in forwarded if not is_trusted(address, trusted)), None)
+    if client is not None and _parsed(client) is not None:
+        scope["client"] = (client, 0)
     schemes = _parts(scope, "x-forwarded-proto")
     if schemes and schemes[-1] in ("http", "https"):
         scope["scheme"] = schemes[-1]
 
 
-def _is_trusted(text: str, trusted: Sequence[Network]) -> bool:
+def is_trusted(text: str, trusted: Sequence[Network]) -> bool:
+    """Return whether an address belongs to a trusted proxy."""
     address = _parsed(text)
     return address is not None and any(address in network for network in trusted)
+
+
+def _network(address: ipaddress.IPv6Address, length: int) -> str:
+    spare = 128 - length
+    return str(ipaddress.ip_network((int(address) >> spare << spare, length)))
 
 
 def _parsed(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:

@@ -1,17 +1,19 @@
 """A limit on the size of request bodies, whatever their headers say.
 
-Only signed-in researchers may upload large files. This is checked here because FastAPI reads the whole body before it
-runs the dependencies of a route.
+Only signed-in researchers may send more than 32 kB. This is checked here because FastAPI reads the whole body before
+it runs the dependencies of a route.
 """
 
 from anyio.to_thread import run_sync
-from starlette.requests import cookie_parser
+from starlette.requests import HTTPConnection
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from erkle.service.accounts.sessions import COOKIE
+from erkle.service.accounts.sessions import found, token_of
 from erkle.service.configuration import Configuration
 from erkle.service.web.errors import Problem
-from erkle.store.sanitising import is_id
+
+# Bytes that anybody may send. The largest body of a participant is an answer, with 2 kB about the browser.
+_ANYBODY = 32_000
 
 
 class BodyLimit:
@@ -20,43 +22,47 @@ class BodyLimit:
     def __init__(self, app: ASGIApp, configuration: Configuration) -> None:
         self._app = app
         self._body, self._upload = configuration.body_bytes, configuration.upload_bytes
+        self._anybody = min(_ANYBODY, self._body)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass on the request, or refuse it."""
         if scope["type"] != "http" or scope["method"] in ("GET", "HEAD"):
             return await self._app(scope, receive, send)
-        headers = dict(scope["headers"])
-        most = await self._most(scope, headers)
-        length = headers.get(b"content-length", b"")
-        if length and (not length.isdigit() or len(length) > 18 or int(length) > most):
-            return await _too_large(most).response()(scope, receive, send)
-        await self._app(scope, _counted(receive, most), send)
+        length = HTTPConnection(scope).headers.get("content-length", "0")
+        most = self._anybody
+        if not _is_within(length, most) and not _is_within(length, most := await self._most(scope)):
+            return await self._too_large(most).refuse(scope, receive, send)
+        await self._app(scope, self._counted(scope, receive, most), send)
 
-    async def _most(self, scope: Scope, headers: dict[bytes, bytes]) -> int:
-        if not headers.get(b"content-type", b"").lower().startswith(b"multipart/form-data"):
-            return self._body
-        token = cookie_parser(headers.get(b"cookie", b"").decode("latin-1")).get(COOKIE)
-        signed_in = is_id(token) and await run_sync(scope["app"].state.store.sessions.get, token) is not None
-        return self._upload if signed_in else self._body
+    def _counted(self, scope: Scope, receive: Receive, most: int) -> Receive:
+        read = 0
+
+        async def counted() -> Message:
+            nonlocal read, most
+            message = await receive()
+            read += len(message.get("body", b""))
+            if read > most:
+                # A body without a length: who sends it matters only now.
+                most = await self._most(scope)
+                if read > most:
+                    raise self._too_large(most)
+            return message
+
+        return counted
+
+    async def _most(self, scope: Scope) -> int:
+        connection = HTTPConnection(scope)
+        if await run_sync(found, scope["app"].state.store, token_of(connection)) is None:
+            return self._anybody
+        kind = connection.headers.get("content-type", "").lower()
+        return self._upload if kind.startswith("multipart/form-data") else self._body
+
+    def _too_large(self, most: int) -> Problem:
+        hint = ", or sign in" if most == self._anybody else ""
+        sentence = f"The request has more than {most:,} bytes; send less in one request{hint}."
+        # The rest of the body stays unread, so the connection cannot be reused.
+        return Problem(413, "too-large", sentence, headers={"Connection": "close"})
 
 
-def _counted(receive: Receive, most: int) -> Receive:
-    read = 0
-
-    async def counted() -> Message:
-        nonlocal read
-        message = await receive()
-        read += len(message.get("body", b""))
-        if read > most:
-            raise _too_large(most)
-        return message
-
-    return counted
-
-
-def _too_large(most: int) -> Problem:
-    # The rest of the body stays unread, so the connection cannot be reused.
-    close = {"Connection": "close"}
-    return Problem(
-        413, "too-large", f"The request has more than {most:,} bytes; send less in one request.", headers=close
-    )
+def _is_within(length: str, most: int) -> bool:
+    return length.isascii() and length.isdigit() and len(length) <= 18 and int(length) <= most

@@ -63,7 +63,4 @@ def _template(scope: Scope) -> str:
     """Return the path of the route with its parameters' names, ``/static`` for files, or ``unmatched``."""
     if (route := scope.get("route")) is not None:
         return str(route.path)
-    path = scope["path"]
-    if path.startswith("/static/"):
-        return "/static"
-    return path if path == "/openapi.json" else "unmatched"
+    return "/static" if scope["path"].startswith("/static/") else "unmatched"
