@@ -75,7 +75,7 @@ def attacked() -> str:
 
 The same participants, each at an address of their own, give {_RATE:.0f} answers per second in total for
 {_ATTACKED_SECONDS / 60:.0f} minutes. From another address, an attacker without an account sends the most expensive
-requests (`benchmarks/service/attacking.py`) on 32 connections as fast as possible, and keeps 200 silent connections
+requests (`benchmarks/service/attacking.py`) on 66 connections as fast as possible, and keeps 200 silent connections
 open. The 95 % quantile must be below {_MOST_WAITING:.0f} ms.
 
 {_table(row)}"""

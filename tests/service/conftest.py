@@ -21,6 +21,7 @@ from erkle.service import Configuration, create_app
 from erkle.service.accounts import passwords
 from erkle.service.accounts.sessions import COOKIE
 from erkle.service.learning.full_log import kernel_npz
+from erkle.service.web.middleware import admission
 from erkle.store import State, Store
 from people import PASSWORD, THINGS, Somebody, settings
 
@@ -33,6 +34,14 @@ def cheap_hashing():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(passwords, "HASHER", PasswordHasher(time_cost=1, memory_cost=8, parallelism=1))
         patch.setattr(passwords, "UNKNOWN_ACCOUNT", passwords.hashed("nobody has this password"))
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def quick_refusals():
+    """Refuse requests above the rate at once; the service waits a second."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(admission, "PAUSE", 0.0)
         yield
 
 

@@ -26,6 +26,7 @@ from erkle.service.web.middleware.bodies import BodyLimit
 from erkle.service.web.middleware.cors import Cors
 from erkle.service.web.middleware.headers import Headers
 from erkle.service.web.middleware.observing import Observing
+from erkle.service.web.middleware.turns import InTurn
 from erkle.service.web.pages import STATIC, Files
 from erkle.service.web.shutdown import Shutdown
 from erkle.store import Store
@@ -64,6 +65,7 @@ def create_app(configuration: Configuration) -> FastAPI:
     app.mount("/static", Files(directory=STATIC))
     openapi.install(app)
     # The middleware added last sees a request first.
+    app.add_middleware(InTurn)
     app.add_middleware(BodyLimit, configuration=configuration)
     app.add_middleware(Admission)
     app.add_middleware(Cors, configuration=configuration)

@@ -67,7 +67,7 @@ class Configuration(BaseSettings):
     upload_bytes: PositiveInt = 200 * _MB
 
     # Generous, because a whole class may share one address.
-    request_rate: Rate = Rate(per_second=200, burst=5000)
+    request_rate: Rate = Rate(per_second=100, burst=5000)
     login_rate: Rate = Rate(per_second=0.1, burst=10)
     login_name_rate: Rate = Rate(per_second=1, burst=100)
     login_address_rate: Rate = Rate(per_second=0.5, burst=30)

@@ -4,6 +4,7 @@ import asyncio
 import http.client
 import json
 import threading
+import time
 
 import pytest
 from fastapi.testclient import TestClient
@@ -12,7 +13,8 @@ from listening import listening
 from erkle.service import Configuration
 from erkle.service.configuration import Rate
 from erkle.service.web.limits import Buckets, rate_of
-from erkle.service.web.middleware.admission import Admission, Turns
+from erkle.service.web.middleware import admission
+from erkle.service.web.middleware.turns import InTurn, Turns
 from people import PASSWORD, reason
 
 SLOW = 1 / 3600
@@ -200,6 +202,15 @@ def test_an_address_over_its_limit_is_refused_before_its_body_is_read(client, pa
     assert sum(read) == first * 11_000
 
 
+def test_a_request_above_the_rate_waits_before_it_is_refused(client, monkeypatch):
+    monkeypatch.setattr(admission, "PAUSE", 0.2)
+    client.app.state.buckets["request_rate"] = Buckets(Rate(per_second=SLOW, burst=1))
+    assert client.get("/login").status_code == 200
+    began = time.monotonic()
+    assert client.get("/login").status_code == 429
+    assert time.monotonic() - began >= 0.2
+
+
 def test_a_path_that_ends_with_a_newline_has_the_limit_of_its_route():
     assert rate_of("POST", "/api/take/abc/join\n") == "join_rate"
 
@@ -250,21 +261,49 @@ def test_a_client_that_reads_slowly_does_not_keep_others_of_its_address_waiting(
     async def respond(scope, receive, send):
         await send({"type": "http.response.start", "status": 200, "headers": []})
 
-    admission = Admission(respond)
+    in_turn = InTurn(respond)
 
     async def send_for_ever(message):
         await asyncio.sleep(60)
 
     async def work():
         scope = {"type": "http", "method": "GET", "path": "/", "query_string": b"", "headers": [], "app": client.app}
-        slow = [asyncio.create_task(admission(scope, None, send_for_ever)) for _ in range(100)]
+        slow = [asyncio.create_task(in_turn(scope, None, send_for_ever)) for _ in range(100)]
         await asyncio.sleep(0.01)
-        assert len(admission._turns) == 0
+        assert len(in_turn._turns) == 0
         for task in slow:
             task.cancel()
         await asyncio.gather(*slow, return_exceptions=True)
 
     asyncio.run(work())
+
+
+def test_a_client_that_sends_slowly_does_not_keep_others_of_its_address_waiting(client):
+    worked_on = []
+
+    async def read(scope, receive, send):
+        worked_on.append(await receive())
+
+    async def receive_for_ever():
+        await asyncio.sleep(60)
+
+    async def receive():
+        return pieces.pop()
+
+    in_turn = InTurn(read)
+    pieces = [{"type": "http.request", "body": b, "more_body": b != b"c"} for b in (b"c", b"b", b"a")]
+
+    async def work():
+        scope = {"type": "http", "method": "POST", "path": "/", "headers": []}
+        slow = [asyncio.create_task(in_turn(scope, receive_for_ever, None)) for _ in range(100)]
+        await asyncio.sleep(0.01)
+        await in_turn(scope, receive, None)
+        for task in slow:
+            task.cancel()
+        await asyncio.gather(*slow, return_exceptions=True)
+
+    asyncio.run(work())
+    assert worked_on == [{"type": "http.request", "body": b"abc", "more_body": False}]
 
 
 def test_thousands_of_parameters_or_cookies_are_refused(client):

@@ -1,0 +1,89 @@
+"""Requests of one address take turns. Somebody who sends as much as they can delays other people by a few requests.
+
+A turn begins when the whole body has arrived and ends when the response begins, so that a client that sends or reads
+slowly does not keep others of its address waiting.
+"""
+
+import asyncio
+from collections import Counter
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from erkle.service.web.errors import Problem
+from erkle.service.web.middleware.addressing import address_of
+
+# Requests of one address that are worked on at the same time: enough to share flushes of the disk. More would keep
+# other people waiting for Python's interpreter lock.
+_AT_ONCE = 4
+# What researchers do may take minutes, and needs a session. Only here, bodies are large.
+_WITHOUT_TURNS = ("/api/studies", "/api/import")
+
+
+class InTurn:
+    """ASGI middleware that works on few requests of one address at the same time; the others wait."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app, self._turns = app, Turns(_AT_ONCE)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass on the request when it is its turn."""
+        if scope["type"] != "http" or scope["path"].startswith(_WITHOUT_TURNS):
+            return await self._app(scope, receive, send)
+        if scope["method"] not in ("GET", "HEAD"):
+            try:
+                receive = await _arrived(receive)
+            except Problem as problem:
+                return await problem.refuse(scope, receive, send)
+        async with AsyncExitStack() as turn:
+            await turn.enter_async_context(self._turns.turn(address_of(scope)))
+
+            async def watched(message: Message) -> None:
+                if message["type"] == "http.response.start":
+                    await turn.aclose()
+                await send(message)
+
+            await self._app(scope, receive, watched)
+
+
+class Turns:
+    """At most ``most`` turns per key at the same time; the others wait, first come, first served."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._turns: dict[str, asyncio.Semaphore] = {}
+        self._users: Counter[str] = Counter()
+
+    def __len__(self) -> int:
+        return len(self._turns)
+
+    @asynccontextmanager
+    async def turn(self, key: str) -> AsyncIterator[None]:
+        """Wait for a turn, and have it for the duration of a block."""
+        free = self._turns.setdefault(key, asyncio.Semaphore(self._most))
+        self._users[key] += 1
+        try:
+            async with free:
+                yield
+        finally:
+            self._users[key] -= 1
+            if not self._users[key]:
+                del self._users[key], self._turns[key]
+
+
+async def _arrived(receive: Receive) -> Receive:
+    """Read the whole body, which is small, and return a function that receives it at once."""
+    message, body = await receive(), bytearray()
+    while message["type"] == "http.request":
+        body += message.get("body", b"")
+        if not message.get("more_body"):
+            message = {"type": "http.request", "body": bytes(body), "more_body": False}
+            break
+        message = await receive()
+    kept = [message]
+
+    async def again() -> Message:
+        return kept.pop() if kept else await receive()
+
+    return again
