@@ -18,6 +18,7 @@ from erkle.service.web.middleware.turns import InTurn, Turns
 from people import PASSWORD, reason
 
 SLOW = 1 / 3600
+RESUME = {"participant": "somebody"}
 
 
 @pytest.fixture
@@ -206,9 +207,12 @@ def test_a_request_above_the_rate_waits_before_it_is_refused(client, monkeypatch
     monkeypatch.setattr(admission, "PAUSE", 0.2)
     client.app.state.buckets["request_rate"] = Buckets(Rate(per_second=SLOW, burst=1))
     assert client.get("/login").status_code == 200
-    began = time.monotonic()
-    assert client.get("/login").status_code == 429
-    assert time.monotonic() - began >= 0.2
+    # The limits of an address and of a participant.
+    assert [client.post("/api/take/a/resume", json=RESUME).status_code for _ in range(3)] == [404] * 3
+    for again in (lambda: client.get("/login"), lambda: client.post("/api/take/a/resume", json=RESUME)):
+        began = time.monotonic()
+        assert again().status_code == 429
+        assert time.monotonic() - began >= 0.2
 
 
 def test_a_path_that_ends_with_a_newline_has_the_limit_of_its_route():

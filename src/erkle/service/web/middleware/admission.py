@@ -1,17 +1,17 @@
 """Whether a request is accepted, decided before its body is read: each address has a limited rate.
 
-Requests above the rate are refused after a pause.
+Requests above a rate, here or in a route, are refused after a pause.
 """
 
 import asyncio
 
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from erkle.service.web.errors import Problem
 from erkle.service.web.limits import limits_of
 
-# Seconds before a request is refused. Without this pause, refusing requests as fast as somebody can send them would
-# keep the server busy.
+# Seconds before a request above a rate is refused. Without this pause, refusing requests as fast as somebody can send
+# them would keep the server busy.
 PAUSE = 1.0
 # Parameters of a query, or cookies: splitting 16 kB into thousands of them takes milliseconds.
 _MOST_PARAMETERS = 200
@@ -25,14 +25,20 @@ class Admission:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass on the request, or refuse it."""
-        if scope["type"] == "http":
-            try:
-                limits_of(scope).request(scope["method"], scope["path"])
-                _check_parameters(scope)
-            except Problem as problem:
+        if scope["type"] != "http":
+            return await self._app(scope, receive, send)
+
+        async def paused(message: Message) -> None:
+            if message.get("status") == 429:
                 await asyncio.sleep(PAUSE)
-                return await problem.refuse(scope, receive, send)
-        await self._app(scope, receive, send)
+            await send(message)
+
+        try:
+            limits_of(scope).request(scope["method"], scope["path"])
+            _check_parameters(scope)
+        except Problem as problem:
+            return await problem.refuse(scope, receive, paused)
+        await self._app(scope, receive, paused)
 
 
 def _check_parameters(scope: Scope) -> None:
