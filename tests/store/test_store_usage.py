@@ -149,3 +149,10 @@ def test_every_study_has_a_signing_key_of_its_own(store):
     keys = {store.studies.signing_key(store.studies.create("A", list("ABC")).id) for _ in range(3)}
     assert len(keys) == 3
     assert min(map(len, keys)) >= 40
+
+
+def test_a_new_signing_key_replaces_the_old_one_and_changes_nothing_else(opened):
+    store, study, _ = opened
+    before, old = store.studies.get(study), store.studies.signing_key(study)
+    assert store.studies.renew_signing_key(study) == store.studies.signing_key(study) != old
+    assert store.studies.get(study) == before

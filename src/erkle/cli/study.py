@@ -170,10 +170,17 @@ def delete(
 
 
 @app.command()
-def key(study: Id, data: Data = HERE, database: Database = None) -> None:
+def key(
+    study: Id,
+    new: Annotated[
+        bool, typer.Option("--new", help="Replace the key; links signed with the old one stop working.")
+    ] = False,
+    data: Data = HERE,
+    database: Database = None,
+) -> None:
     """Print the secret with which links to a study are signed."""
     with opened(data, database) as store:
-        typer.echo(store.studies.signing_key(study))
+        typer.echo(store.studies.renew_signing_key(study) if new else store.studies.signing_key(study))
 
 
 @app.command("open")

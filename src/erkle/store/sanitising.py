@@ -76,7 +76,7 @@ def bounded_json(value: object, most: int) -> Json:
     >>> bounded_json({"width": 1280}, 100)
     {'width': 1280}
     >>> bounded_json({"width": "9" * 100}, 30)
-    {'cut': '{"width":"999999'}
+    {'cut': '{"width":"9999999'}
     """
     if value is None:
         return {}

@@ -119,7 +119,7 @@ class Studies(Topic):
             "roster": 0,
             "created_at": self.clock(),
             "owner": None if owner is None else lock_account(self.connection, owner).id,
-            "signing_key": secrets.token_urlsafe(32),
+            "signing_key": _new_key(),
         }
         number = self.connection.execute(insert(schema.studies).returning(_T.id), values).scalar_one()
         self.connection.execute(insert(schema.objects), [{"study_id": number, **row} for row in numbered])
@@ -146,6 +146,13 @@ class Studies(Topic):
         """Return the secret with which links to a study are signed; bundles do not contain it."""
         number = rows.study(self.connection, study)["id"]
         return str(self.connection.execute(select(_T.signing_key).where(_T.id == number)).scalar_one())
+
+    @writing
+    def renew_signing_key(self, study: str) -> str:
+        """Replace the signing key of a study and return the new one; links signed with the old one no longer work."""
+        number, key = rows.lock_study(self.connection, study)["id"], _new_key()
+        self.connection.execute(update(schema.studies).where(_T.id == number).values(signing_key=key))
+        return key
 
     @reading
     def objects(self, study: str) -> list[Object]:
@@ -248,6 +255,10 @@ def _new_id() -> str:
     while (found := secrets.token_urlsafe(12)).startswith("-"):
         pass
     return found
+
+
+def _new_key() -> str:
+    return secrets.token_urlsafe(32)
 
 
 def _checked_objects(objects: Sequence[Object | str]) -> list[dict[str, Any]]:
