@@ -18,7 +18,7 @@ VALID = {
     "sessions": {"digest": "d", "account_id": "owner", "expires_at": NOW},
     "links": {"digest": "d", "purpose": "enter", "account_id": "owner", "expires_at": NOW},
     "studies": {"public_id": "s", "title": "S", "settings": "{}", "state": "open", "n_objects": 3, "roster": 0}
-    | {"created_at": NOW, "owner": "owner"},
+    | {"created_at": NOW, "owner": "owner", "signing_key": "k"},
     "objects": {"study_id": 1, "number": 9, "name": "X", "payload": "{}"},
     "media": {"study_id": 1, "name": "a.png", "type": "image/png", "data": b"x"},
     "participants": {"public_id": "p", "study_id": 1, "parameters": "{}", "state": "active", "excluded": False}
@@ -40,6 +40,7 @@ VALID = {
     | {"refused_at": NOW},
     "snapshots": {"study_id": 1, "sequence": 1, "roster": 0, "data": b"x", "saved_at": NOW},
     "leases": {"study_id": 2, "owner": "", "until": 0, "fence": 0},
+    "usage": {"study_id": 2, "stored_bytes": 0},
 }
 MAY_BE_EMPTY = {"accounts.folded", "participants.identity", "questions.strategy", "skips.reason", "leases.owner"}
 MAY_BE_EMPTY |= {"refusals.token", "refusals.participant"}

@@ -14,6 +14,7 @@ from erkle.service.dashboard import routes as dashboard
 from erkle.service.exchange import routes as exchange
 from erkle.service.participation import routes as participation
 from erkle.service.participation.participation import Participation
+from erkle.service.participation.prolific import Keys, Prolific
 from erkle.service.runtime import Runtimes
 from erkle.service.studies import routes as studies
 from erkle.service.web import errors, openapi, operations, pages
@@ -87,7 +88,8 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     try:
         runtimes = app.state.runtimes = await run_sync(Runtimes, store)
         try:
-            app.state.participation = Participation(store, runtimes)
+            prolific = Prolific(Keys(configuration.prolific_keys), configuration.public_url)
+            app.state.participation = Participation(store, runtimes, configuration.study_bytes, prolific)
             app.state.exposition = Exposition(store, runtimes)
             yield
         finally:

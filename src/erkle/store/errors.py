@@ -24,5 +24,9 @@ class Full(NotAllowed):
     """The study has its maximum number of participants."""
 
 
+class OverQuota(NotAllowed):
+    """Participants have made the server store as many bytes in the study as they may."""
+
+
 class Unavailable(StoreError):
     """The database cannot be used now, for example because the disk is full. Nothing has changed; try again later."""

@@ -9,7 +9,7 @@ from erkle.store import limits
 from erkle.store.database import rows, schema
 from erkle.store.database.topics import Topic, reading
 from erkle.store.errors import StoreError, Unknown
-from erkle.store.sanitising import bounded_text, strict_text
+from erkle.store.sanitising import bounded_text, is_text, strict_text
 
 # Keys of an object's payload whose value is the name of a medium.
 PARTS = ("image", "thumb", "audio", "video")
@@ -31,9 +31,8 @@ class Media(Topic):
     def get(self, study: str, name: str) -> Medium:
         """Return the medium with this name."""
         number = rows.study(self.connection, study)["id"]
-        known = isinstance(name, str) and bounded_text(name, limits.MEDIA_NAME) == name
         query = select(_T.type, _T.data).where(_T.study_id == number, _T.name == name)
-        row = self.connection.execute(query).one_or_none() if known else None
+        row = self.connection.execute(query).one_or_none() if is_text(name, limits.MEDIA_NAME) else None
         if row is None:
             raise Unknown(f"The study has no medium {bounded_text(name, 60)!r}; check the name.")
         return Medium(*row)

@@ -15,6 +15,7 @@ from erkle.store.media import Media
 from erkle.store.participants import Participants
 from erkle.store.questions import Questions
 from erkle.store.studies import Studies
+from erkle.store.usage import Usage
 
 R = TypeVar("R")
 
@@ -31,6 +32,7 @@ class _Topics:
         self.participants = Participants(source, clock)
         self.questions = Questions(source, clock)
         self.answers = Answers(source, clock)
+        self.usage = Usage(source, clock)
         self.imports = Imports(source, clock)
         self.leases = Leases(source, clock)
         self.snapshots = Snapshots(source, clock)
@@ -64,6 +66,8 @@ class Store(_Topics):
         Studies, and their images, sounds and videos.
     participants, questions, answers
         Participants, the questions issued to them, and their answers.
+    usage
+        How many bytes participants have made the server store.
     imports
         Import of answers and of complete studies.
     leases, snapshots

@@ -34,7 +34,7 @@ _BY_ID = select(schema.studies).where(_T.public_id == bindparam("study"))
 # In order of deletion: each table comes before the tables that it refers to.
 _TABLES_OF_STUDY = (
     schema.answers, schema.questions, schema.participants, schema.refusals, schema.snapshots, schema.leases,
-    schema.media, schema.objects,
+    schema.usage, schema.media, schema.objects,
 )  # fmt: skip
 
 
@@ -119,10 +119,12 @@ class Studies(Topic):
             "roster": 0,
             "created_at": self.clock(),
             "owner": None if owner is None else lock_account(self.connection, owner).id,
+            "signing_key": _new_key(),
         }
         number = self.connection.execute(insert(schema.studies).returning(_T.id), values).scalar_one()
         self.connection.execute(insert(schema.objects), [{"study_id": number, **row} for row in numbered])
         self.connection.execute(insert(schema.leases).values(study_id=number, owner="", until=0, fence=0))
+        self.connection.execute(insert(schema.usage).values(study_id=number, stored_bytes=0))
         add_media(self.connection, number, media or {})
         return self.get(values["public_id"])
 
@@ -132,9 +134,25 @@ class Studies(Topic):
         return [_study(row) for row in self.connection.execute(select(schema.studies).order_by(_T.id)).mappings()]
 
     @reading
-    def get(self, study: str) -> Study:
-        """Return the study with this id."""
-        return _study(rows.found_study(self.connection, _BY_ID, study))
+    def get(self, study: str, drafts: bool = True) -> Study:
+        """Return the study with this id. Without ``drafts``, a draft is as unknown as a study that does not exist."""
+        found = _study(rows.found_study(self.connection, _BY_ID, study))
+        if found.state == State.DRAFT and not drafts:
+            raise rows.unknown_study(study)
+        return found
+
+    @reading
+    def signing_key(self, study: str) -> str:
+        """Return the secret with which links to a study are signed; bundles do not contain it."""
+        number = rows.study(self.connection, study)["id"]
+        return str(self.connection.execute(select(_T.signing_key).where(_T.id == number)).scalar_one())
+
+    @writing
+    def renew_signing_key(self, study: str) -> str:
+        """Replace the signing key of a study and return the new one; links signed with the old one no longer work."""
+        number, key = rows.lock_study(self.connection, study)["id"], _new_key()
+        self.connection.execute(update(schema.studies).where(_T.id == number).values(signing_key=key))
+        return key
 
     @reading
     def objects(self, study: str) -> list[Object]:
@@ -237,6 +255,10 @@ def _new_id() -> str:
     while (found := secrets.token_urlsafe(12)).startswith("-"):
         pass
     return found
+
+
+def _new_key() -> str:
+    return secrets.token_urlsafe(32)
 
 
 def _checked_objects(objects: Sequence[Object | str]) -> list[dict[str, Any]]:

@@ -19,6 +19,7 @@ from erkle.files import write_atomically
 from erkle.store.database.group_commit import GroupCommit
 from erkle.store.database.versioning import is_current, migrate
 from erkle.store.errors import StoreError, Unavailable
+from erkle.store.sanitising import stored_json
 
 T = TypeVar("T")
 Pathlike = str | os.PathLike[str]
@@ -198,11 +199,12 @@ def new_engine(url: URL, **options: Any) -> Engine:
 def _engine(url: URL) -> Engine:
     if url.get_backend_name() == "sqlite":
         # Enough connections for every thread of a web server; threads that wait to write hold none.
-        engine = create_engine(url, connect_args={"timeout": _LOCK_TIMEOUT}, pool_size=8, max_overflow=56)
+        options: dict[str, Any] = {"connect_args": {"timeout": _LOCK_TIMEOUT}, "pool_size": 8, "max_overflow": 56}
+        engine = create_engine(url, json_serializer=stored_json, **options)
         event.listen(engine, "connect", _prepare_sqlite)
         event.listen(engine, "begin", _begin_sqlite)
         return engine
-    engine = new_engine(url, pool_pre_ping=True, pool_size=8, max_overflow=8)
+    engine = new_engine(url, json_serializer=stored_json, pool_pre_ping=True, pool_size=8, max_overflow=8)
     event.listen(engine, "connect", _prepare_postgresql)
     return engine
 

@@ -58,5 +58,10 @@ def found_study(connection: Connection, query: Select[Any], study: str) -> RowMa
     """Return the row of a study that a query finds by its public id."""
     row = connection.execute(query, {"study": study}).mappings().one_or_none() if is_id(study) else None
     if row is None:
-        raise Unknown(f"There is no study {bounded_text(study, 40)!r}; check the id.")
+        raise unknown_study(study)
     return row
+
+
+def unknown_study(study: str) -> Unknown:
+    """Return the error for a study that does not exist, or that the caller must not see."""
+    return Unknown(f"There is no study {bounded_text(study, 40)!r}; check the id.")
