@@ -16,6 +16,7 @@ from erkle.service.participation import routes as participation
 from erkle.service.participation.participation import Participation
 from erkle.service.runtime import Runtimes
 from erkle.service.studies import routes as studies
+from erkle.service.watchdog import Watchdog
 from erkle.service.web import errors, openapi, operations, pages
 from erkle.service.web.limits import buckets_of
 from erkle.service.web.logs import log_as_json
@@ -31,6 +32,8 @@ from erkle.store import Store
 
 # Passwords hashed at the same time; each takes 46 MB.
 _HASHING_AT_ONCE = 2
+# Checks of the service's health at the same time, in threads that no other request uses.
+_CHECKING_AT_ONCE = 2
 # Routes are matched in this order; participants' routes come first because they are used most.
 ROUTERS = (
     participation.router,
@@ -83,13 +86,18 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     configuration.data.mkdir(mode=0o700, parents=True, exist_ok=True)
     app.state.shutdown = Shutdown()
     app.state.hashing = CapacityLimiter(_HASHING_AT_ONCE)
+    app.state.checking = CapacityLimiter(_CHECKING_AT_ONCE)
     store = app.state.store = await run_sync(Store, configuration.place)
     try:
         runtimes = app.state.runtimes = await run_sync(Runtimes, store)
         try:
             app.state.participation = Participation(store, runtimes)
             app.state.exposition = Exposition(store, runtimes)
-            yield
+            watchdog = Watchdog(store)
+            try:
+                yield
+            finally:
+                await run_sync(watchdog.close)
         finally:
             await run_sync(runtimes.close)
     finally:
