@@ -144,8 +144,7 @@ def test_the_faults_of_a_read_only_file_are_found(folder, read_only, empty_sqlit
     path = shutil.copy(empty_sqlite, folder)
     with Store(path) as store:
         store.studies.create("Letters", list("ABC"))
-    change_by_hand(path, "UPDATE studies SET state = 'odd'")
-    with Store(path) as store:
+        change_by_hand(path, "UPDATE studies SET state = 'odd'")
         if state == "a backup":
             store.back_up(path := folder / "backup.db")
         if state != "in use":

@@ -14,6 +14,7 @@ from erkle.store import limits
 from erkle.store.answers import Answers, Skip, response_time
 from erkle.store.database import rows, schema
 from erkle.store.database.enumerations import Kind, Standing, State
+from erkle.store.database.room import check_room
 from erkle.store.database.topics import Topic, writing
 from erkle.store.errors import NotAllowed, StoreError
 from erkle.store.media import Medium
@@ -21,6 +22,9 @@ from erkle.store.participants import Participant, bounded_identity, new_particip
 from erkle.store.questions import Issued, new_question, new_token
 from erkle.store.sanitising import Json, bounded_json, bounded_text, strict_member, strict_text
 from erkle.store.studies import Object, Studies, Study
+
+# Bytes of an answer and its question in the database, with their indexes, generously.
+_ANSWER_BYTES = 1000
 
 
 class Imported(NamedTuple):
@@ -121,6 +125,7 @@ class Imports(Topic):
     def _append(self, study: int, answers: Sequence[Imported], participants: Mapping[str, int], last: int) -> None:
         """Append answers to the log, numbered from ``last + 1``."""
         if answers:
+            check_room(self.connection, _ANSWER_BYTES * len(answers))
             ids = self._ask([_question(row, study, participants[row.participant]) for row in answers])
             numbered = enumerate(zip(answers, ids, strict=True), last + 1)
             values = [_answer(row, study, question, sequence) for sequence, (row, question) in numbered]

@@ -7,6 +7,7 @@ from sqlalchemy import Connection, insert, select
 
 from erkle.store import limits
 from erkle.store.database import rows, schema
+from erkle.store.database.room import check_room
 from erkle.store.database.topics import Topic, reading
 from erkle.store.errors import StoreError, Unknown
 from erkle.store.sanitising import bounded_text, is_text, strict_text
@@ -47,6 +48,7 @@ class Media(Topic):
 
 def add_media(connection: Connection, study_number: int, media: Mapping[str, Medium]) -> None:
     """Add the media of a new study, given the number of the study's row."""
+    check_room(connection, sum(len(medium.data) for medium in media.values() if isinstance(medium.data, bytes)))
     for name, (kind, data) in media.items():
         key = {"study_id": study_number, "name": strict_text(name, "The name of a medium", limits.MEDIA_NAME)}
         if not isinstance(data, bytes):

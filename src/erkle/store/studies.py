@@ -15,6 +15,7 @@ from erkle.checks import whole
 from erkle.store import limits
 from erkle.store.accounts import lock_account
 from erkle.store.database import rows, schema
+from erkle.store.database.contention import allow_long_statements
 from erkle.store.database.enumerations import State
 from erkle.store.database.topics import Topic, reading, writing
 from erkle.store.errors import NotAllowed, StoreError
@@ -231,6 +232,7 @@ class Studies(Topic):
     @writing
     def delete(self, study: str) -> None:
         """Delete a study with all its data, including the answers."""
+        allow_long_statements(self.connection)
         number = rows.lock_study(self.connection, study, exclusive=True)["id"]
         self.connection.execute(insert(schema.deletions).values(study_id=number, smaller=number - 1))
         asked = select(schema.questions.c.id).where(schema.questions.c.study_id == number)

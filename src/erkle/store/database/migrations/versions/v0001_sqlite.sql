@@ -2,7 +2,7 @@
 --
 -- CHECK constraints refuse invalid values. Times are microseconds since 1970, up to the end of the year 9999.
 -- SQLite accepts text in an integer column, and any text as JSON. The constraints whose names end in _type refuse values
--- of another type.
+-- of another type. AUTOINCREMENT: the number of a deleted study is never used again.
 
 CREATE TABLE accounts (
   id TEXT NOT NULL,
@@ -70,7 +70,7 @@ CREATE TABLE studies (
   created_at BIGINT NOT NULL,
   owner TEXT,
   signing_key TEXT NOT NULL,
-  CONSTRAINT pk_studies PRIMARY KEY (id),
+  CONSTRAINT pk_studies PRIMARY KEY (id AUTOINCREMENT),
   CONSTRAINT ck_studies_state CHECK (state IN ('draft', 'open', 'paused', 'closed')),
   CONSTRAINT ck_studies_public_id CHECK (typeof(public_id) = 'text' AND public_id NOT GLOB '*[^A-Za-z0-9_-]*' AND length(public_id) BETWEEN 1 AND 64),
   CONSTRAINT ck_studies_title CHECK (length(title) > 0),
