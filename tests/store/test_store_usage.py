@@ -1,6 +1,5 @@
 """What participants can make the server store is limited in bytes, for each value and for each study."""
 
-from pathlib import Path
 
 import pytest
 from sqlalchemy import LargeBinary, String, cast, func, select
@@ -98,8 +97,10 @@ def test_the_usage_is_about_what_the_database_grows(opened):
                 transaction.answers.submit(study, who.id, asked.token, 1, 700, CLIENT)
 
     def file_bytes():
-        store._database.engine.dispose()
-        return Path(store._database.name).stat().st_size
+        with store._database.engine.connect() as connection:
+            return connection.exec_driver_sql(
+                "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"
+            ).scalar()
 
     before = file_bytes(), store.usage.get(study)
     store.transact(take_part)
