@@ -65,6 +65,12 @@ def test_few_components_of_many_objects_are_those_of_few(n_components, offset, m
     np.testing.assert_allclose(embed(X @ X.T, n_components), expected, atol=1e-8)
 
 
+@pytest.mark.parametrize("value", [0.0, 1.0])
+def test_many_coinciding_objects_are_at_the_origin(value, monkeypatch):
+    monkeypatch.setattr("erkle.embedding._ITERATIVE_FROM", 50)
+    np.testing.assert_array_equal(embed(np.full((60, 60), value), 2), np.zeros((60, 2)))
+
+
 def test_where_the_iteration_does_not_converge_all_eigenvalues_are_computed(monkeypatch):
     def fail(*arguments, **options):
         raise scipy.sparse.linalg.ArpackNoConvergence("no convergence", [], [])

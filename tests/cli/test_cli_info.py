@@ -126,7 +126,7 @@ def test_the_time_left_is_a_lower_bound_while_answers_get_slower(gets_slower, mo
     with learning_bar(100) as show:
         for _ in range(5):
             curve.add(np.ones(10))
-            show(curve, gets_slower)
+            show(curve, gets_slower=gets_slower)
     shown = screen.file.getvalue()
     assert "0:00:" in shown
     assert ("> 0:00:" in shown) == gets_slower

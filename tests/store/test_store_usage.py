@@ -1,6 +1,5 @@
 """What participants can make the server store is limited in bytes, for each value and for each study."""
 
-
 import pytest
 from sqlalchemy import LargeBinary, String, cast, func, select
 

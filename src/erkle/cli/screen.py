@@ -189,7 +189,7 @@ def learning_bar(total: int | None) -> Iterator[ShowCurve]:
         bar.add_task("", total=total, error="", gets_slower=False)
         [task] = bar.tasks
 
-        def show(curve: ErrorCurve, gets_slower: bool) -> None:
+        def show(curve: ErrorCurve, *, gets_slower: bool = False) -> None:
             error = f"error {per_cent(curve.last)} of the last {curve.n_last:,}"
             bar.update(task.id, completed=curve.n_answers, error=error, gets_slower=gets_slower)
 

@@ -21,7 +21,7 @@ LEAST_TOL_OF_FLOAT32 = 1e-3
 # Mean diagonals for which P can be float32, which has no numbers beyond 1e38.
 _SCALES_OF_FLOAT32 = (1e-6, 1e6)
 # Bytes per pair of objects while K is projected exactly: K, P, a copy of K, all eigenvectors and LAPACK's workspace.
-_READING = 52
+_BYTES_TO_READ = 52
 # Share of the machine's memory that a kernel may take.
 _SHARE = 0.9
 
@@ -44,24 +44,26 @@ def form_for(n_objects: int, tol: float, scale: float = 1.0) -> Form:
 
 def check_room(n_objects: int, tol: float) -> None:
     """Raise a `ValueError` if K and P do not fit in the memory of this machine."""
-    size = 8 + np.dtype(form_for(n_objects, tol).dtype).itemsize
-    most, sentence = _most_objects(size, f"A dense kernel of {n_objects:,} objects takes", n_objects)
-    if n_objects > most:
-        raise ValueError(f"{sentence}; learn about at most {most:,} objects, or use the default low-rank kernel.")
+    per_pair = 8 + np.dtype(form_for(n_objects, tol).dtype).itemsize
+    remedy = "learn about at most {:,} objects, or use the default low-rank kernel."
+    _check_fits(per_pair, n_objects, f"A dense kernel of {n_objects:,} objects takes", remedy)
 
 
 def check_reading(n_objects: int) -> None:
     """Raise a `ValueError` if the exact projection of K does not fit in the memory of this machine."""
-    most, sentence = _most_objects(_READING, f"The exact matrix of {n_objects:,} objects needs", n_objects)
-    if n_objects > most:
-        raise ValueError(f"{sentence}; use embedding(2) for a map, and decision_function() for predictions.")
+    remedy = "use embedding(2) for a map, and decision_function() for predictions."
+    _check_fits(_BYTES_TO_READ, n_objects, f"The exact matrix of {n_objects:,} objects needs", remedy)
 
 
-def _most_objects(size: int, beginning: str, n_objects: int) -> tuple[int, str]:
-    """How many objects fit into memory with so many bytes per pair, and the beginning of a sentence about it."""
+def _check_fits(per_pair: int, n_objects: int, beginning: str, remedy: str) -> None:
+    """Refuse objects for which so many bytes per pair do not fit; the remedy can name the number that does."""
     memory = machine_memory()
-    sentence = f"{beginning} {size * n_objects**2 / 1e9:.1f} GB, and this machine has {memory / 1e9:.1f} GB of memory"
-    return int(min((_SHARE * memory / size) ** 0.5, 2**31)), sentence
+    most = int(min((_SHARE * memory / per_pair) ** 0.5, 2**31))
+    if n_objects > most:
+        raise ValueError(
+            f"{beginning} {per_pair * n_objects**2 / 1e9:.1f} GB, and this machine has {memory / 1e9:.1f} GB of "
+            f"memory; {remedy.format(most)}"
+        )
 
 
 def machine_memory() -> float:

@@ -3,6 +3,7 @@
 import hashlib
 import sys
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -56,7 +57,7 @@ def learn_file(path: Path, settings: Settings) -> bool:
     position = _resumed(run, path) if run.checkpoint.exists() else Position(0, 0, 0)
     compile_first(settings.template)
     n_to_learn = contents.n_answers - len(contents.held_out)
-    with watching() as interruption, learning_bar(n_to_learn) as show, interruption.deferred():
+    with watching() as interruption, learning_bar(n_to_learn) as show:
         _learn_all(path, contents, position, run, show, interruption)
     if interruption.asked:
         after = f"Stopped after {counted(run.curve.n_answers, 'answer')}"
@@ -133,20 +134,23 @@ def _listen(run: Run, show: ShowCurve, interruption: Interruption) -> None:
     settings = run.settings
     frozen, column = settings.objects is not None, settings.participant_column
     reader = Reader(sys.stdin.buffer, run.labels, frozen, name="standard input", column=column)
-    with interruption.ending_block():
-        for chunk in reader:
-            T, participants = chunk.triplets, _participants(chunk, settings)
-            run.hold_out(T)
-            while len(T) and not interruption.asked:
-                used = run.learn(T, participants, show, interruption)
-                T, participants = T[used:], None if participants is None else participants[used:]
-                if run.checkpoint_is_due():
-                    with interruption.deferred():
-                        _save_if_possible(run)
-            if interruption.asked:
-                if len(T):
-                    console.print(f"{counted(len(T), 'answer')} had already arrived and will not be learned.")
-                return
+    interruption.run(partial(_learn_chunks, reader, run, show, interruption))
+
+
+def _learn_chunks(reader: Reader, run: Run, show: ShowCurve, interruption: Interruption) -> None:
+    for chunk in reader:
+        T, participants = chunk.triplets, _participants(chunk, run.settings)
+        run.hold_out(T)
+        while len(T) and not interruption.asked:
+            used = run.learn(T, participants, show, interruption)
+            T, participants = T[used:], None if participants is None else participants[used:]
+            if run.checkpoint_is_due():
+                with interruption.deferred():
+                    _save_if_possible(run)
+        if interruption.asked:
+            if len(T):
+                console.print(f"{counted(len(T), 'answer')} had already arrived and will not be learned.")
+            return
 
 
 def _save_if_possible(run: Run) -> None:

@@ -2,6 +2,7 @@
 
 import time
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,7 @@ _FORMAT = "erkle checkpoint"
 # Most answers learned between two updates of the bar.
 _PIECE = 1000
 # Seconds between two updates of the bar, if answers take long.
-_SECONDS = 0.5
+_SECONDS_PER_UPDATE = 0.5
 # Most test answers used for a point of the error curve, spread evenly; the last point uses all of them.
 MOST_TESTED = 5000
 
@@ -68,7 +69,7 @@ class Run:
             names = None if participants is None else participants[piece]
             with interruption.deferred():
                 used += self._learn(T[piece], names, ~held_out[piece], interruption)
-            show(self.curve, self._gets_slower())
+            show(self.curve, gets_slower=self._gets_slower())
         return used
 
     def _learner_of_all_objects(self) -> ERKLE:
@@ -84,17 +85,16 @@ class Run:
         return self.learner
 
     def _learn(
-        self, T: NDArray[np.int64], participants: Names, wanted: NDArray[np.bool_], interruption: Interruption
+        self, T: NDArray[np.int64], participants: Names, to_learn: NDArray[np.bool_], interruption: Interruption
     ) -> int:
-        """Learn the wanted rows; return the number of rows used, which is less than all after an interruption."""
-        learner, rows = self._learner_of_all_objects(), np.flatnonzero(wanted)
+        """Learn the rows to learn; return the number of rows used, which is less than all after an interruption."""
+        learner, rows = self._learner_of_all_objects(), np.flatnonzero(to_learn)
         names = None if participants is None else participants[rows]
         decisions, started = np.full(len(rows), np.nan), time.monotonic()
-        with interruption.ending_block():
-            learner.prequential(T[rows], participants=names, out=decisions)
+        interruption.run(partial(learner.prequential, T[rows], participants=names, out=decisions))
         learned = int(np.count_nonzero(~np.isnan(decisions)))
         seconds = max(time.monotonic() - started, 1e-3)
-        self._piece = min(_PIECE, max(1, round(learned / seconds * _SECONDS)))
+        self._piece = min(_PIECE, max(1, round(learned / seconds * _SECONDS_PER_UPDATE)))
         self.curve.add(decisions[:learned])
         if self.curve.until_next_point() == 0:
             self.add_point()
