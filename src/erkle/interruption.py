@@ -27,8 +27,12 @@ class uninterrupted:
                 for number in self._handlers:
                     signal(number, self._note)
             except BaseException:
-                _blocks.remove(self)
+                self._leave()
                 raise
+
+    def _leave(self) -> None:
+        if self in _blocks:
+            _blocks.remove(self)
 
     def _note(self, number: int, frame: FrameType | None) -> None:
         if self in _blocks:
@@ -51,8 +55,7 @@ class uninterrupted:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self in _blocks:
-            _blocks.remove(self)
+        self._leave()
         for number, handler in self._handlers.items():
             signal(number, handler)
         for number in self._asked[:1]:
