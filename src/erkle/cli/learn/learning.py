@@ -4,7 +4,7 @@ import hashlib
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import BinaryIO, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,7 @@ from erkle.cli.learn.participants import compare_participants, participants_of
 from erkle.cli.learn.report import Report, write_report
 from erkle.cli.learn.run import Names, Run, known_names
 from erkle.cli.learn.settings import Settings
+from erkle.cli.learn.standard_input import StandardInput
 from erkle.cli.screen import checking_bar, compile_first, console, counted, learning_bar
 from erkle.conflicts import find
 from erkle.interruption import uninterrupted
@@ -70,9 +71,11 @@ def learn_stream(settings: Settings) -> bool:
     """Learn standard input line by line. The results are written even if Ctrl-C ends it; then this returns False."""
     _prepare(settings)
     labels = Labels(known_names(settings))
-    run = Run(settings, labels, _test_answers(settings, labels))
-    if run.checkpoint.exists() and "position" in run.resume():
-        raise ValueError(f"{run.checkpoint} was made from a file; resume with that file, or choose another --out.")
+    run = Run(settings, labels, _test_answers(settings, labels), is_stream=True)
+    if run.checkpoint.exists():
+        if "position" in run.resume():
+            raise ValueError(f"{run.checkpoint} was made from a file; resume with that file, or choose another --out.")
+        console.print(f"Continuing after {run.curve.n_answers:,} answers.", style="dim")
     compile_first(settings.template)
     if sys.stdin.isatty():
         column = settings.participant_column
@@ -132,7 +135,15 @@ def _participants(chunk: Chunk, settings: Settings) -> Names:
 def _listen(run: Run, show: ShowCurve, interruption: Interruption) -> None:
     settings = run.settings
     frozen, column = settings.objects is not None, settings.participant_column
-    reader = Reader(sys.stdin.buffer, run.labels, frozen, name="standard input", column=column)
+
+    def save_if_due() -> None:
+        if run.checkpoint_is_due():
+            with interruption.deferred():
+                _save_if_possible(run)
+
+    # What was learned is also saved while no line arrives.
+    source = StandardInput(sys.stdin.buffer, run.seconds_until_checkpoint, save_if_due)
+    reader = Reader(cast(BinaryIO, source), run.labels, frozen, name="standard input", column=column)
     with interruption.ending_block():
         for chunk in reader:
             T, participants = chunk.triplets, _participants(chunk, settings)
@@ -140,9 +151,7 @@ def _listen(run: Run, show: ShowCurve, interruption: Interruption) -> None:
             while len(T) and not interruption.asked:
                 used = run.learn(T, participants, show, interruption)
                 T, participants = T[used:], None if participants is None else participants[used:]
-                if run.checkpoint_is_due():
-                    with interruption.deferred():
-                        _save_if_possible(run)
+                save_if_due()
             if interruption.asked:
                 if len(T):
                     console.print(f"{counted(len(T), 'answer')} had already arrived and will not be learned.")
