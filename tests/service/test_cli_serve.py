@@ -9,11 +9,13 @@ import sys
 import time
 import urllib.request
 from contextlib import contextmanager, suppress
+from functools import partial
 
 import pytest
 from forked import ErkleServe
 
 from erkle.client import Client
+from erkle.store import Store
 from people import PASSWORD
 
 pytestmark = pytest.mark.usefixtures("compiled")
@@ -33,11 +35,11 @@ def serving(tmp_path, *options, start=ErkleServe):
         process.wait()
 
 
-def new_process(options, log, folder):
+def new_process(options, log, folder, **environment):
     """Start the command in a new process of Python, which takes seconds."""
     command = [sys.executable, "-m", "erkle", "serve", *map(str, options)]
     with log.open("wb") as file:
-        return subprocess.Popen(command, stdout=file, stderr=file, cwd=folder)
+        return subprocess.Popen(command, stdout=file, stderr=file, cwd=folder, env={**os.environ, **environment})
 
 
 def _ready(process, log):
@@ -67,6 +69,29 @@ def test_a_new_server_prints_a_setup_link_and_keeps_its_data_when_a_signal_ends_
         assert [each["id"] for each in client.studies()] == [study]
         process.send_signal(signal.SIGINT)
         assert process.wait(30) == 0
+
+
+def test_a_server_that_is_compiling_ends_soon_after_a_signal_and_keeps_every_answer(tmp_path):
+    # An empty cache folder, so that the learner compiles, which takes up to a minute.
+    start = partial(new_process, XDG_CACHE_HOME=str(tmp_path / "cache"))
+    with serving(tmp_path, "--data", tmp_path / "data", start=start) as (process, url, output), Client(url) as client:
+        client.set_up(re.search(r"/setup#(\S+)", output)[1], "ann", PASSWORD)
+        study = client.create_study("Towns", ["Paris", "Lyon", "Madrid", "Rome"], {"checks": {"practice": 0}})["id"]
+        client.open_study(study)
+        reply = client.join(study)
+        for _ in range(6):
+            question = reply.questions[0]
+            reply = client.answer(study, reply.participant, question.token, question.left.id)
+        learned = client.live(study)["learned"]
+        begun = time.monotonic()
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(120) == 0
+        seconds = time.monotonic() - begun
+    assert learned == 0, "the learner had already compiled"
+    # It waits three seconds for the learner. Compiling takes ten times as long.
+    assert seconds < 15
+    with Store(tmp_path / "data" / "erkle.db") as store:
+        assert store.answers.last(study) == 6
 
 
 def test_several_workers_serve_one_address_and_add_up_their_metrics(tmp_path):

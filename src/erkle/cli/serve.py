@@ -127,15 +127,16 @@ def _run(configuration: Configuration, listener: socket.socket, workers: int, qu
             # Keep the links printed above on the screen.
             for name in ("erkle", "uvicorn", "uvicorn.error"):
                 logging.getLogger(name).setLevel(logging.WARNING)
-        uvicorn.Server(uvicorn.Config(create_app(configuration), log_config=None, **SERVER)).run([listener])
+        app = create_app(configuration, owns_process=True)
+        uvicorn.Server(uvicorn.Config(app, log_config=None, **SERVER)).run([listener])
         return
     host, port = listener.getsockname()[:2]
     listener.close()
     with tempfile.TemporaryDirectory(prefix="erkle-metrics-", ignore_cleanup_errors=True) as counts:
         # Each worker creates its own application; their metrics are added up in this folder.
         os.environ.update(configuration.environment() | {"PROMETHEUS_MULTIPROC_DIR": counts})
-        app = "erkle.service:from_environment"
-        uvicorn.run(app, factory=True, host=host, port=port, workers=workers, log_config=None, **SERVER)
+        factory = "erkle.service:from_environment"
+        uvicorn.run(factory, factory=True, host=host, port=port, workers=workers, log_config=None, **SERVER)
 
 
 @contextmanager
