@@ -127,7 +127,7 @@ def _run(configuration: Configuration, listener: socket.socket, workers: int, qu
             # Keep the links printed above on the screen.
             for name in ("erkle", "uvicorn", "uvicorn.error"):
                 logging.getLogger(name).setLevel(logging.WARNING)
-        server = uvicorn.Server(uvicorn.Config(create_app(configuration), log_config=None, **SERVER))
+        server = uvicorn.Server(uvicorn.Config(create_app(configuration, owns_process=True), log_config=None, **SERVER))
         server.run([listener])
         if not server.started:
             # The log says why.
@@ -138,8 +138,8 @@ def _run(configuration: Configuration, listener: socket.socket, workers: int, qu
     with tempfile.TemporaryDirectory(prefix="erkle-metrics-", ignore_cleanup_errors=True) as counts:
         # Each worker creates its own application; their metrics are added up in this folder.
         os.environ.update(configuration.environment() | {"PROMETHEUS_MULTIPROC_DIR": counts})
-        app = "erkle.service:from_environment"
-        uvicorn.run(app, factory=True, host=host, port=port, workers=workers, log_config=None, **SERVER)
+        factory = "erkle.service:from_environment"
+        uvicorn.run(factory, factory=True, host=host, port=port, workers=workers, log_config=None, **SERVER)
 
 
 @contextmanager

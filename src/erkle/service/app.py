@@ -48,8 +48,11 @@ ROUTERS = (
 )
 
 
-def create_app(configuration: Configuration) -> FastAPI:
-    """Create the application; it opens the database when it starts."""
+def create_app(configuration: Configuration, owns_process: bool = False) -> FastAPI:
+    """Create the application; it opens the database when it starts.
+
+    With ``owns_process``, it ends the process soon after its shutdown, even if a learner is still busy.
+    """
     app = FastAPI(
         **openapi.ABOUT,
         lifespan=_lifespan,
@@ -57,7 +60,7 @@ def create_app(configuration: Configuration) -> FastAPI:
         # Traces could contain personal data, which the logs leave out.
         telemetry={"tracing": False, "metrics": False, "logs": False, "operation_spans": False},
     )
-    app.state.configuration = configuration
+    app.state.configuration, app.state.owns_process = configuration, owns_process
     app.state.buckets = buckets_of(configuration)
     errors.install(app)
     for router in ROUTERS:
@@ -77,7 +80,7 @@ def create_app(configuration: Configuration) -> FastAPI:
 def from_environment() -> FastAPI:
     """Create the application in a worker process: ``uvicorn --factory erkle.service:from_environment``."""
     log_as_json()
-    return create_app(Configuration())
+    return create_app(Configuration(), owns_process=True)
 
 
 @asynccontextmanager
@@ -85,7 +88,7 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     configuration: Configuration = app.state.configuration
     # Other users of the machine must not read who took part.
     configuration.data.mkdir(mode=0o700, parents=True, exist_ok=True)
-    app.state.shutdown = Shutdown()
+    app.state.shutdown = Shutdown(app.state.owns_process)
     app.state.hashing = CapacityLimiter(_HASHING_AT_ONCE)
     app.state.checking = CapacityLimiter(_CHECKING_AT_ONCE)
     store = app.state.store = await run_sync(Store, configuration.place)
@@ -101,6 +104,7 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
             finally:
                 await run_sync(watchdog.close)
         finally:
+            app.state.shutdown.end_soon()
             await run_sync(runtimes.close)
     finally:
         await run_sync(store.close)

@@ -2,6 +2,7 @@
 
 import itertools
 import re
+import threading
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from PIL import Image
 from erkle.client import Client
 from erkle.service.accounts.passwords import hashed
 from erkle.service.accounts.sessions import COOKIE, setup_link
+from erkle.service.learning import Fold
 from erkle.store import Imported
 from people import PASSWORD, THINGS, settings
 
@@ -469,3 +471,25 @@ def test_an_unknown_address_is_a_page_for_people_and_json_for_programs(page):
     reply = page.request.get("/nothing/here", headers={"Accept": "application/json"})
     assert reply.json()["error"]["reason"] == "not-found"
     assert page.request.get("/api/nothing", headers={"Accept": "text/html"}).json()["error"]["reason"] == "not-found"
+
+
+def test_the_dashboard_says_that_the_model_stands_still_until_it_learns_again(site, signed_in, account, monkeypatch):
+    learn, failing = Fold.learn, threading.Event()
+
+    def learn_or_fail(fold, page):
+        if page and failing.is_set():
+            raise MemoryError
+        learn(fold, page)
+
+    monkeypatch.setattr(Fold, "learn", learn_or_fail)
+    monkeypatch.setattr("erkle.service.learning.stall.FIRST_PAUSE", 0.1)
+    failing.set()
+    study = site.study(owner=account.id)
+    site.store.imports.answers(study, [Imported("ann", 0, 1, 2)] * 12)
+    signed_in.goto(f"/studies/{study}")
+    notice = signed_in.get_by_role("status").filter(has_text="stood still")
+    expect(notice).to_contain_text("memory")
+    expect(signed_in.locator("[data-figure=answers] .figure")).to_have_text("12")
+    failing.clear()
+    expect(signed_in.locator("[data-figure=learned] .figure")).to_have_text("12")
+    expect(notice).to_have_count(0)
