@@ -326,7 +326,7 @@ def locked(path):
 
 
 def test_all_waiting_writes_fail_at_once_if_another_process_locks_the_database(sqlite, monkeypatch):
-    monkeypatch.setattr("erkle.store.database.engines.SQLITE_LOCK_SECONDS", 0.2)
+    monkeypatch.setattr("erkle.store.database.engines.SQLITE_LOCK_SECONDS", 0.5)
     with Store(sqlite) as store, locked(sqlite):
         n_begun, failed = [], []
         transaction = store._database._group_commit._transaction
