@@ -94,7 +94,7 @@ def test_an_upload_that_would_fill_the_disk_is_refused(researcher, client, study
     free = shutil._ntuple_diskusage(10**12, 10**12 - 10**8, 10**8)
     monkeypatch.setattr(shutil, "disk_usage", lambda folder: free)
     for path, data in (("/api/studies/upload", {"spec": "title: A"}), ("/api/import", {})):
-        answer = researcher.post(path, data=data, files={"file": ("a.zip", b"x" * 1000)})
+        answer = researcher.post(path, data=data, files={"file": ("a.zip", b"x" * 2_000_000)})
         assert (answer.status_code, reason(answer)) == (507, "no-room")
     assert somebody.send().status_code == 200
 
