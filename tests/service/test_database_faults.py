@@ -4,6 +4,8 @@ import os
 import shutil
 import signal
 import sqlite3
+import subprocess
+import sys
 import time
 import urllib.error
 import urllib.request
@@ -13,7 +15,7 @@ from contextlib import closing
 import pytest
 
 from erkle.client import Client, Refused, Unreachable
-from erkle.service import watchdog
+from erkle.service.watchdog import Watchdog
 from erkle.store import State, Store, Unavailable
 from people import THINGS, Somebody, reason, settings
 
@@ -33,7 +35,7 @@ def status(url):
         return error.code
 
 
-def test_a_server_that_cannot_store_is_alive_but_not_ready(client, store, monkeypatch):
+def test_a_server_that_cannot_store_is_alive_but_not_ready(client, store):
     assert (client.get("/health").status_code, client.get("/alive").status_code) == (200, 200)
     fill_disk(store)
     with pytest.raises(Unavailable):
@@ -45,17 +47,16 @@ def test_a_server_that_cannot_store_is_alive_but_not_ready(client, store, monkey
     assert client.get("/health").status_code == 200
 
 
-def test_a_server_gets_ready_again_by_itself(data_folder, monkeypatch):
-    monkeypatch.setattr(watchdog, "SECONDS", 0.01)
+def test_a_server_gets_ready_again_by_itself(data_folder):
     with Store(data_folder / "erkle.db") as store:
         fill_disk(store)
         with pytest.raises(Unavailable):
             store.studies.create("A", [str(number) for number in range(1000)])
-        watching = watchdog.Watchdog(store, 0.01)
+        watchdog = Watchdog(store, seconds=0.01)
         deadline = time.monotonic() + 30
         while store._database._readiness.failed and time.monotonic() < deadline:
             time.sleep(0.01)
-        watching.close()
+        watchdog.close()
         store.check()
     assert (data_folder / "erkle.db-acknowledged").stat().st_size > 0
 
@@ -93,7 +94,7 @@ def test_an_upload_that_would_fill_the_disk_is_refused(researcher, client, study
     free = shutil._ntuple_diskusage(10**12, 10**12 - 10**8, 10**8)
     monkeypatch.setattr(shutil, "disk_usage", lambda folder: free)
     for path, data in (("/api/studies/upload", {"spec": "title: A"}), ("/api/import", {})):
-        answer = researcher.post(path, data=data, files={"file": ("a.zip", b"x" * 1000)})
+        answer = researcher.post(path, data=data, files={"file": ("a.zip", b"x" * 2_000_000)})
         assert (answer.status_code, reason(answer)) == (507, "no-room")
     assert somebody.send().status_code == 200
 
@@ -144,3 +145,21 @@ def test_a_damaged_database_is_refused_in_one_sentence_at_the_start(erkle, data_
     assert result.returncode == 2
     [sentence] = result.stderr.splitlines()
     assert str(file) in sentence
+
+
+LITTLE_MEMORY = """
+import resource, sys
+from erkle.cli import main
+
+resource.setrlimit(resource.RLIMIT_AS, (600_000_000, 600_000_000))
+sys.argv = ["erkle", "serve", "--data", sys.argv[1], "--port", "0"]
+main()
+"""
+
+
+def test_too_little_memory_is_refused_in_one_sentence_at_the_start(tmp_path):
+    command = [sys.executable, "-c", LITTLE_MEMORY, tmp_path / "data"]
+    run = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert run.returncode == 2
+    [sentence] = run.stderr.splitlines()
+    assert "600 MB" in sentence

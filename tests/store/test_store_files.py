@@ -275,18 +275,21 @@ def test_a_file_that_was_cut_short_is_refused_although_its_log_is_there(sqlite, 
 
 
 def test_a_check_that_takes_too_long_ends_without_findings(sqlite, running, monkeypatch):
-    running[0].studies.create("Media", list("ABC"), media={"a.png": Medium("image/png", b"x" * 20_000_000)})
+    running[0].studies.create("Media", list("ABC"), media={"a.png": Medium("image/png", b"x" * 10_000_000)})
     monkeypatch.setattr(soundness, "SECONDS", 0.001)
     with Store(sqlite) as store:
         assert len(store.studies.all()) == 2
 
 
-def test_a_store_is_not_ready_after_a_failed_write_until_one_succeeds(sqlite):
+def test_a_store_is_not_ready_after_a_failed_write_until_one_succeeds(sqlite, monkeypatch):
     with Store(sqlite) as store:
         with store._database.writing() as connection:
             connection.exec_driver_sql("PRAGMA max_page_count=1")
         with pytest.raises(Unavailable, match="disk is full"):
             store.studies.create("A", [str(number) for number in range(1000)])
+        with monkeypatch.context() as patch:
+            patch.setattr(shutil, "disk_usage", lambda folder: shutil._ntuple_diskusage(10**12, 10**12 - 4096, 4096))
+            store.tend()
         with pytest.raises(Unavailable, match="disk is full"):
             store.check()
         store.tend()
@@ -326,7 +329,7 @@ def locked(path):
 
 
 def test_all_waiting_writes_fail_at_once_if_another_process_locks_the_database(sqlite, monkeypatch):
-    monkeypatch.setattr("erkle.store.database.engines.SQLITE_LOCK_SECONDS", 0.2)
+    monkeypatch.setattr("erkle.store.database.engines.SQLITE_LOCK_SECONDS", 0.5)
     with Store(sqlite) as store, locked(sqlite):
         n_begun, failed = [], []
         transaction = store._database._group_commit._transaction
@@ -361,12 +364,12 @@ def test_an_upload_leaves_room_for_answers(running, monkeypatch):
     store = running[0]
     free = shutil._ntuple_diskusage(10**12, 10**12 - 250_000_000, 250_000_000)
     monkeypatch.setattr(shutil, "disk_usage", lambda folder: free)
-    store.studies.create("Small", list("ABC"), media={"a.png": Medium("image/png", b"x" * 1000)})
+    store.studies.create("Small", list("ABC"), media={"a.png": Medium("image/png", b"x" * 2_000_000)})
     for upload in (
         lambda: store.studies.create("Large", list("ABC"), media={"a.png": Medium("image/png", b"x" * 30_000_000)}),
         lambda: store.check_room(30_000_000),
     ):
-        with pytest.raises(NoRoom, match=r"250 MB .* 60 MB"):
+        with pytest.raises(NoRoom, match=r"250 MB .* 60 MB, and 200 MB"):
             upload()
     answer(*running)
     assert [each.title for each in store.studies.all()] == ["Letters", "Small"]

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from erkle.service import Configuration
     from erkle.store import Store
 
+# Bytes of memory and of address space that a server without studies uses, rounded up.
+_LEAST_MEMORY, _LEAST_ADDRESSES = 300e6, 1000e6
 # Addresses that mean "all addresses", and how to reach them from this machine.
 _ANYWHERE = {"0.0.0.0": "127.0.0.1", "::": "[::1]", "": "127.0.0.1"}
 
@@ -52,8 +54,25 @@ def serve(
     """Serve studies: participants answer in the browser, and the map is learned live."""
     if workers < 1:
         raise ValueError(f"--workers is {workers}; pass at least 1.")
+    _check_memory()
     with _data_folder(data, demo) as folder:
         _serve(_configuration(folder, database, public_url, trusted_proxy), host, port, workers, demo)
+
+
+def _check_memory() -> None:
+    """Refuse too little memory before NumPy is imported, which may never return then."""
+    from erkle.memory import address_space, machine_memory
+
+    memory = (
+        ("memory", machine_memory(), _LEAST_MEMORY),
+        ("address space (ulimit -v)", address_space(), _LEAST_ADDRESSES),
+    )
+    for name, found, least in memory:
+        if found < least:
+            raise ValueError(
+                f"This process may use {found / 1e6:,.0f} MB of {name}, but the server needs at least "
+                f"{least / 1e6:,.0f} MB; give it more."
+            )
 
 
 def _configuration(

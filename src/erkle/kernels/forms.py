@@ -5,11 +5,11 @@ answer is the time of passes over memory: updates are buffered, and P is float32
 A large kernel also starts in the interior of the cone, where P certifies moves without an eigenpair.
 """
 
-import os
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+
+from erkle.memory import machine_memory
 
 # Objects from which updates are buffered: the forms are equally fast at about 300 (`python -m benchmarks.thousands`).
 BUFFERED_FROM = 400
@@ -64,16 +64,3 @@ def _check_fits(per_pair: int, n_objects: int, beginning: str, remedy: str) -> N
             f"{beginning} {per_pair * n_objects**2 / 1e9:.1f} GB, and this machine has {memory / 1e9:.1f} GB of "
             f"memory; {remedy.format(most)}"
         )
-
-
-def machine_memory() -> float:
-    """The memory that this process can use, in bytes: that of the machine or of its container."""
-    try:
-        memory = float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
-    except (AttributeError, ValueError, OSError):
-        return float("inf")
-    try:
-        limit = Path("/sys/fs/cgroup/memory.max").read_text().strip()
-    except OSError:
-        return memory
-    return min(memory, float(limit)) if limit.isdigit() else memory

@@ -21,6 +21,7 @@ from erkle.store.database.engines import new_postgresql_engine, new_sqlite_engin
 from erkle.store.database.group_commit import GroupCommit
 from erkle.store.database.location import Pathlike, database_url, shown_name
 from erkle.store.database.readiness import Readiness
+from erkle.store.database.room import is_full
 from erkle.store.database.soundness import check_soundness
 from erkle.store.database.sqlite_files import OpenFiles, open_log, prepare_file
 from erkle.store.database.trouble import SQLITE_LOCK_SECONDS, translating_errors
@@ -91,7 +92,7 @@ class Database:
 
     def try_again(self) -> None:
         """After a failed write, write something that changes nothing, to find out whether it works again."""
-        if self._readiness.failed:
+        if self._readiness.failed and not (self.is_sqlite and is_full(Path(self.name).parent)):
             with self.writing() as connection:
                 connection.execute(_TRIAL)
 
