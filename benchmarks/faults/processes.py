@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
+from typing import ClassVar
 
 from benchmarks.faults.trial import LASTS, Fault, Trial
 from benchmarks.service.serving import PASSWORD, Serving, free_port, launch
@@ -94,7 +95,9 @@ class KilledInFirstStart(Fault):
 
 
 class _KilledInRequest(Fault):
-    """Kills the server several times while it works on a request of a researcher."""
+    """Kills the server several times while it works on a request of a researcher, which takes about so many seconds."""
+
+    seconds: ClassVar[float]
 
     def _request(self, client: Client, study: str, answers: Path) -> None:
         raise NotImplementedError
@@ -112,7 +115,7 @@ class _KilledInRequest(Fault):
                 self._prepare(client, study, file)
                 request = threading.Thread(target=self._send, args=(client, study, file))
                 request.start()
-                time.sleep(rng.uniform(0.05, 1.0))
+                time.sleep(rng.uniform(0.05, self.seconds))
                 trial.serving.kill()
                 trial.participants.mend()
                 trial.serving.start()
@@ -128,12 +131,16 @@ class _KilledInRequest(Fault):
 class KilledInImport(_KilledInRequest):
     """The server is killed several times while it imports answers."""
 
+    seconds = 2.0
+
     def _request(self, client: Client, study: str, answers: Path) -> None:
         client.import_answers(study, answers)
 
 
 class KilledInDeletion(_KilledInRequest):
     """The server is killed several times while it deletes a study."""
+
+    seconds = 0.4
 
     def _prepare(self, client: Client, study: str, answers: Path) -> None:
         client.import_answers(study, answers)
