@@ -5,7 +5,6 @@ atomic operation. So a reader sees either the whole old file or the whole new on
 old file unchanged.
 """
 
-import csv
 import errno
 import io
 import json
@@ -13,7 +12,7 @@ import os
 import secrets
 import stat
 import zipfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -184,32 +183,6 @@ def write_text(path: Pathlike, text: str) -> None:
     """
     with write_atomically(path) as file:
         file.write(text.encode())
-
-
-def csv_text(header: Iterable[object], rows: Iterable[Iterable[object]]) -> str:
-    r"""The text of a CSV file, with a line feed at the end of each row.
-
-    Parameters
-    ----------
-    header : iterable
-        Names of the columns.
-    rows : iterable of iterables
-        Cells. Cells that are not text are converted with ``str``.
-
-    Returns
-    -------
-    text : str
-
-    Examples
-    --------
-    >>> csv_text(["object", "x"], [["Paris", 0.5], ["Washington, D.C.", -1.0]])
-    'object,x\nParis,0.5\n"Washington, D.C.",-1.0\n'
-    """
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(header)
-    writer.writerows(rows)
-    return text.getvalue()
 
 
 def save_npz(path: Pathlike, arrays: Mapping[str, ArrayLike], meta: Mapping[str, Any]) -> None:

@@ -12,6 +12,7 @@ from erkle.service.accounts import routes as accounts
 from erkle.service.configuration import Configuration
 from erkle.service.dashboard import routes as dashboard
 from erkle.service.exchange import routes as exchange
+from erkle.service.exchange.recovery import Recovery
 from erkle.service.participation import routes as participation
 from erkle.service.participation.participation import Participation
 from erkle.service.runtime import Runtimes
@@ -89,7 +90,11 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
         try:
             app.state.participation = Participation(store, runtimes)
             app.state.exposition = Exposition(store, runtimes)
-            yield
+            recovery = Recovery(store)
+            try:
+                yield
+            finally:
+                await run_sync(recovery.close)
         finally:
             await run_sync(runtimes.close)
     finally:

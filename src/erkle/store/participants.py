@@ -6,9 +6,10 @@ these changes increases the study's ``roster``. Anything learned under another r
 
 import hashlib
 import secrets
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, RowMapping, bindparam, func, insert, select, update
+from sqlalchemy import ColumnElement, Connection, RowMapping, bindparam, func, insert, select, update
 
 from erkle.store import limits
 from erkle.store.database import rows, schema
@@ -56,8 +57,9 @@ class Participants(Topic):
         taken = select(func.count()).where(_T.study_id == row["id"], _T.excluded.is_(False))
         if most is not None and self.connection.execute(taken).scalar_one() >= most:
             raise Full(f"The study is full: it already has {most} participants.")
-        values = new_participant(row["id"], parameters or {}, Standing.ACTIVE, self.clock(), known)
-        number = self.connection.execute(insert(schema.participants).returning(_T.id), values).scalar_one()
+        parameters = bounded_json(parameters, limits.PARAMETERS)
+        values = new_participant(row["id"], parameters, Standing.ACTIVE, self.clock(), known)
+        [number] = join_all(self.connection, [values])
         return self._where(_T.id == number)[0]
 
     @reading
@@ -128,6 +130,14 @@ def bounded_identity(identity: object) -> str:
     return f"{text[:100]} {digest}"
 
 
+def join_all(connection: Connection, participants: Sequence[dict[str, Any]]) -> list[int]:
+    """Add rows of participants and return their numbers."""
+    if not participants:
+        return []
+    added = insert(schema.participants).returning(_T.id, sort_by_parameter_order=True)
+    return list(connection.execute(added, participants).scalars())
+
+
 def new_participant(
     study_number: int,
     parameters: Json,
@@ -137,11 +147,11 @@ def new_participant(
     excluded: bool = False,
     flagged: bool = False,
 ) -> dict[str, Any]:
-    """Return the row of a new participant, with a new id."""
+    """Return the row of a new participant, with a new id; ``parameters`` are bounded already."""
     return {
         "public_id": secrets.token_urlsafe(18),
         "study_id": study_number,
-        "parameters": bounded_json(parameters, limits.PARAMETERS),
+        "parameters": parameters,
         "state": standing,
         "excluded": excluded,
         "joined_at": joined_at,

@@ -15,6 +15,7 @@ from erkle.store.media import Media
 from erkle.store.participants import Participants
 from erkle.store.questions import Questions
 from erkle.store.studies import Studies
+from erkle.store.unfinished import UnfinishedStudies
 
 R = TypeVar("R")
 
@@ -32,6 +33,7 @@ class _Topics:
         self.questions = Questions(source, clock)
         self.answers = Answers(source, clock)
         self.imports = Imports(source, clock)
+        self.unfinished = UnfinishedStudies(source, clock)
         self.leases = Leases(source, clock)
         self.snapshots = Snapshots(source, clock)
 
@@ -64,8 +66,8 @@ class Store(_Topics):
         Studies, and their images, sounds and videos.
     participants, questions, answers
         Participants, the questions issued to them, and their answers.
-    imports
-        Import of answers and of complete studies.
+    imports, unfinished
+        Import of answers, and new studies that are written in several transactions.
     leases, snapshots
         Which process owns a study's learner, and saved learners.
 
@@ -114,6 +116,11 @@ class Store(_Topics):
         self._database.check()
         with self._database.reading() as connection:
             connection.execute(select(1))
+
+    def recover(self) -> None:
+        """Complete or undo what processes that ended have left unfinished: imports and new studies."""
+        self.unfinished.recover()
+        self.imports.recover()
 
     def back_up(self, path: Pathlike) -> None:
         """Copy an SQLite database to a file as it is at one moment; others can write meanwhile."""

@@ -10,7 +10,7 @@ import pytest
 from exchanged import NAMES, filled, log
 
 from erkle import ERKLE
-from erkle.service.exchange.exporting import plain, safe
+from erkle.csv_files import plain
 from erkle.store import Query, State, Store
 
 FORMATS = ["answers.csv", "answers.jsonl", "kernel.npz", "embedding.csv", "bundle.zip"]
@@ -60,11 +60,6 @@ def test_no_cell_is_a_formula_and_every_cell_can_be_restored(researcher, made):
     assert any(cell.startswith("'=") for cell in texts)
     assert not any(cell.startswith(("=", "+", "-", "@", "\t", "\r")) for cell in texts)
     assert [plain(row["head_filename"]) for row in rows] == [NAMES[int(row["head"])] for row in rows]
-
-
-@pytest.mark.parametrize("text", ["", "a", "=a", "'=a", "''=a", "+1", "-1", "@a", "\ta", "\ra", "'", "'a", " =a"])
-def test_plain_undoes_safe(text):
-    assert plain(safe(text)) == text
 
 
 def test_a_table_has_no_tokens_and_no_secret_ids(store, researcher, made):
@@ -147,7 +142,9 @@ def test_answers_that_arrive_during_an_export_are_left_out(tmp_path, new_databas
 
 def test_a_table_has_at_most_50_columns_for_parameters(store, researcher, study):
     ann, *others = (
-        store.participants.join(study, {"PID": f"p{person}", **{f"{person}-{name}": name for name in range(60)}}).id
+        store.participants.join(
+            study, {"PID": f"p{person}", **{f"{person}-{name}": str(name) for name in range(60)}}
+        ).id
         for person in range(5)
     )
     for who in (ann, *others):
@@ -157,7 +154,7 @@ def test_a_table_has_at_most_50_columns_for_parameters(store, researcher, study)
     own = [name for name in rows[0] if name.startswith("parameter.")]
     assert (len(own), own[0], own[1:]) == (50, "parameter.PID", sorted(own[1:]))
     for row, each in zip(rows, store.participants.all(study), strict=True):
-        written = {name.removeprefix("parameter."): int(row[name]) for name in own[1:] if row[name]}
+        written = {name.removeprefix("parameter."): row[name] for name in own[1:] if row[name]}
         assert {"PID": row["parameter.PID"], **written, **json.loads(row["parameters"] or "{}")} == each.parameters
     lines = [json.loads(line) for line in export(researcher, study, "answers.jsonl").text.splitlines()]
     assert all(len([name for name in line if name.startswith("parameter.")]) <= 50 for line in lines)

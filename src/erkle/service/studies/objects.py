@@ -26,6 +26,8 @@ COLUMNS = ("name", "text", *MEDIA)
 _TABLES = (".csv", ".tsv", ".txt")
 # Most bytes of all media of a study.
 _MEDIA_BYTES = 512 << 20
+# Most pixels of all uploaded pictures of a study: as many as all objects have if each shows the largest picture.
+_PIXELS = limits.OBJECTS * media.SIDE**2
 
 
 class Entry(NamedTuple):
@@ -76,7 +78,7 @@ class ObjectReader:
         self.faults: list[str] = []
         self._where: dict[str, str] = {}
         self._prepared: dict[str, Prepared] = {}
-        self._kept = 0
+        self._kept = self._pixels = 0
 
     def add_named(self, name: str | None) -> None:
         """Add the objects of a table, folder or ZIP on disk, or of the uploaded files."""
@@ -126,7 +128,7 @@ class ObjectReader:
         by_stem: dict[str, dict[str, str]] = {}
         for file in files.names:
             try:
-                prepared = media.prepared(file, files.read(file))
+                prepared = self._prepare(file, files.read(file))
                 stem = str(PurePosixPath(file).with_suffix(""))
                 payload = by_stem.setdefault(stem, {})
                 if payload.keys() & prepared.payload.keys():
@@ -153,7 +155,7 @@ class ObjectReader:
 
     def _shown(self, path: str, kind: str) -> dict[str, str]:
         if path not in self._prepared:
-            prepared = media.prepared(printable(path), self._read(path))
+            prepared = self._prepare(printable(path), self._read(path))
             self._keep(path, prepared)
             self._prepared[path] = prepared
         payload = self._prepared[path].payload
@@ -162,6 +164,13 @@ class ObjectReader:
                 f"{printable(path)}: is {next(iter(payload))}, not {kind}; list it under {next(iter(payload))}."
             )
         return payload
+
+    def _prepare(self, name: str, data: bytes) -> Prepared:
+        # Counted before decoding, which takes long, and also for pictures that are refused later.
+        self._pixels += media.n_pixels(data)
+        if self._pixels > _PIXELS:
+            raise FileError(f"{name}: makes the pictures larger than {_PIXELS:,} pixels in total; make them smaller.")
+        return media.prepared(name, data)
 
     def _read(self, path: str) -> bytes:
         return self._files.read(self._found(path)) if self._folder is None else read_bytes(self._folder / path, LARGEST)
