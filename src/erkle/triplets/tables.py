@@ -8,6 +8,7 @@ Errors name the file and the line.
 import csv
 import io
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import BinaryIO, NamedTuple, TextIO
 
 import numpy as np
@@ -214,8 +215,9 @@ def rows_of(file: BinaryIO, name: str, separator: str | None) -> Iterator[tuple[
     except UnicodeDecodeError:
         raise ReadError(f"{name}: is not UTF-8 text; save it as UTF-8.") from None
     finally:
-        # The file stays open.
-        text.detach()
+        # The file stays open, unless somebody closed it before this generator ended.
+        with suppress(ValueError):
+            text.detach()
 
 
 class _Lines:

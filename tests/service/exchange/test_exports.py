@@ -8,10 +8,14 @@ from collections import Counter
 import numpy as np
 import pytest
 from exchanged import NAMES, filled, log
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
 
 from erkle import ERKLE
 from erkle.csv_files import plain
-from erkle.store import Query, State, Store
+from erkle.service.exchange.exporting import answers_csv, answers_jsonl
+from erkle.service.exchange.importing import read_answers, study_of
+from erkle.store import Imported, Object, Query, State, Store
 
 FORMATS = ["answers.csv", "answers.jsonl", "kernel.npz", "embedding.csv", "bundle.zip"]
 
@@ -127,8 +131,6 @@ def test_an_export_is_downloaded_and_not_shown(researcher, made):
 
 
 def test_answers_that_arrive_during_an_export_are_left_out(tmp_path, new_database):
-    from erkle.service.exchange.exporting import answers_jsonl
-
     with Store(new_database(tmp_path / "a.db")) as store:
         made = filled(store)
         pieces = answers_jsonl(store, made)
@@ -162,3 +164,33 @@ def test_a_table_has_at_most_50_columns_for_parameters(store, researcher, study)
     data = export(researcher, study, "answers.csv").content
     copy = researcher.post("/api/import/triplets", files={"file": ("a.csv", data)}, data={"title": "Copy"}).json()["id"]
     assert [len(each.parameters) for each in store.participants.all(copy)] == [61] * 5
+
+
+TEXTS = st.text(
+    st.sampled_from("=+-@'\";,\t\r\n\x85\u2028 aÄ0") | st.characters(exclude_characters="\0", codec="utf-8")
+)
+ATTACKS = {"CR": "\r=1+1", "LF": "a\n=1+1", "semicolon": "x;=1+1", "tab": "x\t@y", "empty": "", "a": " b ", "A": "c"}
+
+
+@pytest.fixture(scope="module")
+def other(tmp_path_factory, new_database):
+    with Store(new_database(tmp_path_factory.mktemp("other") / "a.db")) as store:
+        yield store
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.dictionaries(TEXTS, TEXTS, min_size=1, max_size=4), st.lists(TEXTS.filter(bool), min_size=3, unique=True))
+@example(ATTACKS, ["=1+1", " a", "a", "\r", "'"])
+@example({"PROLIFIC_PID": "a\r\nb\u2028=1", "x\ny": "z"}, ["x;=1", "\n@", "2"])
+def test_any_text_survives_an_export_and_an_import_and_each_answer_is_one_line(other, parameters, names):
+    study = other.studies.create("Any", [Object(name) for name in names])
+    other.imports.answers(study.id, [Imported("p", 0, 1, 2, parameters=parameters)] * 2)
+    shown = [each.parameters for each in other.participants.all(study.id)]
+    for write, file in ((answers_csv, "a.csv"), (answers_jsonl, "a.jsonl")):
+        text = "".join(write(other, study))
+        # Participants cannot add lines. Names of objects are the researcher's own.
+        if not any(name.splitlines() != [name] for name in names):
+            assert len(text.splitlines()) == (3 if file == "a.csv" else 2)
+        copy = study_of(other, read_answers(io.BytesIO(text.encode()), file), "Copy")
+        assert [each.name for each in other.studies.objects(copy.id)] == names[:3]
+        assert [each.parameters for each in other.participants.all(copy.id)] == shown

@@ -1,13 +1,16 @@
 """Imports: the answers of a file become the log, and an error names its line and changes nothing."""
 
 import io
+import time
 
 import pytest
-from exchanged import NAMES, filled, kernel, log
+from exchanged import NAMES, filled, kernel, log, peak_memory
+from fastapi.testclient import TestClient
 
+from erkle.service import Configuration, create_app
 from erkle.service.exchange.exporting import answers_csv, answers_jsonl
 from erkle.service.exchange.importing import add_answers, read_answers, study_of
-from erkle.store import Kind, Store
+from erkle.store import Imported, Kind, Store
 from erkle.triplets import ReadError
 
 SALMON = (
@@ -166,3 +169,62 @@ def test_a_failed_import_leaves_no_study_behind(here, monkeypatch):
     with pytest.raises(ZeroDivisionError):
         study_of(here, given, "A")
     assert here.studies.all() == []
+
+
+def test_memory_does_not_grow_with_the_keys_of_a_json_file(here):
+    answer = '"anchor": "a", "near": "b", "far": "c"'
+    lines = ("{" + answer + "".join(f', "{row}-{key}": 1' for key in range(60)) + "}\n" for row in range(250))
+    text = "".join(lines)
+    with peak_memory() as peak:
+        study_of(here, given(text, "a.jsonl"), "Wide")
+    # A table with all keys as columns would have 4 million cells.
+    assert peak() < 10 << 20
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{" + ", ".join(f'"{key}": 1' for key in range(1001)) + "}\n",
+        ",".join(f"c{column}" for column in range(1001)) + "\n",
+        '{"anchor": "' + "a" * (1 << 20) + '"}\n',
+        "anchor,near,far\n" + "a" * (1 << 20) + ",b,c\n",
+        'anchor,near,far\n"' + "\n" * (1 << 20) + '",b,c\n',
+        "{" * 100_000,
+        '{"a": ' * 100_000,
+    ],
+    ids=["keys", "columns", "JSON line", "line", "quoted line", "depth", "depth of objects"],
+)
+def test_rows_that_are_too_wide_too_long_or_too_deep_are_refused(text):
+    with pytest.raises(ReadError, match=r"^answers\.csv, line \d+: "):
+        given(text)
+
+
+def test_the_number_of_answers_of_a_file_is_limited(monkeypatch):
+    monkeypatch.setattr("erkle.store.limits.IMPORTED_ANSWERS", 2)
+    assert given("x,y,z\n" * 2).names() == ["x", "y", "z"]
+    with pytest.raises(ReadError, match="2 answers"):
+        given("x,y,z\n" * 3)
+
+
+def test_a_file_cannot_name_more_objects_than_a_study_may_have(researcher):
+    text = "".join(f"{row},b,c\n" for row in range(9999))
+    answer = researcher.post("/api/import/triplets", files={"file": ("a.csv", text)}, data={"title": "New"})
+    assert answer.status_code == 422
+    assert "10,000" in answer.json()["error"]["sentence"]
+    assert researcher.get("/api/studies").json() == []
+    assert len(given(text[: text.index("9998")]).names()) == 10_000
+
+
+def test_a_server_completes_an_import_that_was_killed(data_folder, client):
+    database = client.app.state.configuration.place
+    with Store(database) as store:
+        study = store.studies.create("Three", ["a", "b", "c"]).id
+        # What a process leaves behind that is killed before it moves the first batch.
+        batch = store.imports._stage(study, "killed", [Imported("p", 0, 1, 2)] * 5, 0)
+        store.imports._make_ready(study, "killed", 1)
+        assert (batch, store.answers.last(study)) == (5, 0)
+        with TestClient(create_app(Configuration(data=data_folder))):
+            deadline = time.monotonic() + 30
+            while store.answers.last(study) < 5 and time.monotonic() < deadline:
+                time.sleep(0.01)
+        assert store.answers.last(study) == 5
