@@ -1,15 +1,15 @@
 """Large imports are written in batches, and still happen completely or not at all, even if the process is killed."""
 
 import os
-import signal
 import subprocess
 import sys
+import time
 
 import pytest
 from all_rows import all_rows
 from sqlalchemy import event
 
-from erkle.store import Imported, Medium, Query, State, Store
+from erkle.store import Imported, Medium, Query, State, Store, check_database
 from erkle.store.imported_rows import BATCH
 from erkle.store.media import PART
 from erkle.store.unfinished import ABANDONED
@@ -137,72 +137,69 @@ def test_a_piece_of_a_medium_is_read_without_the_rest(store, start, end):
     assert sum("media_parts" in statement for statement in statements) == n_parts
 
 
-# A process that imports into a study and is killed: while it reads the answers, or after it has moved two batches.
+# Processes that import and are killed: while they read the answers, while they write a new study, or after they have
+# moved two batches.
 KILLED = """
 import os, signal, sys
 from sqlalchemy import event
 from erkle.store import Imported, Medium, Store
 
-location, study, when = sys.argv[1:]
-store = Store(location)
+location, study = sys.argv[1:]
 
-def die(*_):
+def die():
     os.kill(os.getpid(), signal.SIGKILL)
 
-def answers():
+def answers(fatal):
     for number in range(2500):
-        if when == "staging" and number == 1500:
+        if number == fatal:
             die()
         yield Imported(f"p{number % 7}", 0, 1, 2)
 
-moved = []
+def while_staging(store):
+    store.imports.append(study, answers(1500))
 
-def executed(connection, cursor, statement, *_):
-    if statement.startswith("DELETE FROM import_batches"):
-        moved.append(statement)
-    if len(moved) == 3:
-        die()
-
-if when == "moving":
-    event.listen(store._database.engine, "after_cursor_execute", executed)
-if when == "a new study":
+def while_creating(store):
     with store.unfinished.create("Letters", list("ABCDE")) as new:
         store.unfinished.add_media(new.id, {"a.mp3": Medium("audio/mpeg", bytes(300_000))})
         store.imports.answers(new.id, [Imported("p", 0, 1, 2)])
         die()
-store.imports.append(study, answers())
+
+def while_moving(store):
+    moved = []
+
+    def executed(connection, cursor, statement, *_):
+        moved.extend([statement] if statement.startswith("DELETE FROM import_batches") else [])
+        if len(moved) == 3:
+            die()
+
+    event.listen(store._database.engine, "after_cursor_execute", executed)
+    store.imports.append(study, answers(None))
+
+for work in (while_staging, while_creating, while_moving):
+    process = os.fork()
+    if process == 0:
+        work(Store(location))
+    assert os.waitpid(process, 0)[1] == signal.SIGKILL
 """
 
 
-def killed(location, study, when):
-    ended = subprocess.run([sys.executable, "-c", KILLED, str(location), study, when], env=os.environ, check=False)
-    assert ended.returncode == -signal.SIGKILL
-
-
-def test_an_import_that_is_killed_before_it_is_certain_is_undone(opened, location, clock):
-    store, study, _ = opened
-    before = all_rows(store)
-    # The process has the real time.
-    for when in ("staging", "a new study"):
-        killed(location, study, when)
-    assert all_rows(store) != before
-    assert (store.answers.last(study), len(store.studies.all())) == (0, 1)
-    with Store(location) as later:
-        later.recover()
-    assert all_rows(store) != before, "another process may still be importing"
-    with Store(location, lambda: 2 * 10**15 + ABANDONED) as much_later:
-        much_later.recover()
-    assert all_rows(store) == before
-
-
-def test_an_import_that_is_killed_after_it_is_certain_is_completed(opened, location):
+def test_a_killed_import_is_undone_or_if_all_answers_were_saved_completed(opened, location):
     store, study, ann = opened
-    killed(location, study, "moving")
-    assert store.answers.last(study) == 2 * BATCH
+    others = ("studies", "objects", "media", "media_parts", "leases", "unfinished_studies", "import_batches")
+    before = {table: all_rows(store)[table] for table in others}
+    subprocess.run([sys.executable, "-c", KILLED, str(location), study], env=os.environ, check=True)
+    assert (store.answers.last(study), len(store.studies.all())) == (2 * BATCH, 1)
     [asked] = store.questions.issue(study, ann, [Query(3, 1, 2)])
     store.answers.submit(study, ann, asked.token, 1)
-    store.studies.change_state(study, State.CLOSED)
-    for _ in range(2):
-        store.recover()
-        assert triples(store, study) == [*[(0, 1, 2)] * 2000, (3, 1, 2), *[(0, 1, 2)] * 500]
-    assert all_rows(store)["import_batches"] == []
+    store.studies.change_state(study, State.PAUSED)
+    with Store(location) as now:
+        for _ in range(2):
+            now.recover()
+            assert triples(store, study) == [*[(0, 1, 2)] * 2000, (3, 1, 2), *[(0, 1, 2)] * 500]
+    # Another process may still be importing.
+    assert len(all_rows(store)["unfinished_studies"]) == len(all_rows(store)["import_batches"]) == 1
+    with Store(location, lambda: time.time_ns() // 1000 + ABANDONED + 10**6) as later:
+        later.recover()
+    store.studies.change_state(study, State.OPEN)
+    assert {table: all_rows(store)[table] for table in others} == before
+    assert check_database(location).findings == []

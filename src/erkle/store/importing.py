@@ -65,7 +65,8 @@ class Imports(Topic):
 
     def recover(self) -> None:
         """Complete imports whose process ended while it moved batches, and delete those that it did not complete."""
-        self._discard_abandoned()
+        for import_id in self._abandoned():
+            self._discard(import_id)
         for study in self._waiting():
             # Somebody may delete the study meanwhile.
             with suppress(Unknown):
@@ -109,10 +110,11 @@ class Imports(Topic):
     def _discard(self, import_id: str) -> None:
         self.connection.execute(delete(schema.import_batches).where(_B.import_id == import_id, ~_B.ready))
 
-    @writing
-    def _discard_abandoned(self) -> None:
+    @reading
+    def _abandoned(self) -> list[str]:
         recent = select(_B.import_id).where(_B.staged_at >= self.clock() - ABANDONED)
-        self.connection.execute(delete(schema.import_batches).where(~_B.ready, _B.import_id.not_in(recent)))
+        query = select(_B.import_id).where(~_B.ready, _B.import_id.not_in(recent)).distinct()
+        return list(self.connection.execute(query).scalars())
 
     @reading
     def _waiting(self) -> list[str]:

@@ -134,13 +134,13 @@ def first_row(data: bytes, name: str) -> tuple[str | None, list[str]]:
     >>> first_row(b"\nhead;winner;loser\n", "answers.csv")
     (';', ['head', 'winner', 'loser'])
     """
-    lines = enumerate(io.StringIO(decoded(data, name), newline=None), 1)
-    number, line = next(((number, line) for number, line in lines if line.strip()), (1, ""))
-    separator = next((mark for mark in ",;\t" if mark in line), None)
+    lines = Lines(io.StringIO(decoded(data, name), newline=None))
     try:
+        line = next((line for line in lines if line.strip()), "")
+        separator = next((mark for mark in ",;\t" if mark in line), None)
         return separator, line.split() if separator is None else split_cells(line.rstrip("\n"), separator)
     except BadLine as problem:
-        raise complaint(name, number, problem) from None
+        raise complaint(name, lines.number, problem) from None
 
 
 def decoded(data: bytes, name: str) -> str:
@@ -200,7 +200,7 @@ def rows_of(file: BinaryIO, name: str, separator: str | None) -> Iterator[tuple[
     file.seek(0)
     # Line ends are not translated, because a quoted cell may contain CR.
     text = io.TextIOWrapper(file, "utf-8-sig", newline="")
-    lines = _Lines(text)
+    lines = Lines(text)
     rows = map(str.split, lines) if separator is None else csv.reader(lines, delimiter=separator, skipinitialspace=True)
     try:
         for row in rows:
@@ -220,7 +220,7 @@ def rows_of(file: BinaryIO, name: str, separator: str | None) -> Iterator[tuple[
             text.detach()
 
 
-class _Lines:
+class Lines:
     """The lines of a text. ``held`` counts the characters of the current row, which quotes can spread over lines."""
 
     def __init__(self, text: TextIO) -> None:

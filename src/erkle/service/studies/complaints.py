@@ -16,7 +16,7 @@ Place = tuple[str | int, ...]
 Schema = dict[str, Any]
 
 # Errors that are reported at once; a file with more of them has something else wrong.
-_MOST = 20
+MOST = 20
 # Comparing two words takes time that grows with their length, so only so many words are compared, and so much of each.
 _COMPARED_WORDS = 1000
 _COMPARED_LETTERS = 40
@@ -48,7 +48,7 @@ class Complaints(ValueError):
 def complaints(error: ValidationError, model: type[BaseModel]) -> list[Complaint]:
     """Turn the first errors that pydantic found into complaints."""
     schema = model.model_json_schema()
-    return [_complaint(found["type"], found["loc"], found["input"], schema) for found in error.errors()[:_MOST]]
+    return [_complaint(found["type"], found["loc"], found["input"], schema) for found in error.errors()[:MOST]]
 
 
 def spelled(place: Place) -> str:

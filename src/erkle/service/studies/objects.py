@@ -14,12 +14,13 @@ from pydantic import BaseModel
 
 from erkle.files import FileError, read_bytes
 from erkle.service.studies import media
-from erkle.service.studies.complaints import printable, remedy, shown
+from erkle.service.studies.complaints import MOST, printable, remedy, shown
 from erkle.service.studies.media import Prepared
 from erkle.service.studies.uploads import LARGEST, Files
 from erkle.store import Medium, Object, limits
 from erkle.store.media import PARTS
-from erkle.triplets.tables import Strict, decoded, first_row
+from erkle.triplets.decoding import BadLine
+from erkle.triplets.tables import Lines, Strict, decoded, first_row
 
 MEDIA = ("image", "audio", "video")
 COLUMNS = ("name", "text", *MEDIA)
@@ -112,8 +113,10 @@ class ObjectReader:
             self.add_files(self._files)
 
     def add_entries(self, entries: Iterable[Entry]) -> None:
-        """Add the objects of a list, with the files that they name."""
+        """Add the objects of a list, with the files that they name; stop when too many are refused."""
         for entry in entries:
+            if len(self.faults) >= MOST:
+                return
             try:
                 payload = {"text": text} if (text := _text(entry)) else {}
                 for kind in MEDIA:
@@ -197,10 +200,10 @@ def _text(entry: Entry) -> str:
     return text
 
 
-def _listed(file: str, data: bytes) -> list[Entry]:
+def _listed(file: str, data: bytes) -> Iterator[Entry]:
     r"""Read objects from a CSV with the column name (and text, image, audio, video), or from a name on each line.
 
-    >>> _listed("cities.csv", b"name,image\nParis,paris.jpg\n")
+    >>> list(_listed("cities.csv", b"name,image\nParis,paris.jpg\n"))
     [Entry(where='cities.csv, line 2', name='Paris', parts={'image': 'paris.jpg'})]
     >>> [entry.name for entry in _listed("cities.txt", b"Paris\nLyon\n")]
     ['Paris', 'Lyon']
@@ -209,19 +212,21 @@ def _listed(file: str, data: bytes) -> list[Entry]:
     columns = [cell.lower() for cell in header]
     if columns == ["name"] or (separator and "name" in columns):
         _check_columns(file, columns)
-        return list(_rows(file, decoded(data, file), columns, separator or ","))
+        return _rows(file, decoded(data, file), columns, separator or ",")
     if separator:
         raise FileError(f"{file}, line 1: has several columns, but none called name; add a header such as name,image.")
-    lines = enumerate(decoded(data, file).splitlines(), 1)
-    return [Entry(f"{file}, line {number}", line.strip(), {}) for number, line in lines if line.strip()]
+    # One line at a time: a list of all lines takes many times as much memory as the text.
+    lines = enumerate(io.StringIO(decoded(data, file), newline=None), 1)
+    return (Entry(f"{file}, line {number}", line.strip(), {}) for number, line in lines if line.strip())
 
 
 def _rows(file: str, text: str, columns: list[str], separator: str) -> Iterator[Entry]:
-    rows = csv.reader(io.StringIO(text, newline=""), Strict, delimiter=separator)
+    lines = Lines(io.StringIO(text, newline=""))
+    rows = csv.reader(lines, Strict, delimiter=separator)
     try:
         # The first non-blank row is the header.
         for row in islice(filter(any, rows), 1, None):
-            where = f"{file}, line {rows.line_num}"
+            lines.held, where = 0, f"{file}, line {lines.number}"
             if len(row) > len(columns):
                 raise FileError(
                     f"{where}: has {len(row)} columns instead of {len(columns)}; quote cells that have commas."
@@ -230,7 +235,9 @@ def _rows(file: str, text: str, columns: list[str], separator: str) -> Iterator[
             if cells:
                 yield Entry(where, cells.pop("name", ""), cells)
     except csv.Error as error:
-        raise FileError(f"{file}, line {rows.line_num}: is not valid CSV ({error}); check the quotes.") from None
+        raise FileError(f"{file}, line {lines.number}: is not valid CSV ({error}); check the quotes.") from None
+    except BadLine as problem:
+        raise FileError(f"{file}, line {lines.number}: {problem}") from None
 
 
 def _check_columns(file: str, columns: list[str]) -> None:
