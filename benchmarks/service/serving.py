@@ -55,7 +55,9 @@ class Serving:
     def start(self) -> None:
         """Start the server and wait until it answers."""
         command = [sys.executable, "-m", "erkle", "serve", "--data", str(self.folder), "--port", str(self.port)]
-        limits = {f"ERKLE_SERVER_{name}_RATE": _NO_LIMITS for name in ("JOIN", "ANSWER", "ANSWER_ADDRESS", "LOGIN")}
+        limits = {
+            f"ERKLE_SERVER_{name}_RATE": _NO_LIMITS for name in ("JOIN", "ANSWER", "ANSWER_ADDRESS", "STORED", "LOGIN")
+        }
         with (self.folder / "server.log").open("ab") as log:
             self.process = subprocess.Popen(
                 [*command, "--workers", str(self.workers)],

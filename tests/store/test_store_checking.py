@@ -22,6 +22,7 @@ FAULTS = {
     "missing object": ("DELETE FROM objects WHERE study_id = 2 AND number = 1", "has 2 objects, numbered up to 2"),
     "wrong number of objects": ("UPDATE studies SET n_objects = 4", "should have 4"),
     "same name": ("UPDATE objects SET name = 'A' WHERE study_id = 1", "3 objects are named 'A'"),
+    "no usage": ("DELETE FROM usage", "has no count of stored bytes"),
     "no lease": ("DELETE FROM leases", "has no lease"),
     "snapshot of a later answer": ("UPDATE snapshots SET sequence = 9", "snapshot is of answer 9"),
     "snapshot of a later roster": ("UPDATE snapshots SET roster = 9", "and roster 9"),
@@ -144,8 +145,7 @@ def test_the_faults_of_a_read_only_file_are_found(folder, read_only, empty_sqlit
     path = shutil.copy(empty_sqlite, folder)
     with Store(path) as store:
         store.studies.create("Letters", list("ABC"))
-    change_by_hand(path, "UPDATE studies SET state = 'odd'")
-    with Store(path) as store:
+        change_by_hand(path, "UPDATE studies SET state = 'odd'")
         if state == "a backup":
             store.back_up(path := folder / "backup.db")
         if state != "in use":

@@ -18,7 +18,7 @@ VALID = {
     "sessions": {"digest": "d", "account_id": "owner", "expires_at": NOW},
     "links": {"digest": "d", "purpose": "enter", "account_id": "owner", "expires_at": NOW},
     "studies": {"public_id": "s", "title": "S", "settings": "{}", "state": "open", "n_objects": 3, "roster": 0}
-    | {"created_at": NOW, "owner": "owner"},
+    | {"created_at": NOW, "owner": "owner", "signing_key": "k"},
     "objects": {"study_id": 1, "number": 9, "name": "X", "payload": "{}"},
     "media": {"study_id": 1, "name": "a.png", "type": "image/png", "size": 1},
     "media_parts": {"study_id": 1, "name": "b.png", "number": 0, "data": b"x"},
@@ -43,6 +43,7 @@ VALID = {
     "leases": {"study_id": 2, "owner": "", "until": 0, "fence": 0},
     "unfinished_studies": {"study_id": 2, "written_at": NOW},
     "import_batches": {"study_id": 1, "import_id": "i", "ready": False, "content": "{}", "staged_at": NOW},
+    "usage": {"study_id": 2, "stored_bytes": 0},
 }
 MAY_BE_EMPTY = {"accounts.folded", "participants.identity", "questions.strategy", "skips.reason", "leases.owner"}
 MAY_BE_EMPTY |= {"refusals.token", "refusals.participant"}

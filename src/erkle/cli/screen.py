@@ -175,7 +175,8 @@ class _TimeLeft(TimeRemainingColumn):
     def render(self, task: Task) -> Text:
         """Show the time left."""
         left = super().render(task)
-        return Text("> ", style=left.style) + left if task.fields["gets_slower"] and not task.finished else left
+        is_bound = task.fields["gets_slower"] and not task.finished
+        return Text(f"> {left.plain}", style=left.style) if is_bound else left
 
 
 @contextmanager

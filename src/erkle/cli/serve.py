@@ -127,7 +127,11 @@ def _run(configuration: Configuration, listener: socket.socket, workers: int, qu
             # Keep the links printed above on the screen.
             for name in ("erkle", "uvicorn", "uvicorn.error"):
                 logging.getLogger(name).setLevel(logging.WARNING)
-        uvicorn.Server(uvicorn.Config(create_app(configuration), log_config=None, **SERVER)).run([listener])
+        server = uvicorn.Server(uvicorn.Config(create_app(configuration), log_config=None, **SERVER))
+        server.run([listener])
+        if not server.started:
+            # The log says why.
+            raise typer.Exit(1)
         return
     host, port = listener.getsockname()[:2]
     listener.close()

@@ -166,6 +166,20 @@ def delete(
     console.print(f"Deleted {found.title} with {answers}.", soft_wrap=True)
 
 
+@app.command()
+def key(
+    study: Id,
+    new: Annotated[
+        bool, typer.Option("--new", help="Replace the key; links signed with the old one stop working.")
+    ] = False,
+    data: Data = HERE,
+    database: Database = None,
+) -> None:
+    """Print the secret with which links to a study are signed."""
+    with opened(data, database) as store:
+        typer.echo(store.studies.renew_signing_key(study) if new else store.studies.signing_key(study))
+
+
 @app.command("open")
 def open_(study: Id, data: Data = HERE, database: Database = None) -> None:
     """Open a study for participants."""

@@ -13,7 +13,8 @@ import numpy as np
 
 # Objects from which updates are buffered: the forms are equally fast at about 300 (`python -m benchmarks.thousands`).
 BUFFERED_FROM = 400
-# Terms that wait before BLAS applies them; 32 and 128 are about as fast (`python -m benchmarks.thousands`).
+# Terms that wait before BLAS applies them. With 32, kernels of up to 800 objects are a tenth faster, but large ones
+# need twice as many passes over memory (`python -m benchmarks.thousands`).
 ROOM = 64
 # Least tolerance of eigenpairs for which P can be float32, whose rounding then is a hundred times smaller.
 LEAST_TOL_OF_FLOAT32 = 1e-3

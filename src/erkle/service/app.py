@@ -15,8 +15,10 @@ from erkle.service.exchange import routes as exchange
 from erkle.service.exchange.recovery import Recovery
 from erkle.service.participation import routes as participation
 from erkle.service.participation.participation import Participation
+from erkle.service.participation.prolific import Keys, Prolific
 from erkle.service.runtime import Runtimes
 from erkle.service.studies import routes as studies
+from erkle.service.watchdog import Watchdog
 from erkle.service.web import errors, openapi, operations, pages
 from erkle.service.web.limits import buckets_of
 from erkle.service.web.logs import log_as_json
@@ -32,6 +34,8 @@ from erkle.store import Store
 
 # Passwords hashed at the same time; each takes 46 MB.
 _HASHING_AT_ONCE = 2
+# Checks of the service's health at the same time, in threads that no other request uses.
+_CHECKING_AT_ONCE = 2
 # Routes are matched in this order; participants' routes come first because they are used most.
 ROUTERS = (
     participation.router,
@@ -84,17 +88,20 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     configuration.data.mkdir(mode=0o700, parents=True, exist_ok=True)
     app.state.shutdown = Shutdown()
     app.state.hashing = CapacityLimiter(_HASHING_AT_ONCE)
+    app.state.checking = CapacityLimiter(_CHECKING_AT_ONCE)
     store = app.state.store = await run_sync(Store, configuration.place)
     try:
         runtimes = app.state.runtimes = await run_sync(Runtimes, store)
         try:
-            app.state.participation = Participation(store, runtimes)
+            prolific = Prolific(Keys(configuration.prolific_keys), configuration.public_url)
+            app.state.participation = Participation(store, runtimes, configuration.study_bytes, prolific)
             app.state.exposition = Exposition(store, runtimes)
-            recovery = Recovery(store)
+            recovery, watchdog = Recovery(store), Watchdog(store)
             try:
                 yield
             finally:
                 await run_sync(recovery.close)
+                await run_sync(watchdog.close)
         finally:
             await run_sync(runtimes.close)
     finally:

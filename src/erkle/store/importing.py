@@ -21,7 +21,7 @@ from erkle.store.database import rows, schema
 from erkle.store.database.enumerations import Kind, Standing, State
 from erkle.store.database.topics import Topic, reading, writing
 from erkle.store.errors import NotAllowed, StoreError, Unavailable, Unknown
-from erkle.store.imported_rows import Imported, add_answers, checked, in_batches
+from erkle.store.imported_rows import Imported, add_answers, check_answer_room, checked, in_batches
 from erkle.store.participants import bounded_identity, join_all, new_participant
 from erkle.store.questions import new_token
 from erkle.store.unfinished import ABANDONED, written
@@ -40,6 +40,7 @@ class Imports(Topic):
         """
         owner = _not_closed(rows.lock_study(self.connection, study))
         given = checked(answers, owner["n_objects"], self.clock())
+        check_answer_room(self.connection, len(given))
         self._add(study, owner["id"], given)
         return len(given)
 
@@ -76,6 +77,7 @@ class Imports(Topic):
     def _stage(self, study: str, import_id: str, answers: Sequence[Imported], first: int) -> int:
         owner, at = _not_closed(rows.study(self.connection, study)), self.clock()
         given = checked(answers, owner["n_objects"], at, first)
+        check_answer_room(self.connection, first + len(given))
         values = {"study_id": owner["id"], "import_id": import_id, "ready": False, "staged_at": at}
         self.connection.execute(insert(schema.import_batches), {**values, "content": {"answers": given}})
         written(self.connection, owner["id"], at)

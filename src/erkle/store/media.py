@@ -10,9 +10,10 @@ from sqlalchemy import Connection, Table, insert, select
 
 from erkle.store import limits
 from erkle.store.database import rows, schema
+from erkle.store.database.room import check_room
 from erkle.store.database.topics import Topic, reading
 from erkle.store.errors import StoreError, Unknown
-from erkle.store.sanitising import bounded_text, strict_text
+from erkle.store.sanitising import bounded_text, is_text, strict_text
 
 # Keys of an object's payload whose value is the name of a medium.
 PARTS = ("image", "thumb", "audio", "video")
@@ -45,9 +46,8 @@ class Media(Topic):
     def info(self, study: str, name: str) -> MediumInfo:
         """Return the type and the size of the medium with this name, without reading its bytes."""
         number = rows.study(self.connection, study)["id"]
-        known = isinstance(name, str) and bounded_text(name, limits.MEDIA_NAME) == name
         query = select(_M.type, _M.size).where(_M.study_id == number, _M.name == name)
-        row = self.connection.execute(query).one_or_none() if known else None
+        row = self.connection.execute(query).one_or_none() if is_text(name, limits.MEDIA_NAME) else None
         if row is None:
             raise _unknown(name)
         return MediumInfo(*row)
@@ -81,6 +81,11 @@ class Media(Topic):
         if part is None:
             raise _unknown(name)
         return part
+
+
+def check_media_room(connection: Connection, media: Mapping[str, Medium]) -> None:
+    """Raise `NoRoom` if the disk has too little space for media."""
+    check_room(connection, sum(len(medium.data) for medium in media.values() if isinstance(medium.data, bytes)))
 
 
 def media_rows(media: Mapping[str, Medium]) -> Iterator[Row]:

@@ -20,8 +20,8 @@ from erkle.store.database import rows, schema
 from erkle.store.database.enumerations import Standing, State
 from erkle.store.database.topics import Topic, reading, writing
 from erkle.store.errors import StoreError, Unknown
-from erkle.store.imported_rows import Imported, add_answers, add_skips, checked, in_batches
-from erkle.store.media import Medium, Row, add_rows, media_rows
+from erkle.store.imported_rows import Imported, add_answers, add_skips, check_answer_room, checked, in_batches
+from erkle.store.media import Medium, Row, add_rows, check_media_room, media_rows
 from erkle.store.participants import Participant, join_all, new_participant
 from erkle.store.sanitising import Json, bounded_json, bounded_text, strict_member
 from erkle.store.studies import Object, Studies, Study
@@ -67,6 +67,7 @@ class UnfinishedStudies(Topic):
 
     def add_media(self, study: str, media: Mapping[str, Medium]) -> None:
         """Add media to an unfinished study."""
+        self._check_room(media)
         for group in _groups(media_rows(media)):
             self._add_rows(study, group)
 
@@ -91,6 +92,10 @@ class UnfinishedStudies(Topic):
             # Another process may have deleted it meanwhile.
             with suppress(Unknown):
                 self._delete(study)
+
+    @reading
+    def _check_room(self, media: Mapping[str, Medium]) -> None:
+        check_media_room(self.connection, media)
 
     @writing
     def _begin(self, title: str, objects: Sequence[Object | str], settings: Json | None, owner: str | None) -> Study:
@@ -121,6 +126,7 @@ class UnfinishedStudies(Topic):
     def _append(self, study: str, answers: Sequence[Imported], participants: Sequence[int]) -> None:
         number, last = self._number(study), Answers(self.connection, self.clock).last(study)
         given = checked(answers, rows.study(self.connection, study)["n_objects"], self.clock(), last)
+        check_answer_room(self.connection, len(given))
         who = [_at(participants, row.participant) for row in given]
         add_answers(self.connection, number, given, who, last)
 

@@ -223,6 +223,30 @@ def test_an_error_in_a_new_study_is_shown_at_its_field(signed_in):
     expect(error).to_contain_text("http")
 
 
+def test_identities_places_and_the_signing_key_are_in_the_settings(site, signed_in, draft):
+    page = signed_in
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page.goto(f"/studies/{draft}")
+    for state in ("draft", "open"):
+        page.locator(".actions summary").click()
+        page.get_by_role("button", name="Settings").click()
+        page.get_by_text("Limits", exact=True).click()
+        page.get_by_label("Keep a place without an answer").fill("30" if state == "draft" else "45")
+        page.get_by_text("Proof of identity").click()
+        page.get_by_label("What a link must contain").select_option("prolific" if state == "draft" else "signature")
+        page.get_by_role("button", name="Copy the signing key").click()
+        expect(page.get_by_text("The signing key is copied")).to_be_attached()
+        assert page.evaluate("navigator.clipboard.readText()") == site.store.studies.signing_key(draft)
+        page.get_by_role("button", name="Save").click()
+        expect(page.get_by_text("The settings are saved.").last).to_be_visible()
+        kept = site.store.studies.get(draft).settings
+        wanted = (1800, "prolific") if state == "draft" else (2700, "signature")
+        assert (kept["limits"]["idle_s"], kept["identity_proof"]) == wanted
+        if state == "draft":
+            page.get_by_role("button", name="Open study").click()
+            expect(page.locator(".study-title .tag").first).to_have_text("open")
+
+
 def test_settings_are_changed_and_a_study_is_deleted_only_by_typing_its_title(signed_in, draft):
     page = signed_in
     page.goto(f"/studies/{draft}")

@@ -13,6 +13,7 @@ from erkle.service.exchange.bundle import write_bundle
 from erkle.service.exchange.unbundling import import_bundle
 from erkle.service.studies.media import prepared
 from erkle.store import Medium, Object, Standing, State, Store
+from people import settings
 
 
 @pytest.fixture
@@ -131,6 +132,15 @@ def test_a_bundle_has_no_token_and_no_secret_id(here):
     answers = list(here.answers.log(study.id, include_excluded=True))
     assert not any(answer.token in text or answer.participant in text for answer in answers)
     assert study.id not in text
+    assert here.studies.signing_key(study.id) not in text
+
+
+def test_a_copy_has_all_settings_but_another_signing_key(here, there):
+    changed = settings(identity_proof="signature", limits={"idle_s": 90.0})
+    study = here.studies.create("Three", ["a", "b", "c"], changed)
+    copy = imported(there, bundled(here, study))
+    assert copy.settings == changed
+    assert there.studies.signing_key(copy.id) != here.studies.signing_key(study.id)
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from erkle.service.studies.spec import StudySettings
 from erkle.store import NotAllowed, Object, State, Store, Study, Transaction
 
 # Settings that may change once a study has been open.
-LATER = frozenset({"texts", "endings", "limits", "skipping", "target_error"})
+LATER = frozenset({"texts", "endings", "identity_proof", "limits", "skipping", "target_error"})
 
 
 def created(store: Store, draft: Draft, owner: str | None) -> Study:

@@ -110,6 +110,12 @@ class StudyOut(_Summary):
     roster: int
 
 
+class SigningKey(BaseModel):
+    """The secret with which links to a study are signed."""
+
+    key: str
+
+
 class Preview(BaseModel):
     """Example questions, which nobody is asked."""
 
@@ -180,6 +186,12 @@ def change_state(body: StateIn, study: StudyDep, store: StoreDep) -> StudyOut:
 def objects(study: StudyDep, store: StoreDep) -> list[ShownObject]:
     """List the objects of a study, in the order of their ids."""
     return [ShownObject.of(study.id, number, each) for number, each in enumerate(store.studies.objects(study.id))]
+
+
+@router.get("/{study}/signing-key")
+def signing_key(study: StudyDep, store: StoreDep) -> SigningKey:
+    """Return the secret with which you sign links, if the study demands signatures."""
+    return SigningKey(key=store.studies.signing_key(study.id))
 
 
 @router.get("/{study}/preview")

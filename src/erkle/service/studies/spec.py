@@ -73,6 +73,13 @@ class Limits(_Part):
         allow_inf_nan=False,
         description="a number of seconds from 10 to 2,592,000",
     )
+    idle_s: float = Field(
+        default=3600.0,
+        ge=60.0,
+        le=2_592_000.0,
+        allow_inf_nan=False,
+        description="a number of seconds from 60 to 2,592,000",
+    )
 
 
 class Catch(_Part):
@@ -143,6 +150,9 @@ class StudySettings(_Part):
         max_length=20,
         description="a list of at most 20 names of URL parameters",
     )
+    identity_proof: Literal["none", "signature", "prolific"] = Field(
+        default="none", description="none, signature or prolific"
+    )
     show_names: bool = Field(default=True, description="true or false")
     target_error: float = Field(default=0.1, gt=0.0, lt=1.0, description="a share between 0 and 1")
 
@@ -163,6 +173,9 @@ def checked(values: Any, objects: Sequence[Object] | None = None) -> StudySettin
         settings = StudySettings.model_validate(values)
     except ValidationError as error:
         raise Complaints(complaints(error, StudySettings)) from None
+    if settings.identity_proof != "none" and not settings.identify_by:
+        sentence = "identify_by is empty, so identity_proof proves nothing; name a parameter, or pass none."
+        raise Complaints([Complaint(("identify_by",), sentence)])
     if objects is not None:
         check_objects(settings, [each.name for each in objects])
     return settings

@@ -1,7 +1,8 @@
 """Rate limits: token buckets in memory.
 
-A bucket holds at most ``burst`` tokens and gains ``per_second``; each request takes one. When there are too many
-buckets, the least recently used one is dropped. Each worker process counts for itself.
+A bucket holds at most ``burst`` tokens and gains ``per_second``. Each request takes one, or one for each byte that it
+makes the server store. When there are too many buckets, the least recently used one is dropped. Each worker process
+counts for itself.
 """
 
 import threading
@@ -39,13 +40,13 @@ class Buckets:
     def __len__(self) -> int:
         return len(self._full)
 
-    def wait(self, key: Hashable) -> float:
-        """Take a token and return 0, or return the seconds until the next token."""
+    def wait(self, key: Hashable, cost: float = 1.0) -> float:
+        """Take ``cost`` tokens and return 0, or return the seconds until there are that many."""
         if self._rate.per_second == 0:
             return 0.0
         now, step = self._clock(), 1 / self._rate.per_second
         with self._lock:
-            full = max(self._full.get(key, now), now) + step
+            full = max(self._full.get(key, now), now) + cost * step
             late = full - now - self._rate.burst * step
             # A rounding error must not refuse the last token.
             if late > 1e-9 * step:
@@ -94,10 +95,14 @@ class Limits:
         self._take("answer_address_rate", self._address)
         self._take("answer_rate", participant)
 
-    def _take(self, rate: str, key: Hashable) -> None:
-        if (seconds := self._buckets[rate].wait(key)) > 0:
+    def store(self, n_bytes: int) -> None:
+        """Count bytes that a participant's request makes the server store."""
+        self._take("stored_rate", self._address, n_bytes, "Too much data from this network")
+
+    def _take(self, rate: str, key: Hashable, cost: float = 1.0, trouble: str = "Too many attempts") -> None:
+        if (seconds := self._buckets[rate].wait(key, cost)) > 0:
             whole = int(seconds) + 1
-            sentence = f"Too many attempts; try again in {whole} second{'s' * (whole > 1)}."
+            sentence = f"{trouble}; try again in {whole} second{'s' * (whole > 1)}."
             raise Problem(429, "too-often", sentence, headers={"Retry-After": str(whole)})
 
 

@@ -40,6 +40,9 @@ GROUP BY s.public_id, o.name HAVING count(*) > 1;
 -- study {}: has no lease, so no server can learn its answers
 SELECT s.public_id FROM studies s LEFT JOIN leases l ON l.study_id = s.id WHERE l.study_id IS NULL;
 
+-- study {}: has no count of stored bytes, so nobody can join it
+SELECT s.public_id FROM studies s LEFT JOIN usage u ON u.study_id = s.id WHERE u.study_id IS NULL;
+
 -- study {}: a snapshot is of answer {} and roster {}, but the study has only {} answers and roster {}
 SELECT s.public_id, n.sequence, n.roster, count(a.sequence), s.roster
 FROM snapshots n JOIN studies s ON s.id = n.study_id LEFT JOIN answers a ON a.study_id = s.id

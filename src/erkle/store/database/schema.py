@@ -82,6 +82,7 @@ studies = sa.Table(
     _integer("roster"),
     _integer("created_at"),
     sa.Column("owner", sa.Text, sa.ForeignKey("accounts.id")),
+    _text("signing_key"),
 )
 
 objects = sa.Table(
@@ -186,6 +187,8 @@ snapshots = sa.Table(
     _integer("saved_at"),
     sa.Index("ix_snapshots_study", "study_id", "id"),
 )
+
+usage = sa.Table("usage", metadata, _study(primary_key=True), _integer("stored_bytes"))
 
 leases = sa.Table("leases", metadata, _study(primary_key=True), _text("owner"), _integer("until"), _integer("fence"))
 

@@ -10,7 +10,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from erkle.service.accounts.sessions import COOKIE
 from erkle.service.configuration import Configuration
-from erkle.service.web.errors import Problem
+from erkle.service.web.errors import Problem, problem_of
+from erkle.store import StoreError
 from erkle.store.sanitising import is_id
 
 
@@ -25,12 +26,22 @@ class BodyLimit:
         """Pass on the request, or refuse it."""
         if scope["type"] != "http" or scope["method"] in ("GET", "HEAD"):
             return await self._app(scope, receive, send)
-        headers = dict(scope["headers"])
-        most = await self._most(scope, headers)
-        length = headers.get(b"content-length", b"")
-        if length and (not length.isdigit() or len(length) > 18 or int(length) > most):
-            return await _too_large(most).response()(scope, receive, send)
+        try:
+            most = await self._checked_most(scope)
+        except (Problem, StoreError) as error:
+            return await _unread(error).response()(scope, receive, send)
         await self._app(scope, _counted(receive, most), send)
+
+    async def _checked_most(self, scope: Scope) -> int:
+        """Return the most bytes that the body may have, or raise the problem with the size that the headers declare."""
+        headers = dict(scope["headers"])
+        most, length = await self._most(scope, headers), headers.get(b"content-length", b"")
+        if length and (not length.isdigit() or len(length) > 18 or int(length) > most):
+            raise _too_large(most)
+        if most == self._upload:
+            # Before the upload is received, because it is stored in a temporary file first.
+            await run_sync(scope["app"].state.store.check_room, int(length or most))
+        return most
 
     async def _most(self, scope: Scope, headers: dict[bytes, bytes]) -> int:
         if not headers.get(b"content-type", b"").lower().startswith(b"multipart/form-data"):
@@ -55,8 +66,11 @@ def _counted(receive: Receive, most: int) -> Receive:
 
 
 def _too_large(most: int) -> Problem:
-    # The rest of the body stays unread, so the connection cannot be reused.
-    close = {"Connection": "close"}
-    return Problem(
-        413, "too-large", f"The request has more than {most:,} bytes; send less in one request.", headers=close
-    )
+    return _unread(Problem(413, "too-large", f"The request has more than {most:,} bytes; send less in one request."))
+
+
+def _unread(error: Exception) -> Problem:
+    """Return the problem of a request whose body is not read to its end, so that its connection cannot be reused."""
+    problem = problem_of(error)
+    problem.headers = {**(problem.headers or {}), "Connection": "close"}
+    return problem

@@ -60,6 +60,7 @@ CREATE TABLE studies (
   roster BIGINT NOT NULL,
   created_at BIGINT NOT NULL,
   owner TEXT,
+  signing_key TEXT NOT NULL,
   CONSTRAINT pk_studies PRIMARY KEY (id),
   CONSTRAINT ck_studies_state CHECK (state IN ('draft', 'open', 'paused', 'closed')),
   CONSTRAINT ck_studies_public_id CHECK (public_id ~ '^[A-Za-z0-9_-]{1,64}$'),
@@ -68,6 +69,7 @@ CREATE TABLE studies (
   CONSTRAINT ck_studies_n_objects CHECK (n_objects BETWEEN 3 AND 2147483647),
   CONSTRAINT ck_studies_roster CHECK (roster BETWEEN 0 AND 9007199254740992),
   CONSTRAINT ck_studies_created_at CHECK (created_at BETWEEN 0 AND 253402300799999999),
+  CONSTRAINT ck_studies_signing_key CHECK (signing_key ~ '^[A-Za-z0-9_-]{1,64}$'),
   CONSTRAINT uq_studies_public_id UNIQUE (public_id),
   CONSTRAINT fk_studies_owner FOREIGN KEY(owner) REFERENCES accounts (id)
 );
@@ -196,6 +198,14 @@ CREATE TABLE snapshots (
 );
 
 CREATE INDEX ix_snapshots_study ON snapshots (study_id, id);
+
+CREATE TABLE usage (
+  study_id BIGINT NOT NULL,
+  stored_bytes BIGINT NOT NULL,
+  CONSTRAINT pk_usage PRIMARY KEY (study_id),
+  CONSTRAINT ck_usage_stored_bytes CHECK (stored_bytes BETWEEN 0 AND 9007199254740992),
+  CONSTRAINT fk_usage_study_id FOREIGN KEY(study_id) REFERENCES studies (id)
+);
 
 CREATE TABLE questions (
   id BIGSERIAL NOT NULL,

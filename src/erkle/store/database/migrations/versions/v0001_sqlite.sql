@@ -2,7 +2,7 @@
 --
 -- CHECK constraints refuse invalid values. Times are microseconds since 1970, up to the end of the year 9999.
 -- SQLite accepts text in an integer column, and any text as JSON. The constraints whose names end in _type refuse values
--- of another type.
+-- of another type. AUTOINCREMENT: the number of a deleted study is never used again.
 
 CREATE TABLE accounts (
   id TEXT NOT NULL,
@@ -69,7 +69,8 @@ CREATE TABLE studies (
   roster BIGINT NOT NULL,
   created_at BIGINT NOT NULL,
   owner TEXT,
-  CONSTRAINT pk_studies PRIMARY KEY (id),
+  signing_key TEXT NOT NULL,
+  CONSTRAINT pk_studies PRIMARY KEY (id AUTOINCREMENT),
   CONSTRAINT ck_studies_state CHECK (state IN ('draft', 'open', 'paused', 'closed')),
   CONSTRAINT ck_studies_public_id CHECK (typeof(public_id) = 'text' AND public_id NOT GLOB '*[^A-Za-z0-9_-]*' AND length(public_id) BETWEEN 1 AND 64),
   CONSTRAINT ck_studies_title CHECK (length(title) > 0),
@@ -81,6 +82,7 @@ CREATE TABLE studies (
   CONSTRAINT ck_studies_roster_type CHECK (typeof(roster) IN ('integer', 'null')),
   CONSTRAINT ck_studies_created_at CHECK (created_at BETWEEN 0 AND 253402300799999999),
   CONSTRAINT ck_studies_created_at_type CHECK (typeof(created_at) IN ('integer', 'null')),
+  CONSTRAINT ck_studies_signing_key CHECK (typeof(signing_key) = 'text' AND signing_key NOT GLOB '*[^A-Za-z0-9_-]*' AND length(signing_key) BETWEEN 1 AND 64),
   CONSTRAINT uq_studies_public_id UNIQUE (public_id),
   CONSTRAINT fk_studies_owner FOREIGN KEY(owner) REFERENCES accounts (id)
 );
@@ -233,6 +235,15 @@ CREATE TABLE snapshots (
 );
 
 CREATE INDEX ix_snapshots_study ON snapshots (study_id, id);
+
+CREATE TABLE usage (
+  study_id INTEGER NOT NULL,
+  stored_bytes BIGINT NOT NULL,
+  CONSTRAINT pk_usage PRIMARY KEY (study_id),
+  CONSTRAINT ck_usage_stored_bytes CHECK (stored_bytes BETWEEN 0 AND 9007199254740992),
+  CONSTRAINT ck_usage_stored_bytes_type CHECK (typeof(stored_bytes) IN ('integer', 'null')),
+  CONSTRAINT fk_usage_study_id FOREIGN KEY(study_id) REFERENCES studies (id)
+);
 
 CREATE TABLE questions (
   id INTEGER NOT NULL,

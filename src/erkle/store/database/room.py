@@ -1,0 +1,29 @@
+"""Free space on the disk of an SQLite database. Uploads leave some of it, so that answers can still be saved."""
+
+import shutil
+from pathlib import Path
+
+from sqlalchemy import Connection
+
+from erkle.store.errors import NoRoom
+
+# Bytes that uploads leave free: enough for some 100,000 answers, with their log.
+RESERVE = 200_000_000
+# An upload is written to the log first, and then to the database.
+_COPIES = 2
+
+
+def check_room(connection: Connection, n_bytes: int) -> None:
+    """Raise `NoRoom` if an upload of ``n_bytes`` would leave too little space; on PostgreSQL, nobody can know."""
+    if connection.dialect.name == "sqlite":
+        check_folder(Path(str(connection.engine.url.database)).parent, n_bytes)
+
+
+def check_folder(folder: Path, n_bytes: int) -> None:
+    """Raise `NoRoom` if an upload of ``n_bytes`` into a database in this folder would leave too little space."""
+    free, needed = shutil.disk_usage(folder).free, _COPIES * n_bytes
+    if free < needed + RESERVE:
+        raise NoRoom(
+            f"The disk of the database has {free / 1e6:,.0f} MB left. This upload needs {needed / 1e6:,.0f} MB, and "
+            f"{RESERVE / 1e6:,.0f} MB are kept for answers; free some space."
+        )
