@@ -6,7 +6,6 @@ old file unchanged. The temporary file of a process that was killed is removed a
 a running process is locked, and stays.
 """
 
-import csv
 import errno
 import io
 import json
@@ -14,7 +13,7 @@ import os
 import secrets
 import stat
 import zipfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -200,32 +199,6 @@ def write_text(path: Pathlike, text: str) -> None:
     """
     with write_atomically(path) as file:
         file.write(text.encode())
-
-
-def csv_text(header: Iterable[object], rows: Iterable[Iterable[object]]) -> str:
-    r"""The text of a CSV file, with a line feed at the end of each row.
-
-    Parameters
-    ----------
-    header : iterable
-        Names of the columns.
-    rows : iterable of iterables
-        Cells. Cells that are not text are converted with ``str``.
-
-    Returns
-    -------
-    text : str
-
-    Examples
-    --------
-    >>> csv_text(["object", "x"], [["Paris", 0.5], ["Washington, D.C.", -1.0]])
-    'object,x\nParis,0.5\n"Washington, D.C.",-1.0\n'
-    """
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(header)
-    writer.writerows(rows)
-    return text.getvalue()
 
 
 def save_npz(path: Pathlike, arrays: Mapping[str, ArrayLike], meta: Mapping[str, Any]) -> None:

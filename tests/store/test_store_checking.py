@@ -29,6 +29,7 @@ FAULTS = {
     "unfinished deletion": ("INSERT INTO deletions VALUES (2, 1)", "study number 2"),
     "medium that is a list": ("UPDATE objects SET payload = '{\"image\": [1]}' WHERE number = 1", "the image [1]"),
     "medium that is null": ("UPDATE objects SET payload = '{\"audio\": null}' WHERE number = 1", "the audio None"),
+    "missing part of a medium": ("DELETE FROM media_parts", "'a.png' should have 1 bytes, but has 0"),
     "missing medium": ("DELETE FROM media", "object 0 shows the image 'a.png'"),
 }
 # The same for changes that only SQLite accepts.

@@ -52,13 +52,11 @@ def create(
     database: Database = None,
 ) -> None:
     """Create a study. It starts as a draft."""
+    from erkle.service.studies.editing import created
     from erkle.service.studies.reading import read_study
 
     with opened(data, database, new=True) as store:
-        draft = read_study(file)
-        settings = draft.settings.model_dump(mode="json")
-        owner = _owner(store, owner)
-        _report(store.studies.create(draft.title, draft.objects, settings, owner=owner, media=draft.media))
+        _report(created(store, read_study(file), _owner(store, owner)))
 
 
 @app.command("list")
@@ -143,8 +141,7 @@ def import_(
                 )
             _report(import_bundle(store, stream, file.name, owner=_owner(store, owner)))
             return
-        stream.seek(0)
-        given = read_answers(stream.read(), file.name)
+        given = read_answers(stream, file.name)
         if into is None:
             _report(study_of(store, given, title or file.stem, owner=_owner(store, owner)))
             return

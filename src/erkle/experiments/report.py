@@ -16,11 +16,12 @@ import numpy as np
 import scipy
 
 import erkle
+from erkle.csv_files import csv_text
 from erkle.experiments.claims import CLAIMS, Claim
 from erkle.experiments.curves import Curves, MeanCurve
 from erkle.experiments.figures import Figure
 from erkle.experiments.protocol import Protocol
-from erkle.files import csv_text, write_text
+from erkle.files import write_text
 from erkle.pictures import save
 from erkle.pictures.style import COLOURS, FAINT, INK, SOFT, new_figure, picture_style
 

@@ -12,6 +12,7 @@ from erkle.service.accounts import routes as accounts
 from erkle.service.configuration import Configuration
 from erkle.service.dashboard import routes as dashboard
 from erkle.service.exchange import routes as exchange
+from erkle.service.exchange.recovery import Recovery
 from erkle.service.participation import routes as participation
 from erkle.service.participation.participation import Participation
 from erkle.service.participation.prolific import Keys, Prolific
@@ -98,10 +99,11 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
             prolific = Prolific(Keys(configuration.prolific_keys), configuration.public_url)
             app.state.participation = Participation(store, runtimes, configuration.study_bytes, prolific)
             app.state.exposition = Exposition(store, runtimes)
-            watchdog = Watchdog(store)
+            recovery, watchdog = Recovery(store), Watchdog(store)
             try:
                 yield
             finally:
+                await run_sync(recovery.close)
                 await run_sync(watchdog.close)
         finally:
             app.state.shutdown.end_soon()

@@ -6,9 +6,10 @@ these changes increases the study's ``roster``. Anything learned under another r
 
 import hashlib
 import secrets
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, RowMapping, bindparam, exists, func, insert, or_, select, update
+from sqlalchemy import ColumnElement, Connection, RowMapping, bindparam, exists, func, insert, or_, select, update
 
 from erkle.store import limits
 from erkle.store.clock import duration
@@ -68,11 +69,12 @@ class Participants(Topic):
             raise NotAllowed(f"The study is {row['state']}; participants can join only while it is open.")
         if most is not None and self.is_full(study, most, idle_seconds):
             raise Full(f"The study is full: it already has {most} participants.")
-        values = new_participant(row["id"], parameters or {}, Standing.ACTIVE, self.clock(), known)
-        n_bytes = limits.PARTICIPANT_ROW + json_bytes(values["parameters"]) + len((known or "").encode())
+        parameters = bounded_json(parameters, limits.PARAMETERS)
+        n_bytes = limits.PARTICIPANT_ROW + json_bytes(parameters) + len((known or "").encode())
         if not charge(self.connection, row["id"], n_bytes, quota):
             raise OverQuota(f"The study has stored the {quota:,} bytes that its participants may send.")
-        number = self.connection.execute(insert(schema.participants).returning(_T.id), values).scalar_one()
+        values = new_participant(row["id"], parameters, Standing.ACTIVE, self.clock(), known)
+        [number] = join_all(self.connection, [values])
         return self._where(_T.id == number)[0]
 
     @reading
@@ -156,6 +158,14 @@ def bounded_identity(identity: object) -> str:
     return f"{bounded_text(text, 100)} {digest}"
 
 
+def join_all(connection: Connection, participants: Sequence[dict[str, Any]]) -> list[int]:
+    """Add rows of participants and return their numbers."""
+    if not participants:
+        return []
+    added = insert(schema.participants).returning(_T.id, sort_by_parameter_order=True)
+    return list(connection.execute(added, participants).scalars())
+
+
 def new_participant(
     study_number: int,
     parameters: Json,
@@ -165,11 +175,11 @@ def new_participant(
     excluded: bool = False,
     flagged: bool = False,
 ) -> dict[str, Any]:
-    """Return the row of a new participant, with a new id."""
+    """Return the row of a new participant, with a new id; ``parameters`` are bounded already."""
     return {
         "public_id": secrets.token_urlsafe(18),
         "study_id": study_number,
-        "parameters": bounded_json(parameters, limits.PARAMETERS),
+        "parameters": parameters,
         "state": standing,
         "excluded": excluded,
         "joined_at": joined_at,

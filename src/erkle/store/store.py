@@ -18,6 +18,7 @@ from erkle.store.media import Media
 from erkle.store.participants import Participants
 from erkle.store.questions import Questions
 from erkle.store.studies import Studies
+from erkle.store.unfinished import UnfinishedStudies
 from erkle.store.usage import Usage
 
 R = TypeVar("R")
@@ -37,6 +38,7 @@ class _Topics:
         self.answers = Answers(source, clock)
         self.usage = Usage(source, clock)
         self.imports = Imports(source, clock)
+        self.unfinished = UnfinishedStudies(source, clock)
         self.leases = Leases(source, clock)
         self.snapshots = Snapshots(source, clock)
 
@@ -71,8 +73,8 @@ class Store(_Topics):
         Participants, the questions issued to them, and their answers.
     usage
         How many bytes participants have made the server store.
-    imports
-        Import of answers and of complete studies.
+    imports, unfinished
+        Import of answers, and new studies that are written in several transactions.
     leases, snapshots
         Which process owns a study's learner, and saved learners.
 
@@ -124,6 +126,11 @@ class Store(_Topics):
         self._database.check()
         with self._aside.reading() as connection:
             connection.execute(select(1))
+
+    def recover(self) -> None:
+        """Complete or undo what processes that ended have left unfinished: imports and new studies."""
+        self.unfinished.recover()
+        self.imports.recover()
 
     def tend(self) -> None:
         """Look after the database; a server calls this every few seconds.

@@ -19,7 +19,7 @@ from erkle.store.database.contention import allow_long_statements
 from erkle.store.database.enumerations import State
 from erkle.store.database.topics import Topic, reading, writing
 from erkle.store.errors import NotAllowed, StoreError
-from erkle.store.media import Medium, add_media
+from erkle.store.media import Medium, add_rows, check_media_room, media_rows
 from erkle.store.questions import IS_ACTIVE, are_open
 from erkle.store.sanitising import Json, strict_json, strict_member, strict_text
 
@@ -35,8 +35,9 @@ _BY_ID = select(schema.studies).where(_T.public_id == bindparam("study"))
 # In order of deletion: each table comes before the tables that it refers to.
 _TABLES_OF_STUDY = (
     schema.answers, schema.questions, schema.participants, schema.refusals, schema.snapshots, schema.leases,
-    schema.usage, schema.media, schema.objects,
+    schema.usage, schema.media_parts, schema.media, schema.objects, schema.import_batches, schema.unfinished_studies,
 )  # fmt: skip
+_IS_FINISHED = _T.id.not_in(select(schema.unfinished_studies.c.study_id))
 
 
 class Object(NamedTuple):
@@ -126,13 +127,15 @@ class Studies(Topic):
         self.connection.execute(insert(schema.objects), [{"study_id": number, **row} for row in numbered])
         self.connection.execute(insert(schema.leases).values(study_id=number, owner="", until=0, fence=0))
         self.connection.execute(insert(schema.usage).values(study_id=number, stored_bytes=0))
-        add_media(self.connection, number, media or {})
+        check_media_room(self.connection, media or {})
+        add_rows(self.connection, number, media_rows(media or {}))
         return self.get(values["public_id"])
 
     @reading
     def all(self) -> list[Study]:
-        """Return all studies, oldest first."""
-        return [_study(row) for row in self.connection.execute(select(schema.studies).order_by(_T.id)).mappings()]
+        """Return all studies, oldest first, without those that are still being imported."""
+        query = select(schema.studies).where(_IS_FINISHED).order_by(_T.id)
+        return [_study(row) for row in self.connection.execute(query).mappings()]
 
     @reading
     def get(self, study: str, drafts: bool = True) -> Study:
@@ -185,7 +188,7 @@ class Studies(Topic):
         Open participants are active, in an open study, and have a question that can still be answered.
         """
         q, p, a, execute = schema.questions, schema.participants, schema.answers.c, self.connection.execute
-        states = select(_T.state, func.count()).group_by(_T.state)
+        states = select(_T.state, func.count()).where(_IS_FINISHED).group_by(_T.state)
         asked = select(q.c.strategy, q.c.kind, func.count()).group_by(q.c.strategy, q.c.kind)
         # The number of the last answer of a study is its number of answers.
         last = select(func.coalesce(func.max(a.sequence), 0)).where(a.study_id == _T.id).scalar_subquery()
@@ -266,6 +269,8 @@ def _new_key() -> str:
 def _checked_objects(objects: Sequence[Object | str]) -> list[dict[str, Any]]:
     """Return the rows of the objects, after checking their number and names."""
     whole(len(objects), "The number of objects", 3, "a question needs three objects")
+    if len(objects) > limits.OBJECTS:
+        raise StoreError(f"There are {len(objects):,} objects; a study has at most {limits.OBJECTS:,}.")
     numbered: list[dict[str, Any]] = []
     seen: dict[str, int] = {}
     for number, each in enumerate(objects):

@@ -97,7 +97,7 @@ def import_triplets(
 ) -> StudyOut:
     """Create a study from the objects and answers of a file."""
     with _file_errors():
-        given = read_answers(file.file.read(), _name(file))
+        given = read_answers(file.file, _name(file))
         return StudyOut.of(study_of(store, given, title, owner=account.id))
 
 
@@ -105,7 +105,7 @@ def import_triplets(
 def import_answers(file: UploadFile, study: StudyDep, store: StoreDep, runtimes: RuntimesDep) -> ImportedOut:
     """Add the answers of a file to a study: Salmon's responses, an export, or the columns anchor, near, far."""
     with _file_errors():
-        imported = add_answers(store, study, read_answers(file.file.read(), _name(file)))
+        imported = add_answers(store, study, read_answers(file.file, _name(file)))
     runtimes.of(study.id).learning.notify()
     return ImportedOut(imported=imported)
 

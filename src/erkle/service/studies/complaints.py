@@ -7,12 +7,19 @@ of keys and indices; the reader of a file turns it into a line number.
 from collections.abc import Iterable, Iterator, Sequence
 from difflib import get_close_matches
 from enum import Enum, auto
+from itertools import islice
 from typing import Any, NamedTuple
 
 from pydantic import BaseModel, ValidationError
 
 Place = tuple[str | int, ...]
 Schema = dict[str, Any]
+
+# Errors that are reported at once; a file with more of them has something else wrong.
+MOST = 20
+# Comparing two words takes time that grows with their length, so only so many words are compared, and so much of each.
+_COMPARED_WORDS = 1000
+_COMPARED_LETTERS = 40
 
 
 class Fault(Enum):
@@ -39,9 +46,9 @@ class Complaints(ValueError):
 
 
 def complaints(error: ValidationError, model: type[BaseModel]) -> list[Complaint]:
-    """Turn the errors that pydantic found into complaints."""
+    """Turn the first errors that pydantic found into complaints."""
     schema = model.model_json_schema()
-    return [_complaint(found["type"], found["loc"], found["input"], schema) for found in error.errors()]
+    return [_complaint(found["type"], found["loc"], found["input"], schema) for found in error.errors()[:MOST]]
 
 
 def spelled(place: Place) -> str:
@@ -79,14 +86,14 @@ def shown(value: object) -> str:
 
 
 def nearest(word: str, known: Iterable[str]) -> str | None:
-    """Return the known word that is most similar, or None if none is.
+    """Return the known word that is most similar, or None if none of the first 1,000 is.
 
     >>> nearest("hold_out", ["holdout", "texts"])
     'holdout'
     """
-    by_lower = {name.lower(): name for name in known}
-    close = get_close_matches(word[:100].lower(), by_lower, n=1, cutoff=0.7)
-    return by_lower[close[0]] if close else None
+    by_start = {name[:_COMPARED_LETTERS].lower(): name for name in islice(known, _COMPARED_WORDS)}
+    close = get_close_matches(word[:_COMPARED_LETTERS].lower(), by_start, n=1, cutoff=0.7)
+    return by_start[close[0]] if close else None
 
 
 def remedy(word: str, known: Sequence[str]) -> str:

@@ -11,7 +11,7 @@ from typing import Any, BinaryIO, NamedTuple
 
 from erkle.files import FileError, Pathlike, read_bytes
 from erkle.service.studies import spec
-from erkle.service.studies.complaints import Complaint, Complaints, Fault, Place, nearest, remedy, shown, spelled
+from erkle.service.studies.complaints import MOST, Complaint, Complaints, Fault, Place, nearest, remedy, shown, spelled
 from erkle.service.studies.objects import COLUMNS, Entry, ObjectReader
 from erkle.service.studies.spec import StudySettings
 from erkle.service.studies.uploads import CAPS, LARGEST, Caps, Files
@@ -151,6 +151,8 @@ def _read_objects(reader: ObjectReader, given: Any, name: str, lined: Lined, fau
 
 def _entries(given: list[Any], name: str, lined: Lined, faults: list[Complaint]) -> Iterator[Entry]:
     for number, entry in enumerate(given):
+        if len(faults) >= MOST:
+            return
         place: Place = ("objects", number)
         where = f"{name}, line {lined.line(place)}" if lined.lines else spelled(place)
         if isinstance(entry, dict):

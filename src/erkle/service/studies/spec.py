@@ -5,6 +5,7 @@ sentence about a wrong value. The store holds ``settings.model_dump(mode="json")
 """
 
 from collections.abc import Sequence
+from itertools import repeat
 from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
 
@@ -26,6 +27,8 @@ def _web_address(url: str) -> str:
     return url
 
 
+# Unknown names in catch questions for which a similar name is looked for.
+_SUGGESTIONS = 3
 _AT_LEAST_ONE = "a whole number of at least 1, or null"
 Markdown = Annotated[
     str, Field(max_length=limits.MARKDOWN, description=f"a text (Markdown) of at most {limits.MARKDOWN:,} characters")
@@ -181,11 +184,13 @@ def checked(values: Any, objects: Sequence[Object] | None = None) -> StudySettin
 def check_objects(settings: StudySettings, names: Sequence[str]) -> None:
     """Raise `Complaints` unless each catch question names three different objects of the study."""
     known, found = set(names), list[Complaint]()
+    # A suggestion takes long if there are many names, so only the first unknown names get one.
+    suggestions = repeat(names, _SUGGESTIONS)
     for number, catch in enumerate(settings.checks.catch):
         place: Place = ("checks", "catch", number)
         asked = {"anchor": catch.anchor, "near": catch.near, "far": catch.far}
         unknown = [
-            Complaint((*place, role), _no_such_object(spelled((*place, role)), name, names))
+            Complaint((*place, role), _no_such_object(spelled((*place, role)), name, next(suggestions, ())))
             for role, name in asked.items()
             if name not in known
         ]

@@ -176,7 +176,11 @@ def _broken(law: str, connection: Connection) -> list[str]:
 def _missing_media(connection: Connection) -> list[str]:
     o, m, s = schema.objects.c, schema.media.c, schema.studies.c
     known = {(study, repr(name)) for study, name in connection.execute(select(m.study_id, m.name))}
-    shown = connection.execute(select(o.study_id, s.public_id, o.number, o.payload).join(schema.studies))
+    # The media of an unfinished study may not be there yet.
+    finished = s.id.not_in(select(schema.unfinished_studies.c.study_id))
+    shown = connection.execute(
+        select(o.study_id, s.public_id, o.number, o.payload).join(schema.studies).where(finished)
+    )
     return _listed(
         f"study {study}: object {number} shows the {part} {payload[part]!r}, which does not exist"
         for study_number, study, number, payload in shown

@@ -49,5 +49,12 @@ FROM snapshots n JOIN studies s ON s.id = n.study_id LEFT JOIN answers a ON a.st
 GROUP BY n.id, s.public_id, n.sequence, n.roster, s.roster
 HAVING n.sequence > count(a.sequence) OR n.roster > s.roster;
 
+-- study {}: the medium {!r} should have {} bytes, but has {}
+SELECT s.public_id, m.name, m.size, coalesce(sum(length(p.data)), 0)
+FROM media m JOIN studies s ON s.id = m.study_id
+LEFT JOIN media_parts p ON p.study_id = m.study_id AND p.name = m.name
+WHERE m.study_id NOT IN (SELECT study_id FROM unfinished_studies)
+GROUP BY s.public_id, m.name, m.size HAVING coalesce(sum(length(p.data)), 0) <> m.size;
+
 -- study number {}: the study was only partly deleted
 SELECT study_id FROM deletions;
