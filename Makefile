@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help run serve test check format static bench people active large load compare docs clean
+.PHONY: help run serve test check format static bench people active large load faults compare docs clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -43,6 +43,9 @@ large: .venv/dev  ## learn about 100,000 objects, and measure the exact kernel w
 
 load: .venv/dev  ## load-test the service, kill it and attack it (about 27 minutes)
 	$(BIN)/python -m benchmarks.service
+
+faults: .venv/dev  ## break a running server in many ways, and check that no answer is lost (about 6 minutes)
+	$(BIN)/python -m benchmarks.faults
 
 compare: .venv/dev  ## compare with cblearn, installed in .venv-cblearn
 	$(BIN)/python -m benchmarks.compare

@@ -170,8 +170,8 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
 @functools.cache
 def _city_answers() -> str:
     """3,000 simulated answers about cities, as CSV."""
+    from erkle.csv_files import csv_text
     from erkle.datasets import city_answers, load_cities
-    from erkle.files import csv_text
 
     names = load_cities().names
     rows = ([names[i] for i in row] for row in city_answers(3000))

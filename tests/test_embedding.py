@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import scipy.sparse.linalg
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.spatial.distance import pdist, squareform
@@ -53,6 +54,32 @@ def test_few_components_are_the_first_columns_of_the_full_embedding(seed, n_comp
     shared = min(n_components, 3)
     np.testing.assert_allclose(some[:, :shared], full[:, :shared], atol=1e-6)
     assert not some[:, 3:].any()
+
+
+@pytest.mark.parametrize("n_components", [1, 2, 10])
+@pytest.mark.parametrize("offset", [0.0, 50.0])
+def test_few_components_of_many_objects_are_those_of_few(n_components, offset, monkeypatch):
+    X = np.random.default_rng(0).normal(size=(80, 12)) * np.arange(1, 13) + offset
+    expected = embed(X @ X.T, n_components)
+    monkeypatch.setattr("erkle.embedding._ITERATIVE_FROM", 80)
+    np.testing.assert_allclose(embed(X @ X.T, n_components), expected, atol=1e-8)
+
+
+@pytest.mark.parametrize("value", [0.0, 1.0])
+def test_many_coinciding_objects_are_at_the_origin(value, monkeypatch):
+    monkeypatch.setattr("erkle.embedding._ITERATIVE_FROM", 50)
+    np.testing.assert_array_equal(embed(np.full((60, 60), value), 2), np.zeros((60, 2)))
+
+
+def test_where_the_iteration_does_not_converge_all_eigenvalues_are_computed(monkeypatch):
+    def fail(*arguments, **options):
+        raise scipy.sparse.linalg.ArpackNoConvergence("no convergence", [], [])
+
+    K = np.diag(np.arange(1.0, 9.0))
+    expected = embed(K, 2)
+    monkeypatch.setattr("erkle.embedding._ITERATIVE_FROM", 8)
+    monkeypatch.setattr(scipy.sparse.linalg, "eigsh", fail)
+    np.testing.assert_array_equal(embed(K, 2), expected)
 
 
 def test_the_largest_entry_of_each_column_is_positive():

@@ -12,7 +12,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from erkle.files import FileError, load_npz, npz_from_bytes, npz_to_bytes, save_npz, write_atomically, write_text
+from erkle.files import (
+    FileError,
+    load_npz,
+    npz_from_bytes,
+    npz_to_bytes,
+    remove_drafts,
+    save_npz,
+    write_atomically,
+    write_text,
+)
 
 ARRAYS = {
     "K": np.eye(3),
@@ -130,6 +139,39 @@ def current_umask():
     mask = os.umask(0)
     os.umask(mask)
     return mask
+
+
+def test_the_drafts_of_killed_processes_are_removed_at_the_next_write(tmp_path):
+    for name in (".erkle-0123.tmp", ".erkle-0123.tmp-journal"):
+        (tmp_path / name).write_text("left by a kill")
+    write_text(tmp_path / "model", "new")
+    assert files_in(tmp_path) == ["model"]
+
+
+def test_a_draft_that_is_being_written_is_not_removed(tmp_path):
+    with write_atomically(tmp_path / "slow") as file:
+        file.write(b"begun")
+        write_text(tmp_path / "quick", "new")
+        remove_drafts(tmp_path)
+        file.write(b" and ended")
+    assert (tmp_path / "slow").read_text() == "begun and ended"
+    assert sorted(files_in(tmp_path)) == ["quick", "slow"]
+
+
+KILLED = """
+import os, signal, sys
+from erkle.files import write_atomically
+
+with write_atomically(sys.argv[1]) as file:
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_a_killed_process_leaves_a_draft_that_does_not_stay(tmp_path):
+    subprocess.run([sys.executable, "-c", KILLED, tmp_path / "model"], check=False)
+    assert len(files_in(tmp_path)) == 1
+    write_text(tmp_path / "model", "new")
+    assert files_in(tmp_path) == ["model"]
 
 
 def test_arrays_and_description_are_read_back_unchanged(tmp_path):

@@ -19,7 +19,7 @@ from erkle.client import Client, Refused, Reply, Unreachable
 from erkle.service.learning import Fold
 from erkle.store import Store
 
-__all__ = ["Survived", "kill_and_check"]
+__all__ = ["Survived", "kill_and_check", "same_kernel"]
 
 
 class Survived(NamedTuple):
@@ -114,12 +114,12 @@ def kill_and_check(
         participants.end()
         if participants.errors:
             raise participants.errors[0]
-        same = _same_kernel(serving, Path(folder))
+        same = same_kernel(serving, Path(folder))
         serving.stop()
         return _compared(serving, participants.acknowledged, n_kills, n_clients, same, time.monotonic() - begun)
 
 
-def _same_kernel(serving: Serving, folder: Path) -> bool:
+def same_kernel(serving: Serving, folder: Path) -> bool:
     """Whether the kernel of the server equals that of a fresh replay of the log, to the last bit."""
     with Client(serving.url, timeout=90.0) as client:
         client.login("ann", PASSWORD)

@@ -1,6 +1,7 @@
 """A server process with a study, which can be killed and started again on the same data."""
 
 import os
+import resource
 import signal
 import socket
 import subprocess
@@ -8,6 +9,7 @@ import sys
 import time
 import urllib.error
 import urllib.request
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +20,10 @@ from erkle.store import State, Store
 
 PASSWORD = "correct horse battery"
 # If all participants share one address, the limits per address are lifted.
-_NO_LIMITS = '{"per_second": 100000, "burst": 100000}'
+_WITHOUT_LIMITS = {
+    f"ERKLE_SERVER_{name}_RATE": '{"per_second": 1000000000, "burst": 1000000000}'
+    for name in ("REQUEST", "JOIN", "ANSWER", "ANSWER_ADDRESS", "STORED", "LOGIN")
+}
 
 
 class Serving:
@@ -32,14 +37,29 @@ class Serving:
         Questions per participant.
     workers : int
         Web processes.
+    database : str
+        The URL of a PostgreSQL database; by default the data are in a file in the folder.
+    environment : mapping, optional
+        Further environment variables of the server.
+    limits : mapping, optional
+        Resource limits of the server, by their numbers in `resource`.
     limited : bool
         Whether the limits per address are those of a real server.
     """
 
     def __init__(
-        self, folder: Path, n_objects: int = 100, per_participant: int = 50, workers: int = 1, limited: bool = False
+        self,
+        folder: Path,
+        n_objects: int = 100,
+        per_participant: int = 50,
+        workers: int = 1,
+        database: str = "",
+        environment: Mapping[str, str] | None = None,
+        limits: Mapping[int, int] | None = None,
+        limited: bool = False,
     ) -> None:
         self.folder, self.workers, self.limited = folder, workers, limited
+        self._url, self._environment, self._limits = database, dict(environment or {}), dict(limits or {})
         self.places = np.random.default_rng(0).normal(size=(n_objects, 2))
         settings = StudySettings(limits=Limits(per_participant=per_participant)).model_dump(mode="json")
         folder.mkdir(parents=True, exist_ok=True)
@@ -47,33 +67,36 @@ class Serving:
             store.accounts.create("ann", hashed(PASSWORD), admin=True)
             self.study = store.studies.create("Points", [f"point {i}" for i in range(n_objects)], settings).id
             store.studies.change_state(self.study, State.OPEN)
-        self.port = _free_port()
+        self.port = free_port()
         self.url = f"http://127.0.0.1:{self.port}"
         self.process: subprocess.Popen[bytes] | None = None
 
     @property
-    def database(self) -> Path:
-        """The file with all data."""
-        return self.folder / "erkle.db"
+    def database(self) -> str:
+        """The path or the URL of the database."""
+        return self._url or str(self.folder / "erkle.db")
 
     def start(self) -> None:
         """Start the server and wait until it answers."""
-        command = [sys.executable, "-m", "erkle", "serve", "--data", str(self.folder), "--port", str(self.port)]
-        lifted = () if self.limited else ("JOIN", "ANSWER", "ANSWER_ADDRESS", "LOGIN")
-        limits = {f"ERKLE_SERVER_{name}_RATE": _NO_LIMITS for name in lifted}
-        with (self.folder / "server.log").open("ab") as log:
-            self.process = subprocess.Popen(
-                [*command, "--workers", str(self.workers)],
-                env={**os.environ, "OPENBLAS_NUM_THREADS": "1", **limits},
-                stdout=log,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,
-            )
+        self.launch()
+        assert self.process is not None
         deadline = time.monotonic() + 60
         while not self._answers():
             if self.process.poll() is not None or time.monotonic() > deadline:
-                raise RuntimeError(f"The server did not start: {(self.folder / 'server.log').read_text()[-2000:]}")
+                raise RuntimeError(f"The server did not start: {self.log.read_text()[-2000:]}")
             time.sleep(0.02)
+
+    def launch(self) -> None:
+        """Start the server and do not wait."""
+        place = ["--database", self._url] if self._url else ["--data", str(self.folder)]
+        options = [*place, "--port", str(self.port), "--workers", str(self.workers)]
+        rates = {} if self.limited else _WITHOUT_LIMITS
+        self.process = launch(options, self.log, {**rates, **self._environment}, self._limits)
+
+    @property
+    def log(self) -> Path:
+        """The file with the server's output."""
+        return self.folder / "server.log"
 
     def kill(self) -> None:
         """Kill the server and all its workers at once, like a power cut."""
@@ -100,7 +123,28 @@ class Serving:
             return False
 
 
-def _free_port() -> int:
+def launch(
+    options: Sequence[str], log: Path, environment: Mapping[str, str], limits: Mapping[int, int]
+) -> subprocess.Popen[bytes]:
+    """Start ``erkle serve`` in a session of its own."""
+
+    def limit() -> None:
+        for number, value in limits.items():
+            resource.setrlimit(number, (value, resource.getrlimit(number)[1]))
+
+    with log.open("ab") as file:
+        return subprocess.Popen(
+            [sys.executable, "-m", "erkle", "serve", *options],
+            env={**os.environ, "OPENBLAS_NUM_THREADS": "1", **environment},
+            stdout=file,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+            preexec_fn=limit,
+        )
+
+
+def free_port() -> int:
+    """A port that is free now."""
     with socket.socket() as found:
         found.bind(("127.0.0.1", 0))
         return int(found.getsockname()[1])

@@ -29,7 +29,7 @@ def main() -> None:
 
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.thousands", description=__doc__)
-    parser.add_argument("--turns", type=int, default=7, help="turns of the sizes up to 1,000; their median counts")
+    parser.add_argument("--turns", type=int, default=5, help="turns of the sizes up to 1,000; their median counts")
     parser.add_argument("--baseline", type=int, default=10_000, help="answers about 5,000 objects the baseline learns")
     parser.add_argument("--largest", type=int, default=20_000, help="objects of the largest kernel")
     return parser.parse_args()

@@ -64,7 +64,8 @@ def _largest_pairs(K: Floats, wanted: int) -> tuple[Floats, Floats]:
     if n >= _ITERATIVE_FROM and wanted <= _FEW:
         try:
             return _largest_pairs_iteratively(K, wanted)
-        except scipy.sparse.linalg.ArpackNoConvergence:
+        except scipy.sparse.linalg.ArpackError:
+            # No convergence, or a kernel without variance.
             pass
     centred = K - K.mean(axis=0) - K.mean(axis=1, keepdims=True) + K.mean()
     variances, V = scipy.linalg.eigh(centred, subset_by_index=(n - wanted, n - 1))

@@ -2,10 +2,10 @@
 
 `write_atomically` writes to a temporary file in the same folder, flushes it to disk and then renames it, which is an
 atomic operation. So a reader sees either the whole old file or the whole new one, and a crash or a full disk leaves the
-old file unchanged.
+old file unchanged. The temporary file of a process that was killed is removed at the next write to the folder. That of
+a running process is locked, and stays.
 """
 
-import csv
 import errno
 import io
 import json
@@ -13,13 +13,18 @@ import os
 import secrets
 import stat
 import zipfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+
+try:
+    import fcntl
+except ImportError:  # Windows needs no such locks: a file that is open cannot be removed there.
+    fcntl = None  # type: ignore[assignment]
 
 # Format and version that npz files record by default.
 FORMAT = "erkle"
@@ -82,7 +87,8 @@ def write_atomically(path: Pathlike) -> Iterator[BinaryIO]:
     draft = target.parent / f".erkle-{secrets.token_hex(6)}.tmp"
     try:
         permissions = _permissions(target)
-        with draft.open("xb") as file:
+        remove_drafts(target.parent)
+        with _new_draft(draft) as file:
             if permissions is not None:
                 draft.chmod(permissions)
             yield file
@@ -100,6 +106,15 @@ def write_atomically(path: Pathlike) -> Iterator[BinaryIO]:
         with suppress(OSError):
             draft.unlink()
     _flush_folder(target.parent)
+
+
+def remove_drafts(folder: Path) -> None:
+    """Remove the temporary files that killed processes have left in a folder."""
+    for draft in folder.glob(".erkle-*.tmp"):
+        with suppress(OSError), _locked_draft(draft):
+            # SQLite puts files next to a backup that it is writing.
+            for each in folder.glob(f"{draft.name}*"):
+                each.unlink()
 
 
 def file_name(path: Pathlike) -> str:
@@ -184,32 +199,6 @@ def write_text(path: Pathlike, text: str) -> None:
     """
     with write_atomically(path) as file:
         file.write(text.encode())
-
-
-def csv_text(header: Iterable[object], rows: Iterable[Iterable[object]]) -> str:
-    r"""The text of a CSV file, with a line feed at the end of each row.
-
-    Parameters
-    ----------
-    header : iterable
-        Names of the columns.
-    rows : iterable of iterables
-        Cells. Cells that are not text are converted with ``str``.
-
-    Returns
-    -------
-    text : str
-
-    Examples
-    --------
-    >>> csv_text(["object", "x"], [["Paris", 0.5], ["Washington, D.C.", -1.0]])
-    'object,x\nParis,0.5\n"Washington, D.C.",-1.0\n'
-    """
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(header)
-    writer.writerows(rows)
-    return text.getvalue()
 
 
 def save_npz(path: Pathlike, arrays: Mapping[str, ArrayLike], meta: Mapping[str, Any]) -> None:
@@ -360,6 +349,35 @@ def _member(archive: Mapping[str, Any], name: str, key: str) -> NDArray[Any]:
     if not isinstance(array, np.ndarray):
         raise FileError(f"{name}: holds {key}, which is not an array; pass a file that erkle has saved.")
     return array
+
+
+def _new_draft(draft: Path) -> BinaryIO:
+    """Create a temporary file, and lock it so that `remove_drafts` in another process leaves it alone."""
+    while True:
+        file = draft.open("xb")
+        if fcntl:
+            # Some file systems have no locks. Nobody can lock a draft there, so nobody removes it.
+            with suppress(OSError):
+                fcntl.flock(file, fcntl.LOCK_EX)
+        if os.fstat(file.fileno()).st_nlink:
+            return file
+        # Another process has removed it between the two calls.
+        file.close()
+
+
+@contextmanager
+def _locked_draft(draft: Path) -> Iterator[None]:
+    """Lock a temporary file, or raise `OSError` if the process that writes it still runs."""
+    if fcntl is None:
+        yield
+        return
+    # Without waiting, in case it is a pipe.
+    handle = os.open(draft, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield
+    finally:
+        os.close(handle)
 
 
 def _permissions(target: Path) -> int | None:

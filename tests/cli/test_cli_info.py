@@ -1,15 +1,20 @@
 """`erkle info` and `erkle demo`, and the progress that commands print."""
 
+import io
+import itertools
+import json
 import time
 
 import numpy as np
 import pytest
+from rich.console import Console
 from scipy.spatial import procrustes
 
-from commands import KINDS, answers_of, learned, listing
+from commands import KINDS, answers_of, learned, listing, write
 from erkle import ERKLE, Dense
 from erkle.answer_models import in_words
-from erkle.cli.screen import waiting
+from erkle.cli.learn.curve import ErrorCurve
+from erkle.cli.screen import learning_bar, waiting
 from erkle.datasets import city_answers, flip, load_cities
 from parts import Cooling, SquaredHinge
 
@@ -97,3 +102,31 @@ def test_waiting_prints_a_line_now_and_then_if_the_output_is_not_a_terminal(caps
             assert time.monotonic() < deadline
             time.sleep(0.01)
             said += capsys.readouterr().err
+
+
+def test_the_rank_of_a_very_large_exact_kernel_is_left_out(erkle, tmp_path, monkeypatch):
+    for module in ("kernels.dense", "cli.learn.map_quality"):
+        monkeypatch.setattr(f"erkle.{module}.LARGEST_MATRIX_SAVED", 9)
+    path = write(tmp_path / "answers.csv", answers_of(10, 200))
+    assert erkle("learn", path, "--exact", "--holdout", 0.2, "--out", tmp_path / "out").returncode == 0
+    summary = json.loads((tmp_path / "out" / "summary.json").read_text())
+    assert summary["kernel_rank"] is None
+    assert 0 < summary["map_error"] < 1
+    facts = erkle("info", tmp_path / "out" / "kernel.npz").stdout
+    assert "updates" in facts
+    assert "rank" not in facts
+
+
+@pytest.mark.parametrize("gets_slower", [True, False])
+def test_the_time_left_is_a_lower_bound_while_answers_get_slower(gets_slower, monkeypatch):
+    times = itertools.count(0.0, 0.1)
+    screen = Console(file=io.StringIO(), force_terminal=True, width=200, get_time=lambda: next(times))
+    monkeypatch.setattr("erkle.cli.screen.console", screen)
+    curve = ErrorCurve()
+    with learning_bar(100) as show:
+        for _ in range(5):
+            curve.add(np.ones(10))
+            show(curve, gets_slower=gets_slower)
+    shown = screen.file.getvalue()
+    assert "0:00:" in shown
+    assert ("> 0:00:" in shown) == gets_slower

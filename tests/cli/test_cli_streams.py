@@ -80,7 +80,7 @@ def open_stream(monkeypatch, *actions):
     with os.fdopen(reader) as stream:
         monkeypatch.setattr(sys, "stdin", stream)
         feeder.start()
-        yield
+        yield reading
         feeder.join()
     os.close(writer)
 
@@ -100,6 +100,39 @@ def test_a_stream_that_is_interrupted_while_waiting_gives_results(erkle, tmp_pat
         run = erkle("learn", "-", "--exact", "--checkpoint-every", 1, "--out", tmp_path)
     assert run.returncode == 130, run.stderr
     assert learned(tmp_path).n_triplets_seen_ == 2
+
+
+def test_what_a_stream_has_brought_is_saved_soon_even_if_no_more_arrives(erkle, tmp_path, monkeypatch):
+    monkeypatch.setattr("erkle.cli.learn.run.STREAM_SECONDS", 0.05)
+    saved = []
+
+    def wait_for_checkpoint():
+        # A process that was killed now would be resumed from this checkpoint.
+        deadline = time.monotonic() + 60
+        while not (tmp_path / "checkpoint.npz").exists() or n_saved(tmp_path) < len(saved) + 2:
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+        saved.append(n_saved(tmp_path))
+
+    def go_on():
+        wait_for_checkpoint()
+        reading.release()
+
+    def interrupt():
+        wait_for_checkpoint()
+        os.kill(os.getpid(), signal.SIGINT)
+
+    with open_stream(monkeypatch, CHUNKS[0], go_on, CHUNKS[1], interrupt) as reading:
+        run = erkle("learn", "-", "--exact", "--out", tmp_path)
+    assert run.returncode == 130, run.stderr
+    assert saved == [2, 3]
+
+
+def test_a_stream_without_checkpoints_makes_none_by_time(erkle, tmp_path, monkeypatch):
+    monkeypatch.setattr("erkle.cli.learn.run.STREAM_SECONDS", 0.0)
+    monkeypatch.setattr(Run, "save", lambda *_: pytest.fail("a checkpoint was made"))
+    with standard_input(monkeypatch, tmp_path / "stream", "cat,dog,bus\nbus,dog,cat\n"):
+        assert erkle("learn", "-", "--checkpoint-every", 0, "--out", tmp_path / "out").returncode == 0
 
 
 def test_a_stream_that_is_interrupted_before_learning_keeps_what_it_has(erkle, tmp_path, monkeypatch):

@@ -1,6 +1,7 @@
 """Laws of large dense kernels, tried at small sizes: they learn what small ones learn, and what `naive.py` learns."""
 
 import math
+import signal
 
 import numpy as np
 import pytest
@@ -315,3 +316,44 @@ def test_a_kernel_that_does_not_fit_into_memory_is_refused_before_anything_is_co
 
 def test_the_memory_of_this_machine_is_known():
     assert 1e8 < forms.machine_memory() <= math.inf
+
+
+def test_reading_that_does_not_fit_into_memory_is_refused_before_anything_is_computed(monkeypatch):
+    learner = ERKLE(30, kernel=Dense()).fit(answers(30, 200))
+    monkeypatch.setattr(forms, "machine_memory", lambda: 30_000.0)
+    monkeypatch.setattr(DenseKernel, "unprojected", None)
+    for read in (learner.kernel_matrix, learner.embedding):
+        with pytest.raises(ValueError, match=r"embedding\(2\)"):
+            read()
+
+
+def test_beyond_the_largest_saved_matrix_nothing_is_projected_but_the_map_is_the_same(monkeypatch, tmp_path):
+    learner = ERKLE(30, kernel=Dense()).fit(answers(30, 2000, flipped=0.1))
+    X = learner.embedding(2)
+    monkeypatch.setattr(dense_kernel, "LARGEST_MATRIX_SAVED", 29)
+    monkeypatch.setattr(lapack, "projected", None)
+    learner._model.kernel._projected = None
+    np.testing.assert_allclose(learner.embedding(2), X, atol=1e-3)
+    learner.save(tmp_path / "kernel.npz")
+    assert "kernel" not in np.load(tmp_path / "kernel.npz")
+    assert state(ERKLE.load(tmp_path / "kernel.npz")) == state(learner)
+
+
+@pytest.mark.parametrize("passes", [1, 3])
+def test_an_interruption_divides_no_answer_from_those_replayed_after_it(passes, monkeypatch):
+    monkeypatch.setattr(inversion, "LARGEST_BLOCK", 4)
+    monkeypatch.setattr(inversion, "ROWS", 4)
+    T, settings = answers(20, 300, flipped=0.2), {"kernel": Dense(), "passes": passes, "random_state": 0}
+    expected = state(ERKLE(20, **settings).fit(T))
+    sweep = inversion._sweep
+
+    def interrupted(A, k):
+        signal.raise_signal(signal.SIGINT)
+        return sweep(A, k)
+
+    learner = ERKLE(20, **settings)
+    with monkeypatch.context() as patch:
+        patch.setattr(inversion, "_sweep", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            learner.partial_fit(T)
+    assert state(learner.partial_fit(T[learner.n_triplets_seen_ :])) == expected

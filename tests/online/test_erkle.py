@@ -596,6 +596,23 @@ def interrupt(*arguments):
     raise KeyboardInterrupt
 
 
+@pytest.mark.parametrize(
+    "out",
+    [np.zeros(4), np.zeros(6), np.zeros((5, 1)), np.zeros(5, np.float32), np.zeros(5, bool), [0.0] * 5, None, 1.0],
+    ids=["short", "long", "column", "float32", "bool", "list", "none", "number"],
+)
+def test_a_wrong_array_for_the_predictions_is_refused_before_anything_is_learned(out):
+    T, learner = sample(6, 5, 0), ERKLE(6, kernel=Dense())
+    if out is None:
+        out = np.zeros(5)
+        out.flags.writeable = False
+    with pytest.raises(ValueError, match=r"\(5,\)"):
+        learner.prequential(T, out=out)
+    assert learner.partial_fit([]).n_triplets_seen_ == 0
+    good = np.zeros(5)
+    assert learner.prequential(T, out=good) is good
+
+
 class Uncompilable(NamedTuple):
     def value(self, d_near, d_far):
         return 0.0

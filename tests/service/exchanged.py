@@ -1,6 +1,8 @@
 """What tests of exports and imports share: a study with answers and media, its log, and its kernel."""
 
 import io
+import tracemalloc
+from contextlib import contextmanager
 
 import numpy as np
 from PIL import Image
@@ -72,3 +74,14 @@ def kernel(store, study):
     fold.learn(list(store.answers.log(study, include_excluded=True)))
     arrays, meta = npz_from_bytes(fold.to_bytes(), "it")
     return npz_to_bytes({name: array for name, array in arrays.items() if name != "participants.names"}, meta)
+
+
+@contextmanager
+def peak_memory():
+    """Measure a block; the value is a function that returns the most bytes that Python held at once in it."""
+    tracemalloc.start()
+    try:
+        yield lambda: peak
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()

@@ -33,7 +33,7 @@ class Somebody:
     """A participant who answers step by step."""
 
     def __init__(self, client, study, consent=True, **parameters):
-        self.client, self.study = client, study
+        self.client, self.study, self.parameters = client, study, parameters
         self.reply = self.post("join", parameters=parameters, consent=consent).json()
         self.id = self.reply.get("participant")
 
@@ -47,7 +47,7 @@ class Somebody:
     def send(self, question=None, side="left", **changes):
         question = question or self.question
         body = {"participant": self.id, "token": question["token"], "choice": question[side]["id"], "response_ms": 800}
-        return self.post("answer", **{**body, **changes})
+        return self.post("answer", **{**body, "parameters": self.parameters, **changes})
 
     def answer(self, **options):
         reply = self.send(**options)

@@ -63,6 +63,8 @@ def test_a_study_can_be_created_from_a_yaml_file_changed_and_deleted(run, data, 
         assert state in run("study", command, study).stderr
     with Store(data / "erkle.db") as store:
         assert store.studies.get(study).settings["holdout"] == 0.2
+        assert run("study", "key", study).stdout.strip() == (old := store.studies.signing_key(study))
+        assert run("study", "key", study, "--new").stdout.strip() == store.studies.signing_key(study) != old
     run("study", "delete", study, "--yes")
     assert study not in run("study", "list").stdout
 

@@ -115,6 +115,8 @@ class Failing(BaseHTTPRequestHandler):
         data = json.dumps(body).encode()
         self.send_response(status)
         self.send_header("Content-Length", str(len(data)))
+        if self.server.retry_after and status != 200:
+            self.send_header("Retry-After", str(self.server.retry_after))
         self.end_headers()
         self.wfile.write(data)
 
@@ -123,9 +125,10 @@ class Failing(BaseHTTPRequestHandler):
 
 
 @contextmanager
-def failing(*failures):
+def failing(*failures, retry_after=None):
     with ThreadingHTTPServer(("127.0.0.1", 0), Failing) as server:
         server.failures, server.n_requests, server.paths = list(failures), 0, []
+        server.retry_after = retry_after
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()
         try:
@@ -166,6 +169,16 @@ def test_a_client_that_does_not_retry_tries_once():
     with failing(500, 500) as (server, url), Client(url, retry_for=0) as client:
         with pytest.raises(Refused):
             client.studies()
+        assert server.n_requests == 1
+
+
+def test_a_client_waits_as_long_as_the_server_asks_unless_that_takes_too_long(waits):
+    with failing(503, retry_after=20) as (server, url), Client(url, retry_for=30) as client:
+        assert client.resume("s", "p").participant == "p"
+    assert 10.0 <= waits[0] <= 20.0
+    with failing(503, retry_after=120) as (server, url), Client(url, retry_for=30) as client:
+        with pytest.raises(Refused):
+            client.resume("s", "p")
         assert server.n_requests == 1
 
 

@@ -1,8 +1,10 @@
 """The pages about the service document every setting, column and variable, and their examples run."""
 
 import re
+import time
 from contextlib import suppress
 from pathlib import Path
+from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 import yaml
@@ -61,10 +63,22 @@ def test_the_documentation_has_every_variable_and_its_default():
 
 def shown(default):
     if isinstance(default, Rate):
-        return f"{default.per_second:g}, {default.burst:g}"
+        return f"{default.per_second:.12g}, {default.burst:.12g}"
     if isinstance(default, bool):
         return str(default).lower()
     return str(default) if default not in (None, "", ()) else ""
+
+
+def test_the_documented_signature_opens_a_study(client, store, make):
+    [recipe] = blocks("study/service.md", "py")
+    study, names = make(identity_proof="signature"), {}
+    exec(compile(recipe, "study/service.md", "exec"), names)
+    for options in ({}, {"expires": int(time.time()) + 60}):
+        link = names["signed_link"](store.studies.signing_key(study), "puid", "Zoë & 7", **options)
+        parameters = dict(parse_qsl(urlsplit(link).query))
+        reply = client.post(f"/api/take/{study}/join", json={"parameters": parameters, "consent": True})
+        assert reply.status_code == 200, reply.text
+    assert len(store.participants.all(study)) == 1
 
 
 def test_the_python_examples_run(server, tmp_path, monkeypatch, capsys):

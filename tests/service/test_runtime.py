@@ -131,7 +131,7 @@ def test_reading_the_dashboard_does_not_change_the_snapshot(tmp_path, new_databa
 
 
 def test_a_learner_waits_for_the_database_and_continues(runtimes, data, asked, monkeypatch):
-    monkeypatch.setattr("erkle.service.learning.learning.WITHOUT_DATABASE", 0.05)
+    monkeypatch.setattr("erkle.service.learning.learning.AFTER_FAILURE", 0.05)
     read, troubles = data.answers.log, iter([True, True, True])
 
     def log(*given, **options):

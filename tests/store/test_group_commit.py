@@ -10,6 +10,8 @@ from sqlalchemy import text
 from sqlalchemy.exc import DBAPIError
 
 from erkle.store.database.engine import Database
+from erkle.store.database.group_commit import GroupCommit
+from erkle.store.errors import Busy
 
 
 @pytest.fixture
@@ -86,3 +88,29 @@ def test_a_database_error_reaches_only_its_cause(database):
     assert notes(database) == [1, 2, 3]
     # The first write, the shared transaction that failed, and its four writes one by one.
     assert n_transactions == 6
+
+
+def test_a_lock_of_another_process_is_waited_for_once_by_all_waiting_writes():
+    begun, release, n_transactions = threading.Event(), threading.Event(), []
+
+    @contextmanager
+    def transaction():
+        n_transactions.append(1)
+        if len(n_transactions) == 1:
+            begun.set()
+            release.wait(30)
+            yield None
+            return
+        raise Busy("locked")
+
+    group = GroupCommit(transaction)
+    with ThreadPoolExecutor(6) as pool:
+        first = pool.submit(group.write, lambda connection: "saved")
+        begun.wait(30)
+        others = [pool.submit(group.write, lambda connection: "saved") for _ in range(5)]
+        while len(group._waiting) < 5:
+            time.sleep(0.001)
+        release.set()
+        assert first.result() == "saved"
+        assert {type(each.exception()) for each in others} == {Busy}
+    assert len(n_transactions) == 2

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from erkle.store.sanitising import bounded_json, cleaned, strict_json
+from erkle.store.sanitising import bounded_json, bounded_text, cleaned, json_bytes, strict_json
 
 anything = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.binary() | st.characters(),
@@ -37,8 +37,16 @@ def test_any_value_becomes_valid_json(value, most):
     assert json.loads(text) == kept
     text.encode()
     assert "\0" not in str(cleaned(value))
-    assert "cut" in kept or len(text) <= most
-    assert bounded_json(kept, 10**6) == kept
+    assert json_bytes(kept) <= most
+    assert bounded_json(kept, most) == kept
+
+
+@given(st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"])), st.integers(0, 40))
+def test_a_bounded_text_is_a_beginning_that_fits(text, most):
+    kept = bounded_text(text, most)
+    assert text.startswith(kept)
+    assert len(kept.encode()) <= most
+    assert kept == text or len(text[: len(kept) + 1].encode()) > most
 
 
 @pytest.mark.parametrize("levels", [5, 11, 225, 450, 5000])

@@ -22,12 +22,14 @@ FAULTS = {
     "missing object": ("DELETE FROM objects WHERE study_id = 2 AND number = 1", "has 2 objects, numbered up to 2"),
     "wrong number of objects": ("UPDATE studies SET n_objects = 4", "should have 4"),
     "same name": ("UPDATE objects SET name = 'A' WHERE study_id = 1", "3 objects are named 'A'"),
+    "no usage": ("DELETE FROM usage", "has no count of stored bytes"),
     "no lease": ("DELETE FROM leases", "has no lease"),
     "snapshot of a later answer": ("UPDATE snapshots SET sequence = 9", "snapshot is of answer 9"),
     "snapshot of a later roster": ("UPDATE snapshots SET roster = 9", "and roster 9"),
     "unfinished deletion": ("INSERT INTO deletions VALUES (2, 1)", "study number 2"),
     "medium that is a list": ("UPDATE objects SET payload = '{\"image\": [1]}' WHERE number = 1", "the image [1]"),
     "medium that is null": ("UPDATE objects SET payload = '{\"audio\": null}' WHERE number = 1", "the audio None"),
+    "missing part of a medium": ("DELETE FROM media_parts", "'a.png' should have 1 bytes, but has 0"),
     "missing medium": ("DELETE FROM media", "object 0 shows the image 'a.png'"),
 }
 # The same for changes that only SQLite accepts.
@@ -143,8 +145,7 @@ def test_the_faults_of_a_read_only_file_are_found(folder, read_only, empty_sqlit
     path = shutil.copy(empty_sqlite, folder)
     with Store(path) as store:
         store.studies.create("Letters", list("ABC"))
-    change_by_hand(path, "UPDATE studies SET state = 'odd'")
-    with Store(path) as store:
+        change_by_hand(path, "UPDATE studies SET state = 'odd'")
         if state == "a backup":
             store.back_up(path := folder / "backup.db")
         if state != "in use":

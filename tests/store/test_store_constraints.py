@@ -18,9 +18,10 @@ VALID = {
     "sessions": {"digest": "d", "account_id": "owner", "expires_at": NOW},
     "links": {"digest": "d", "purpose": "enter", "account_id": "owner", "expires_at": NOW},
     "studies": {"public_id": "s", "title": "S", "settings": "{}", "state": "open", "n_objects": 3, "roster": 0}
-    | {"created_at": NOW, "owner": "owner"},
+    | {"created_at": NOW, "owner": "owner", "signing_key": "k"},
     "objects": {"study_id": 1, "number": 9, "name": "X", "payload": "{}"},
-    "media": {"study_id": 1, "name": "a.png", "type": "image/png", "data": b"x"},
+    "media": {"study_id": 1, "name": "a.png", "type": "image/png", "size": 1},
+    "media_parts": {"study_id": 1, "name": "b.png", "number": 0, "data": b"x"},
     "participants": {"public_id": "p", "study_id": 1, "parameters": "{}", "state": "active", "excluded": False}
     | {"joined_at": NOW, "identity": None, "flagged": False},
     "questions": {
@@ -40,6 +41,9 @@ VALID = {
     | {"refused_at": NOW},
     "snapshots": {"study_id": 1, "sequence": 1, "roster": 0, "data": b"x", "saved_at": NOW},
     "leases": {"study_id": 2, "owner": "", "until": 0, "fence": 0},
+    "unfinished_studies": {"study_id": 2, "written_at": NOW},
+    "import_batches": {"study_id": 1, "import_id": "i", "ready": False, "content": "{}", "staged_at": NOW},
+    "usage": {"study_id": 2, "stored_bytes": 0},
 }
 MAY_BE_EMPTY = {"accounts.folded", "participants.identity", "questions.strategy", "skips.reason", "leases.owner"}
 MAY_BE_EMPTY |= {"refusals.token", "refusals.participant"}
@@ -78,6 +82,7 @@ def database(location):
             insert(connection, "participants", {"id": number, "public_id": f"p{number}", "study_id": number})
         for number in (1, 2, 3):
             insert(connection, "questions", {"id": number, "token": f"t{number}"})
+        insert(connection, "media", {"name": "b.png"})
         insert(connection, "answers", {"sequence": 1, "question_id": 1})
         insert(connection, "skips", {"question_id": 3})
         if not database.is_sqlite:

@@ -116,8 +116,14 @@ def exported(**changes):
     return found._replace(**changes)
 
 
+def filled(store, imported):
+    with store.unfinished.create(imported.title, imported.objects, imported.settings) as study:
+        store.unfinished.fill(study.id, imported)
+    return store.studies.get(study.id)
+
+
 def test_an_imported_study_is_the_same_as_the_exported_one(store):
-    study = store.imports.study(exported())
+    study = filled(store, exported())
     assert (study.title, study.state, study.created_at, study.settings) == ("Letters", State.PAUSED, 3, {"a": 1})
     participants = store.participants.all(study.id)
     assert [each.standing for each in participants] == [Standing.COMPLETED, Standing.EXCLUDED, Standing.ACTIVE]
@@ -135,6 +141,7 @@ def test_an_invalid_study_is_not_imported_at_all(store):
     for changes, value in (
         ({"title": ""}, "''"),
         ({"objects": ["A", "B"]}, "2"),
+        ({"objects": [str(number) for number in range(10_001)]}, "10,001"),
         ({"answers": [Imported("3", 0, 1, 2)]}, "'3'"),
         ({"answers": [Imported("0", 0, 1, 3)]}, "3"),
         ({"skips": [Skip("0", 0, 1, 1, "", 1)]}, "1"),
@@ -142,5 +149,5 @@ def test_an_invalid_study_is_not_imported_at_all(store):
         ({"state": "running"}, "'running'"),
     ):
         with pytest.raises(ValueError, match=value):
-            store.imports.study(exported(**changes))
+            filled(store, exported(**changes))
         assert not any(all_rows(store).values())

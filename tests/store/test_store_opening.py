@@ -134,7 +134,7 @@ def test_sqlite_flushes_every_commit_and_checks_references(sqlite):
             other.execute("BEGIN IMMEDIATE")
         other.close()
     database.close()
-    assert settings == {"journal_mode": "wal", "synchronous": 2, "foreign_keys": 1, "busy_timeout": 30000}
+    assert settings == {"journal_mode": "wal", "synchronous": 2, "foreign_keys": 1, "busy_timeout": 10000}
 
 
 def test_postgresql_flushes_every_commit_even_if_configured_otherwise(shared_postgresql):

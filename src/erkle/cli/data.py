@@ -41,9 +41,10 @@ def fetch(
 ) -> None:
     """Download a data set, unless it is already here; with --out, also write it as a CSV file."""
     from erkle import datasets, triplets
+    from erkle.csv_files import csv_text
     from erkle.datasets import copies, fetching
     from erkle.datasets.catalogue import entry_of
-    from erkle.files import csv_text, write_text
+    from erkle.files import write_text
 
     entry = entry_of(name)
     with warnings_as_sentences():

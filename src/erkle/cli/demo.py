@@ -70,7 +70,7 @@ def _learn(learner: ERKLE, T: NDArray[np.int64]) -> ErrorCurve:
     with learning_bar(len(T)) as show:
         for start in range(0, len(T), _PIECE):
             curve.add(learner.prequential(T[start : start + _PIECE]))
-            show(curve, False)
+            show(curve)
     with waiting("Fitting all answers once more"):
         learner.consolidate()
     return curve

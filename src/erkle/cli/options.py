@@ -31,6 +31,8 @@ def check_jobs(jobs: int) -> None:
 @contextmanager
 def results_folder(out: Path) -> Iterator[None]:
     """Create the folder, check that it is writable, and lock it for this run until the block ends."""
+    from erkle.files import remove_drafts
+
     if out.exists() and not out.is_dir():
         raise ValueError(f"--out {out} is a file; pass a folder.")
     made = [folder for folder in (out, *out.parents) if not folder.exists()]
@@ -45,9 +47,7 @@ def results_folder(out: Path) -> Iterator[None]:
             raise ValueError(
                 f"Another erkle process is writing to {out}; wait for it, or choose another --out."
             ) from None
-        for draft in out.glob(".erkle-*.tmp"):
-            # A run that was killed while writing left this file; no other run is active now.
-            draft.unlink(missing_ok=True)
+        remove_drafts(out)
         try:
             yield
         finally:

@@ -175,7 +175,8 @@ class _TimeLeft(TimeRemainingColumn):
     def render(self, task: Task) -> Text:
         """Show the time left."""
         left = super().render(task)
-        return Text("> ", style=left.style) + left if task.fields["gets_slower"] and not task.finished else left
+        is_bound = task.fields["gets_slower"] and not task.finished
+        return Text(f"> {left.plain}", style=left.style) if is_bound else left
 
 
 @contextmanager
@@ -188,7 +189,7 @@ def learning_bar(total: int | None) -> Iterator[ShowCurve]:
         bar.add_task("", total=total, error="", gets_slower=False)
         [task] = bar.tasks
 
-        def show(curve: ErrorCurve, gets_slower: bool) -> None:
+        def show(curve: ErrorCurve, *, gets_slower: bool = False) -> None:
             error = f"error {per_cent(curve.last)} of the last {curve.n_last:,}"
             bar.update(task.id, completed=curve.n_answers, error=error, gets_slower=gets_slower)
 

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from erkle.service import Configuration
     from erkle.store import Store
 
+# Bytes of memory and of address space that a server without studies uses, rounded up.
+_LEAST_MEMORY, _LEAST_ADDRESSES = 300e6, 1000e6
 # Addresses that mean "all addresses", and how to reach them from this machine.
 _ANYWHERE = {"0.0.0.0": "127.0.0.1", "::": "[::1]", "": "127.0.0.1"}
 
@@ -52,8 +54,25 @@ def serve(
     """Serve studies: participants answer in the browser, and the map is learned live."""
     if workers < 1:
         raise ValueError(f"--workers is {workers}; pass at least 1.")
+    _check_memory()
     with _data_folder(data, demo) as folder:
         _serve(_configuration(folder, database, public_url, trusted_proxy), host, port, workers, demo)
+
+
+def _check_memory() -> None:
+    """Refuse too little memory before NumPy is imported, which may never return then."""
+    from erkle.memory import address_space, machine_memory
+
+    memory = (
+        ("memory", machine_memory(), _LEAST_MEMORY),
+        ("address space (ulimit -v)", address_space(), _LEAST_ADDRESSES),
+    )
+    for name, found, least in memory:
+        if found < least:
+            raise ValueError(
+                f"This process may use {found / 1e6:,.0f} MB of {name}, but the server needs at least "
+                f"{least / 1e6:,.0f} MB; give it more."
+            )
 
 
 def _configuration(
@@ -128,15 +147,19 @@ def _run(configuration: Configuration, listener: socket.socket, workers: int, qu
             # Keep the links printed above on the screen.
             for name in ("erkle", "uvicorn", "uvicorn.error"):
                 logging.getLogger(name).setLevel(logging.WARNING)
-        uvicorn.Server(uvicorn.Config(create_app(configuration), log_config=None, **SERVER)).run([listener])
+        server = uvicorn.Server(uvicorn.Config(create_app(configuration, owns_process=True), log_config=None, **SERVER))
+        server.run([listener])
+        if not server.started:
+            # The log says why.
+            raise typer.Exit(1)
         return
     host, port = listener.getsockname()[:2]
     listener.close()
     with tempfile.TemporaryDirectory(prefix="erkle-metrics-", ignore_cleanup_errors=True) as counts:
         # Each worker creates its own application; their metrics are added up in this folder.
         os.environ.update(configuration.environment() | {"PROMETHEUS_MULTIPROC_DIR": counts})
-        app = "erkle.service:from_environment"
-        uvicorn.run(app, factory=True, host=host, port=port, workers=workers, log_config=None, **SERVER)
+        factory = "erkle.service:from_environment"
+        uvicorn.run(factory, factory=True, host=host, port=port, workers=workers, log_config=None, **SERVER)
 
 
 def _allow_connections() -> None:

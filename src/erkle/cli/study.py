@@ -52,13 +52,11 @@ def create(
     database: Database = None,
 ) -> None:
     """Create a study. It starts as a draft."""
+    from erkle.service.studies.editing import created
     from erkle.service.studies.reading import read_study
 
     with opened(data, database, new=True) as store:
-        draft = read_study(file)
-        settings = draft.settings.model_dump(mode="json")
-        owner = _owner(store, owner)
-        _report(store.studies.create(draft.title, draft.objects, settings, owner=owner, media=draft.media))
+        _report(created(store, read_study(file), _owner(store, owner)))
 
 
 @app.command("list")
@@ -143,8 +141,7 @@ def import_(
                 )
             _report(import_bundle(store, stream, file.name, owner=_owner(store, owner)))
             return
-        stream.seek(0)
-        given = read_answers(stream.read(), file.name)
+        given = read_answers(stream, file.name)
         if into is None:
             _report(study_of(store, given, title or file.stem, owner=_owner(store, owner)))
             return
@@ -167,6 +164,20 @@ def delete(
             raise ValueError("Nothing was deleted.")
         store.studies.delete(study)
     console.print(f"Deleted {found.title} with {answers}.", soft_wrap=True)
+
+
+@app.command()
+def key(
+    study: Id,
+    new: Annotated[
+        bool, typer.Option("--new", help="Replace the key; links signed with the old one stop working.")
+    ] = False,
+    data: Data = HERE,
+    database: Database = None,
+) -> None:
+    """Print the secret with which links to a study are signed."""
+    with opened(data, database) as store:
+        typer.echo(store.studies.renew_signing_key(study) if new else store.studies.signing_key(study))
 
 
 @app.command("open")

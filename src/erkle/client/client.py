@@ -54,6 +54,8 @@ class Client:
 
     def __init__(self, base_url: str, timeout: float = 10.0, retry_for: float = 30.0, connections: int = 100) -> None:
         self._server = Server(base_url, timeout, retry_for, connections)
+        # The parameters of each participant's link, which fill the address of the ending.
+        self._parameters: dict[str, Json] = {}
 
     # For participants
 
@@ -63,11 +65,15 @@ class Client:
 
     def join(self, study: str, parameters: Mapping[str, str] | None = None, consent: bool = True) -> Reply:
         """Join a study, with the parameters of the link that the participant followed."""
-        return self._reply(study, "join", {"parameters": dict(parameters or {}), "consent": consent}, repeatable=False)
+        given = dict(parameters or {})
+        reply = self._reply(study, "join", {"parameters": given, "consent": consent}, repeatable=False)
+        if reply.participant is not None:
+            self._parameters[reply.participant] = given
+        return reply
 
     def resume(self, study: str, participant: str) -> Reply:
         """Return where the participant stands, as if they had reloaded the page."""
-        return self._reply(study, "resume", {"participant": participant})
+        return self._continued(study, "resume", participant, {})
 
     def answer(
         self,
@@ -79,12 +85,12 @@ class Client:
         client: Json | None = None,
     ) -> Reply:
         """Answer a question with the id of the left or the right object; the answer is saved when this returns."""
-        sent = {"participant": participant, "token": token, "choice": choice, "response_ms": response_ms}
-        return self._reply(study, "answer", {**sent, "client": client or {}})
+        sent = {"token": token, "choice": choice, "response_ms": response_ms, "client": client or {}}
+        return self._continued(study, "answer", participant, sent)
 
     def skip(self, study: str, participant: str | None, token: str, reason: str = "") -> Reply:
         """Skip a question, with a reason."""
-        return self._reply(study, "skip", {"participant": participant, "token": token, "reason": reason})
+        return self._continued(study, "skip", participant, {"token": token, "reason": reason})
 
     # For researchers
 
@@ -112,6 +118,10 @@ class Client:
     def study(self, study: str) -> Json:
         """Return a study with its settings."""
         return self._json("GET", f"/api/studies/{path_segment(study)}")
+
+    def signing_key(self, study: str) -> str:
+        """Return the secret with which links to a study are signed, if it demands signatures."""
+        return str(self._json("GET", f"/api/studies/{path_segment(study)}/signing-key")["key"])
 
     def objects(self, study: str) -> list[ShownObject]:
         """Return the objects of a study; an object's id is its position in the list."""
@@ -215,6 +225,10 @@ class Client:
         return reply_of(
             self._server.call("POST", f"/api/take/{path_segment(study)}/{verb}", sent, repeatable=repeatable)
         )
+
+    def _continued(self, study: str, verb: str, participant: str | None, sent: Json) -> Reply:
+        parameters = self._parameters.get(participant or "", {})
+        return self._reply(study, verb, {"participant": participant, "parameters": parameters, **sent})
 
     def _signed_in(self, path: str, sent: Json) -> Json:
         me = self._server.call("POST", path, sent, repeatable=False)

@@ -20,7 +20,7 @@ _BUSY = (429, 500, 502, 503, 504)
 _NOT_EXECUTED = (429, 503)
 # Seconds before the first retry; each further wait is twice as long.
 _FIRST_WAIT = 0.1
-# Seconds that a wait can last at most.
+# Seconds that a wait can last at most, unless the server asks for a longer one.
 _LONGEST_WAIT = 5.0
 _LOCAL = ("localhost", "127.0.0.1", "::1")
 
@@ -111,7 +111,7 @@ def path_segment(text: str) -> str:
 
 def _retry_after(response: httpx2.Response) -> float:
     try:
-        return min(float(response.headers.get("Retry-After", 0)), _LONGEST_WAIT)
+        return float(response.headers.get("Retry-After", 0))
     except ValueError:
         return 0.0
 

@@ -123,8 +123,8 @@ def _figure_2a(curves: Curves) -> list[Claim]:
             skipped > 0.9,
             f"No rule can give the paper's count: {projections:,.0f} moves really need a projection, and so an "
             "eigenpair. Nor can the paper's own rule: from K = I each new answer uses 0.3 of a bound that is at most 1 "
-            "until the first projection, so at most three answers in a row need no eigenpair. Our certificate finds "
-            "all moves in the interior of the cone.",
+            "until the first projection, so at most three answers in a row need no eigenpair. Our certificate "
+            "recognises every move that stays in the interior of the cone.",
         ),
     ]
 

@@ -16,11 +16,12 @@ import numpy as np
 import scipy
 
 import erkle
+from erkle.csv_files import csv_text
 from erkle.experiments.claims import CLAIMS, Claim
 from erkle.experiments.curves import Curves, MeanCurve
 from erkle.experiments.figures import Figure
 from erkle.experiments.protocol import Protocol
-from erkle.files import csv_text, write_text
+from erkle.files import write_text
 from erkle.pictures import save
 from erkle.pictures.style import COLOURS, FAINT, INK, SOFT, new_figure, picture_style
 
@@ -130,6 +131,9 @@ def _draw(figure: Figure, curves: Curves) -> matplotlib.figure.Figure:
             _line(axes, curve, method, COLOURS[i % len(COLOURS)], _DASHES[i // len(COLOURS)])
         if figure.y == "seconds":
             axes.set_yscale("log")
+            # The default labels, such as 10², are mathematical text, which our style does not parse.
+            axes.yaxis.set_major_formatter("{x:,g}")
+            axes.tick_params(which="minor", length=0)
         elif figure.y.endswith("error"):
             axes.set_ylim(0.0, min(1.0, _highest(figure, curves)))
         axes.set_xlabel(_NAMES[figure.x])

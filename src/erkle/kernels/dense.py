@@ -41,7 +41,8 @@ class Dense(NamedTuple):
         How to compute that eigenpair: "inverse" runs Lanczos on a maintained inverse; "eigh" calls LAPACK for every
         projection, as the paper describes it, and needs no ``tol``.
     initial : (n, n) array or None
-        The positive semidefinite matrix to start from; None is the identity.
+        The positive semidefinite matrix to start from; None is the identity. Centre it: ``tol`` is relative to its
+        mean diagonal, so that a large constant in all entries would hide small negative eigenvalues.
 
     Examples
     --------
@@ -151,7 +152,7 @@ class DenseKernel:
     def embedding(self, n_components: int | None = None) -> NDArray[np.float64]:
         """Coordinates, ordered by decreasing variance.
 
-        Without the exact projection of a large kernel, which hardly moves the first few coordinates and takes long.
+        A large kernel is not projected first: that takes long and hardly moves the first few coordinates.
         """
         large = n_components is not None and self.n_objects > LARGEST_MATRIX_SAVED
         return embedding.embed(self.unprojected() if large else self._exact(), n_components)

@@ -5,22 +5,23 @@ answer is the time of passes over memory: updates are buffered, and P is float32
 A large kernel also starts in the interior of the cone, where P certifies moves without an eigenpair.
 """
 
-import os
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from erkle.memory import machine_memory
+
 # Objects from which updates are buffered: the forms are equally fast at about 300 (`python -m benchmarks.thousands`).
 BUFFERED_FROM = 400
-# Terms that wait before BLAS applies them; 32 and 128 are about as fast (`python -m benchmarks.thousands`).
+# Terms that wait before BLAS applies them. With 32, kernels of up to 800 objects are a tenth faster, but large ones
+# need twice as many passes over memory (`python -m benchmarks.thousands`).
 ROOM = 64
 # Least tolerance of eigenpairs for which P can be float32, whose rounding then is a hundred times smaller.
 LEAST_TOL_OF_FLOAT32 = 1e-3
 # Mean diagonals for which P can be float32, which has no numbers beyond 1e38.
 _SCALES_OF_FLOAT32 = (1e-6, 1e6)
 # Bytes per pair of objects while K is projected exactly: K, P, a copy of K, all eigenvectors and LAPACK's workspace.
-_READING = 52
+_BYTES_TO_READ = 52
 # Share of the machine's memory that a kernel may take.
 _SHARE = 0.9
 
@@ -43,34 +44,23 @@ def form_for(n_objects: int, tol: float, scale: float = 1.0) -> Form:
 
 def check_room(n_objects: int, tol: float) -> None:
     """Raise a `ValueError` if K and P do not fit in the memory of this machine."""
-    size = 8 + np.dtype(form_for(n_objects, tol).dtype).itemsize
-    most, sentence = _most_objects(size, f"A dense kernel of {n_objects:,} objects takes", n_objects)
-    if n_objects > most:
-        raise ValueError(f"{sentence}; learn about at most {most:,} objects, or use the default low-rank kernel.")
+    per_pair = 8 + np.dtype(form_for(n_objects, tol).dtype).itemsize
+    remedy = "learn about at most {:,} objects, or use the default low-rank kernel."
+    _check_fits(per_pair, n_objects, f"A dense kernel of {n_objects:,} objects takes", remedy)
 
 
 def check_reading(n_objects: int) -> None:
     """Raise a `ValueError` if the exact projection of K does not fit in the memory of this machine."""
-    most, sentence = _most_objects(_READING, f"The exact matrix of {n_objects:,} objects needs", n_objects)
-    if n_objects > most:
-        raise ValueError(f"{sentence}; use embedding(2) for a map, and decision_function() for predictions.")
+    remedy = "use embedding(2) for a map, and decision_function() for predictions."
+    _check_fits(_BYTES_TO_READ, n_objects, f"The exact matrix of {n_objects:,} objects needs", remedy)
 
 
-def _most_objects(size: int, beginning: str, n_objects: int) -> tuple[int, str]:
-    """How many objects fit into memory with so many bytes per pair, and the beginning of a sentence about it."""
+def _check_fits(per_pair: int, n_objects: int, beginning: str, remedy: str) -> None:
+    """Refuse objects for which so many bytes per pair do not fit; the remedy can name the number that does."""
     memory = machine_memory()
-    sentence = f"{beginning} {size * n_objects**2 / 1e9:.1f} GB, and this machine has {memory / 1e9:.1f} GB of memory"
-    return int(min((_SHARE * memory / size) ** 0.5, 2**31)), sentence
-
-
-def machine_memory() -> float:
-    """The memory that this process can use, in bytes: that of the machine or of its container."""
-    try:
-        memory = float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
-    except (AttributeError, ValueError, OSError):
-        return float("inf")
-    try:
-        limit = Path("/sys/fs/cgroup/memory.max").read_text().strip()
-    except OSError:
-        return memory
-    return min(memory, float(limit)) if limit.isdigit() else memory
+    most = int(min((_SHARE * memory / per_pair) ** 0.5, 2**31))
+    if n_objects > most:
+        raise ValueError(
+            f"{beginning} {per_pair * n_objects**2 / 1e9:.1f} GB, and this machine has {memory / 1e9:.1f} GB of "
+            f"memory; {remedy.format(most)}"
+        )

@@ -1,8 +1,8 @@
 """The inverse of a symmetric positive definite matrix, in place and in blocks between which Ctrl-C takes effect.
 
-A sweep over a block of rows k replaces A by the matrix with A_kk^-1 (negated) in the block, A_kk^-1 A_k: beside it and
-A - A_:k A_kk^-1 A_k: elsewhere. After all blocks have been swept, the matrix is -A^-1. A is positive definite exactly
-if every block is when its turn comes. A matrix of one block is inverted by LAPACK alone.
+Sweeping the rows k replaces A_kk by -A_kk^-1, A_k: by A_kk^-1 A_k:, and every other A_ij by A_ij - A_ik A_kk^-1 A_kj.
+After all rows have been swept, the matrix is -A^-1. A is positive definite exactly if each block A_kk is, at the time
+it is swept. LAPACK inverts a matrix of one block.
 """
 
 from typing import Any
@@ -11,12 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import blas, lapack
 
-from erkle.interruption import checkpoint
+from erkle.interruption import let_signals_through
 from erkle.kernels.lapack import is_diagonal, symmetric
 
 Floats = NDArray[np.floating[Any]]
 
-# Largest matrix of one block: it is inverted in less than a second.
+# Largest matrix of one block. LAPACK inverts it in about half a second, or a second in float64.
 LARGEST_BLOCK = 4096
 # Rows of a block in larger matrices: at 20,000 objects a sweep takes about as long as one answer.
 ROWS = 128
@@ -48,7 +48,7 @@ def _invert(A: Floats) -> bool:
 
 def _sweep_all(A: Floats) -> bool:
     for start in range(0, len(A), ROWS):
-        checkpoint()
+        let_signals_through()
         if not _sweep(A, slice(start, min(start + ROWS, len(A)))):
             return False
     np.negative(A, out=A)

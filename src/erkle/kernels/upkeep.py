@@ -1,7 +1,7 @@
 """What the compiled loop leaves to Python: eigenpairs from LAPACK, new inverses, entering and leaving the interior.
 
-The loop stops when it needs one of them, and the state says what is due until it is done. So an interruption changes
-nothing: the next call does it again from the start.
+The loop stops when it needs one of them, and the state says what is due until it is done. An interruption
+therefore changes nothing but P, which the next call computes again.
 """
 
 import warnings
@@ -33,7 +33,7 @@ _LEAST_SIGMA = {np.dtype(np.float64): 1e-6, np.dtype(np.float32): 1e-3}
 
 
 def new_state(K: Matrix, tol: float, by_lapack: bool) -> DenseState:
-    """The state of a kernel that starts from K and owns it; LAPACK may compute every eigenpair."""
+    """The state of a kernel that starts from K and owns it; with ``by_lapack``, LAPACK computes every eigenpair."""
     memory = np.zeros(1, compiled.memory_dtype)
     memory["tol"] = tol
     if by_lapack:

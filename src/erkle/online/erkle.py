@@ -163,7 +163,7 @@ class ERKLE(TripletLearner, BaseEstimator):  # type: ignore[misc]
         self._start()
         T = answers(X, y, self.n_objects_)
         names = None if participants is None else participant_names(participants, len(T))
-        decisions = np.empty(len(T)) if out is None else out
+        decisions = np.empty(len(T)) if out is None else _checked_out(out, len(T))
         decisions[:] = np.nan
         done = 0
         while done < len(T):
@@ -186,12 +186,13 @@ class ERKLE(TripletLearner, BaseEstimator):  # type: ignore[misc]
                 self._model.learn(stretch)
             finally:
                 # After an overflow, count exactly the answers that have been learned.
-                decisions[:] = -stretch.excess[stretch.new]
-                learned = int(np.count_nonzero(~np.isnan(decisions)))
+                values = -stretch.excess[stretch.new]
+                learned = int(np.count_nonzero(~np.isnan(values)))
                 self._replay.forget(len(T) - learned)
-                self._record.add(T[:learned], decisions[:learned], before)
+                self._record.add(T[:learned], values[:learned], before)
                 self._participants.add(numbers[:learned], stretch.likely[:learned], before, self.n_objects_)
-                self._n_mistakes += int(np.count_nonzero(decisions <= 0.0))
+                self._n_mistakes += int(np.count_nonzero(values <= 0.0))
+                decisions[:] = values
         finally:
             self._participants.drop_silent()
 
@@ -440,11 +441,13 @@ class ERKLE(TripletLearner, BaseEstimator):  # type: ignore[misc]
     def _begin(
         self, model: Model, replay: Replay, record: Record, participants: Participants, n_mistakes: int = 0
     ) -> None:
-        self._model, self._replay, self._record, self._n_mistakes = model, replay, record, n_mistakes
+        self._replay, self._record, self._n_mistakes = replay, record, n_mistakes
         self._participants = participants
         self._job = None
         self._given = (self.loss, self.step, self.direction)
         self.n_features_in_ = 3
+        # The model comes last: a learner that has one has everything.
+        self._model = model
 
     def _follow_parameters(self) -> None:
         """Check loss, step and direction if `set_params` has changed one of them, and use them from now on."""
@@ -459,6 +462,14 @@ class ERKLE(TripletLearner, BaseEstimator):  # type: ignore[misc]
         state = super().__getstate__()
         # A thread cannot be copied. The copy loses the fit in the background and nothing else.
         return {**state, "_job": None} if "_job" in state else state
+
+
+def _checked_out(out: NDArray[np.float64], n: int) -> NDArray[np.float64]:
+    fits = isinstance(out, np.ndarray) and out.dtype == np.float64 and out.shape == (n,) and out.flags.writeable
+    if not fits:
+        got = f"an array of {out.dtype} and shape {out.shape}" if isinstance(out, np.ndarray) else type(out).__name__
+        raise ValueError(f"out is {got}; pass a writeable array of float64 and shape ({n},), or leave it out.")
+    return out
 
 
 def _one_row(triplet: Sequence[int] | NDArray[np.integer[Any]]) -> NDArray[Any]:

@@ -12,10 +12,13 @@ from erkle.service.configuration import Configuration
 from erkle.service.dashboard import routes as dashboard
 from erkle.service.dashboard.streams import Streams
 from erkle.service.exchange import routes as exchange
+from erkle.service.exchange.recovery import Recovery
 from erkle.service.participation import routes as participation
 from erkle.service.participation.participation import Participation
+from erkle.service.participation.prolific import Keys, Prolific
 from erkle.service.runtime import Runtimes
 from erkle.service.studies import routes as studies
+from erkle.service.watchdog import Watchdog
 from erkle.service.web import errors, openapi, operations, pages
 from erkle.service.web.limits import buckets_of
 from erkle.service.web.logs import log_as_json
@@ -33,6 +36,8 @@ from erkle.store import Store
 
 # Passwords hashed at the same time; each takes 46 MB.
 _HASHING_AT_ONCE = 2
+# Checks of the service's health at the same time, in threads that no other request uses.
+_CHECKING_AT_ONCE = 2
 # Routes are matched in this order; participants' routes come first because they are used most.
 ROUTERS = (
     participation.router,
@@ -46,8 +51,11 @@ ROUTERS = (
 )
 
 
-def create_app(configuration: Configuration) -> FastAPI:
-    """Create the application; it opens the database when it starts."""
+def create_app(configuration: Configuration, owns_process: bool = False) -> FastAPI:
+    """Create the application; it opens the database when it starts.
+
+    With ``owns_process``, it ends the process soon after its shutdown, even if a learner is still busy.
+    """
     app = FastAPI(
         **openapi.ABOUT,
         lifespan=_lifespan,
@@ -55,7 +63,7 @@ def create_app(configuration: Configuration) -> FastAPI:
         # Traces could contain personal data, which the logs leave out.
         telemetry={"tracing": False, "metrics": False, "logs": False, "operation_spans": False},
     )
-    app.state.configuration = configuration
+    app.state.configuration, app.state.owns_process = configuration, owns_process
     app.state.buckets = buckets_of(configuration)
     app.state.streams = Streams()
     errors.install(app)
@@ -78,7 +86,7 @@ def create_app(configuration: Configuration) -> FastAPI:
 def from_environment() -> FastAPI:
     """Create the application in a worker process: ``uvicorn --factory erkle.service:from_environment``."""
     log_as_json()
-    return create_app(Configuration())
+    return create_app(Configuration(), owns_process=True)
 
 
 @asynccontextmanager
@@ -86,16 +94,24 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     configuration: Configuration = app.state.configuration
     # Other users of the machine must not read who took part.
     configuration.data.mkdir(mode=0o700, parents=True, exist_ok=True)
-    app.state.shutdown = Shutdown()
+    app.state.shutdown = Shutdown(app.state.owns_process)
     app.state.hashing = CapacityLimiter(_HASHING_AT_ONCE)
+    app.state.checking = CapacityLimiter(_CHECKING_AT_ONCE)
     store = app.state.store = await run_sync(Store, configuration.place)
     try:
         runtimes = app.state.runtimes = await run_sync(Runtimes, store)
         try:
-            app.state.participation = Participation(store, runtimes)
+            prolific = Prolific(Keys(configuration.prolific_keys), configuration.public_url)
+            app.state.participation = Participation(store, runtimes, configuration.study_bytes, prolific)
             app.state.exposition = Exposition(store, runtimes)
-            yield
+            recovery, watchdog = Recovery(store), Watchdog(store)
+            try:
+                yield
+            finally:
+                await run_sync(recovery.close)
+                await run_sync(watchdog.close)
         finally:
+            app.state.shutdown.end_soon()
             await run_sync(runtimes.close)
     finally:
         await run_sync(store.close)

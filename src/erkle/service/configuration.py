@@ -65,6 +65,7 @@ class Configuration(BaseSettings):
     session_hours: float = Field(default=24 * 14, gt=0, le=limits.LIFETIME_SECONDS / 3600)
     body_bytes: PositiveInt = 1 * _MB
     upload_bytes: PositiveInt = 200 * _MB
+    study_bytes: PositiveInt = 2000 * _MB
 
     # Generous, because a whole class may share one address.
     request_rate: Rate = Rate(per_second=100, burst=5000)
@@ -74,6 +75,10 @@ class Configuration(BaseSettings):
     join_rate: Rate = Rate(per_second=2, burst=300)
     answer_rate: Rate = Rate(per_second=20, burst=100)
     answer_address_rate: Rate = Rate(per_second=500, burst=2000)
+    # In bytes: a class of 300 who answer every two seconds make the server store 60,000 bytes per second.
+    stored_rate: Rate = Rate(per_second=100_000, burst=50 * _MB)
+
+    prolific_keys: str = "https://api.prolific.com/.well-known/study/jwks.json"
 
     metrics_open: bool = Field(default=False, description="Whether everybody may read /metrics, or only this machine.")
 
@@ -96,11 +101,11 @@ class Configuration(BaseSettings):
     def _split(cls, value: Any) -> Any:
         return tuple(part.strip() for part in value.split(",") if part.strip()) if isinstance(value, str) else value
 
-    @field_validator("public_url")
+    @field_validator("public_url", "prolific_keys")
     @classmethod
     def _is_url(cls, value: str) -> str:
         if value and not value.startswith(("http://", "https://")):
-            raise ValueError(f"the public URL is {value!r}; start it with https:// or http://.")
+            raise ValueError(f"the URL is {value!r}; start it with https:// or http://.")
         return value.rstrip("/")
 
     @model_validator(mode="after")

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 import numpy as np
 
 from erkle import __version__
-from erkle.files import csv_text, write_text
+from erkle.csv_files import csv_text
+from erkle.files import write_text
 from erkle.pictures import save
 from erkle.pictures.style import (
     COLOURS,

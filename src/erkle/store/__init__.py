@@ -18,8 +18,8 @@ from erkle.store.accounts import Account, Link, Session
 from erkle.store.answers import Acknowledged, Answer, Skip, Skipped
 from erkle.store.database.checking import Report, check_database
 from erkle.store.database.enumerations import Kind, Purpose, Reason, Standing, State
-from erkle.store.errors import Full, NotAllowed, StoreError, Unavailable, Unknown
-from erkle.store.importing import Imported, ImportedStudy
+from erkle.store.errors import Full, NoRoom, NotAllowed, StoreError, Unavailable, Unknown
+from erkle.store.imported_rows import Imported
 from erkle.store.learners import Snapshot
 from erkle.store.media import Medium
 from erkle.store.participants import Participant
@@ -27,10 +27,11 @@ from erkle.store.questions import Entry, Issued, Query
 from erkle.store.refusals import Refused
 from erkle.store.store import Store, Transaction
 from erkle.store.studies import Counts, Object, Study
+from erkle.store.unfinished import ImportedStudy
 
 __all__ = [
     "Account", "Acknowledged", "Answer", "Counts", "Entry", "Full", "Imported", "ImportedStudy", "Issued", "Kind",
-    "Link", "Medium", "NotAllowed", "Object", "Participant", "Purpose", "Query", "Reason", "Refused", "Report",
-    "Session", "Skip", "Skipped", "Snapshot", "Standing", "State", "Store", "StoreError", "Study", "Transaction",
-    "Unavailable", "Unknown", "check_database",
+    "Link", "Medium", "NoRoom", "NotAllowed", "Object", "Participant", "Purpose", "Query", "Reason", "Refused",
+    "Report", "Session", "Skip", "Skipped", "Snapshot", "Standing", "State", "Store", "StoreError", "Study",
+    "Transaction", "Unavailable", "Unknown", "check_database",
 ]  # fmt: skip

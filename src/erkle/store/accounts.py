@@ -18,7 +18,7 @@ from erkle.store.database.enumerations import Purpose
 from erkle.store.database.topics import Topic, reading, writing
 from erkle.store.errors import NotAllowed, StoreError, Unknown
 from erkle.store.names import check_name, folded
-from erkle.store.sanitising import bounded_text, is_id, strict_member, strict_text
+from erkle.store.sanitising import bounded_text, is_id, is_text, strict_member, strict_text
 
 # Seconds for which a link works by default: one day.
 _LINK_LIFETIME = 86_400.0
@@ -85,7 +85,7 @@ class Accounts(Topic):
     @reading
     def named(self, name: str) -> tuple[Account, str] | None:
         """Return the account with this name and its password hash, or None if there is no such account."""
-        if not isinstance(name, str) or bounded_text(name, limits.ACCOUNT_NAME) != name:
+        if not is_text(name, limits.ACCOUNT_NAME):
             return None
         query = select(schema.accounts).where(_A.folded == folded(name))
         row = self.connection.execute(query).mappings().one_or_none()

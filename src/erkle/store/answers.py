@@ -136,7 +136,7 @@ class Answers(Topic):
         response_ms : int, optional
             Response time in milliseconds; a value outside 0 to one day is stored as None.
         client : anything, optional
-            Other data from the browser, truncated to `limits.CLIENT` characters.
+            Other data from the browser, truncated to `limits.CLIENT` bytes.
 
         Returns
         -------
@@ -242,7 +242,7 @@ class Answers(Topic):
         return self.connection.execute(_ASKED, values).mappings().one()
 
     def _refuse(self, study: str, participant: str, token: str, why: Reason, **sent: Any) -> Refused:
-        # 450 characters each: at most two values are sent, and together they must fit into `limits.REFUSED`.
+        # 450 bytes each: at most two values are sent, and together they must fit into `limits.REFUSED`.
         payload = {name: bounded_text(value, 450) for name, value in sent.items()}
         record(self.connection, why, study, participant, token, payload, self.clock())
         return Refused(why)

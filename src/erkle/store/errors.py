@@ -24,5 +24,21 @@ class Full(NotAllowed):
     """The study has its maximum number of participants."""
 
 
+class OverQuota(NotAllowed):
+    """Participants have made the server store as many bytes in the study as they may."""
+
+
 class Unavailable(StoreError):
     """The database cannot be used now, for example because the disk is full. Nothing has changed; try again later."""
+
+
+class Busy(Unavailable):
+    """Others use the database: a lock or a connection was not free in time. Nothing has changed; try again soon."""
+
+
+class Damaged(Unavailable):
+    """The database is damaged. Waiting does not help; restore a backup."""
+
+
+class NoRoom(StoreError):
+    """The disk has too little free space for an upload. The rest is kept for answers."""

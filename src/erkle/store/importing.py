@@ -1,206 +1,159 @@
-"""Import of answers and of complete studies; an import happens completely or not at all.
+"""Import of answers into a study; an import happens completely or not at all.
 
 Answers are appended to the log in the given order. Each label stands for one participant, also in later imports into
 the same study. Imported participants count as completed, so they get no questions.
+
+A long import must not keep others from writing. `Imports.append` therefore works in two steps. First it checks the
+answers and stores them as batches beside the log; if anything fails, the batches are deleted. Once all are there, one
+transaction makes them ready, and from then on the import is certain: each batch is moved to the log in a transaction of
+its own. If the process is killed meanwhile, `Imports.recover` moves the rest, and deletes batches that never became
+ready.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from typing import Any
 
-from sqlalchemy import func, insert, select, update
+from sqlalchemy import RowMapping, delete, insert, select, update
 
-from erkle import triplets
-from erkle.store import limits
-from erkle.store.answers import Answers, Skip, response_time
+from erkle.store.answers import Answers
 from erkle.store.database import rows, schema
 from erkle.store.database.enumerations import Kind, Standing, State
-from erkle.store.database.topics import Topic, writing
-from erkle.store.errors import NotAllowed, StoreError
-from erkle.store.media import Medium
-from erkle.store.participants import Participant, bounded_identity, new_participant
-from erkle.store.questions import Issued, new_question, new_token
-from erkle.store.sanitising import Json, bounded_json, bounded_text, strict_member, strict_text
-from erkle.store.studies import Object, Studies, Study
+from erkle.store.database.topics import Topic, reading, writing
+from erkle.store.errors import NotAllowed, StoreError, Unavailable, Unknown
+from erkle.store.imported_rows import Imported, add_answers, check_answer_room, checked, in_batches
+from erkle.store.participants import bounded_identity, join_all, new_participant
+from erkle.store.questions import new_token
+from erkle.store.unfinished import ABANDONED, written
 
-
-class Imported(NamedTuple):
-    """An answer to import: the anchor is more like ``near`` than like ``far``. Times are in microseconds since 1970."""
-
-    participant: str
-    anchor: int
-    near: int
-    far: int
-    left: int | None = None
-    kind: Kind = Kind.CHOSEN
-    strategy: str = "imported"
-    response_ms: int | None = None
-    client: Json = {}  # noqa: RUF012
-    answered_at: int | None = None
-    issued_at: int | None = None
-    excluded: bool = False
-    parameters: Json = {}  # noqa: RUF012
-
-
-class ImportedStudy(NamedTuple):
-    """A complete study to import; answers and skips refer to participants by the ids in ``participants``."""
-
-    title: str
-    objects: Sequence[Object | str]
-    settings: Json
-    state: State
-    created_at: int
-    participants: Sequence[Participant] = ()
-    answers: Sequence[Imported] = ()
-    skips: Sequence[Skip] = ()
-    media: Mapping[str, Medium] = {}
+_B, _P = schema.import_batches.c, schema.participants.c
 
 
 class Imports(Topic):
-    """Import of answers and of complete studies."""
+    """Import of answers."""
 
     @writing
     def answers(self, study: str, answers: Sequence[Imported]) -> int:
-        """Append answers to the log of a study that is not closed, and return their number.
+        """Append answers to the log of a study that is not closed, in one transaction, and return their number.
 
-        Either all answers are added or none. Each label stands for one participant, also in later imports.
+        Nobody else can write to an SQLite database meanwhile; use `append` for more than a few thousand answers.
         """
-        owner = rows.lock_study(self.connection, study)
-        if owner["state"] == State.CLOSED:
-            raise NotAllowed("The study is closed; import the answers into another study.")
-        given = _checked(answers, owner["n_objects"], self.clock())
-        last = Answers(self.connection, self.clock).last(study)
-        self._append(owner["id"], given, self._labelled(owner["id"], given), last)
+        owner = _not_closed(rows.lock_study(self.connection, study))
+        given = checked(answers, owner["n_objects"], self.clock())
+        check_answer_room(self.connection, len(given))
+        self._add(study, owner["id"], given)
+        return len(given)
+
+    def append(self, study: str, answers: Iterable[Imported]) -> int:
+        """Append answers to the log of a study that is not closed, in batches, and return their number.
+
+        Either all answers are added or none. Others can write between the batches.
+        """
+        import_id, n_batches, n_staged = new_token(), 0, 0
+        try:
+            for batch in in_batches(answers):
+                n_staged += self._stage(study, import_id, batch, n_staged)
+                n_batches += 1
+            self._make_ready(study, import_id, n_batches)
+        except BaseException:
+            with suppress(StoreError):
+                self._discard(import_id)
+            raise
+        # The batches are on disk: if the database fails now, a server moves the rest to the log later.
+        with suppress(Unavailable):
+            self._move_all(study)
+        return n_staged
+
+    def recover(self) -> None:
+        """Complete imports whose process ended while it moved batches, and delete those that it did not complete."""
+        for import_id in self._abandoned():
+            self._discard(import_id)
+        for study in self._waiting():
+            # Somebody may delete the study meanwhile.
+            with suppress(Unknown):
+                self._move_all(study)
+
+    @writing
+    def _stage(self, study: str, import_id: str, answers: Sequence[Imported], first: int) -> int:
+        owner, at = _not_closed(rows.study(self.connection, study)), self.clock()
+        given = checked(answers, owner["n_objects"], at, first)
+        check_answer_room(self.connection, first + len(given))
+        values = {"study_id": owner["id"], "import_id": import_id, "ready": False, "staged_at": at}
+        self.connection.execute(insert(schema.import_batches), {**values, "content": {"answers": given}})
+        written(self.connection, owner["id"], at)
         return len(given)
 
     @writing
-    def study(self, imported: ImportedStudy, owner: str | None = None) -> Study:
-        """Import a complete study under a new id; it is paused if it was open."""
-        state, at = strict_member(imported.state, "The state", State), self.clock()
-        studies = Studies(self.connection, self.clock)
-        study = studies.create(imported.title, imported.objects, imported.settings, owner, imported.media)
-        number = rows.lock_study(self.connection, study.id)["id"]
-        row_numbers = self._join([_participant(number, each) for each in imported.participants])
-        participants = {each.id: row for each, row in zip(imported.participants, row_numbers, strict=True)}
-        given = _checked(imported.answers, study.n_objects, at)
-        for label in {row.participant for row in given} | {skip.participant for skip in imported.skips}:
-            if label not in participants:
-                known = f"use one of the {len(participants)} ids of its participants"
-                raise StoreError(f"The study has no participant {bounded_text(label, 40)!r}; {known}.")
-        self._append(number, given, participants, last=0)
-        self._skip(number, study.n_objects, imported.skips, participants)
-        # No questions are issued until somebody opens the study on this server.
-        state = State.PAUSED if state == State.OPEN else state
-        values = {"state": state, "created_at": min(imported.created_at, at)}
-        self.connection.execute(update(schema.studies).where(schema.studies.c.id == number).values(values))
-        return studies.get(study.id)
+    def _make_ready(self, study: str, import_id: str, n_batches: int) -> None:
+        _not_closed(rows.lock_study(self.connection, study))
+        change = update(schema.import_batches).where(_B.import_id == import_id).values(ready=True)
+        if self.connection.execute(change).rowcount != n_batches:
+            # This process did nothing for minutes, so another one took the import for abandoned.
+            raise Unavailable("The import was interrupted, and nothing has changed; try again.")
+
+    def _move_all(self, study: str) -> None:
+        while self._move(study):
+            pass
+
+    @writing
+    def _move(self, study: str) -> bool:
+        """Move the first batch that is ready to the log; return False if there is none."""
+        number = rows.lock_study(self.connection, study)["id"]
+        ready = select(_B.id, _B.content).where(_B.study_id == number, _B.ready).order_by(_B.id).limit(1)
+        found = self.connection.execute(ready).one_or_none()
+        if found is None:
+            return False
+        self._add(study, number, [_restored(row) for row in found.content["answers"]])
+        self.connection.execute(delete(schema.import_batches).where(_B.id == found.id))
+        written(self.connection, number, self.clock())
+        return True
+
+    @writing
+    def _discard(self, import_id: str) -> None:
+        self.connection.execute(delete(schema.import_batches).where(_B.import_id == import_id, ~_B.ready))
+
+    @reading
+    def _abandoned(self) -> list[str]:
+        recent = select(_B.import_id).where(_B.staged_at >= self.clock() - ABANDONED)
+        query = select(_B.import_id).where(~_B.ready, _B.import_id.not_in(recent)).distinct()
+        return list(self.connection.execute(query).scalars())
+
+    @reading
+    def _waiting(self) -> list[str]:
+        s = schema.studies.c
+        query = select(s.public_id).where(s.id.in_(select(_B.study_id).where(_B.ready)))
+        return list(self.connection.execute(query).scalars())
+
+    def _add(self, study: str, number: int, answers: Sequence[Imported]) -> None:
+        if answers:
+            last = Answers(self.connection, self.clock).last(study)
+            participants = self._labelled(number, answers)
+            add_answers(self.connection, number, answers, [participants[row.participant] for row in answers], last)
 
     def _labelled(self, study: int, answers: Sequence[Imported]) -> dict[str, int]:
         """Return the row number of the participant for each label, and add the participants that are new."""
-        t = schema.participants
         identities = {row.participant: bounded_identity(f"imported={row.participant}") for row in answers}
-        query = select(t.c.identity, t.c.id).where(t.c.study_id == study, t.c.identity.startswith("imported="))
-        known = {identity: number for [identity, number] in self.connection.execute(query)}
+        known: dict[str | None, int] = {}
+        for some in in_batches(identities.values()):
+            query = select(_P.identity, _P.id).where(_P.study_id == study, _P.identity.in_(some))
+            known |= {identity: number for [identity, number] in self.connection.execute(query)}
         new: dict[str, dict[str, Any]] = {}
         for row in answers:
             if (identity := identities[row.participant]) not in known:
                 if identity not in new:
                     parameters = row.parameters or {"participant": row.participant}
                     new[identity] = new_participant(study, parameters, Standing.COMPLETED, self.clock(), identity)
-                new[identity]["excluded"] |= bool(row.excluded)
-        known |= dict(zip(new, self._join([*new.values()]), strict=True))
+                new[identity]["excluded"] |= row.excluded
+        known |= dict(zip(new, join_all(self.connection, [*new.values()]), strict=True))
         return {label: known[identity] for label, identity in identities.items()}
 
-    def _join(self, participants: Sequence[dict[str, Any]]) -> list[int]:
-        """Add participants and return the numbers of their rows."""
-        if not participants:
-            return []
-        t = schema.participants
-        added = insert(t).returning(t.c.id, sort_by_parameter_order=True)
-        return list(self.connection.execute(added, participants).scalars())
 
-    def _append(self, study: int, answers: Sequence[Imported], participants: Mapping[str, int], last: int) -> None:
-        """Append answers to the log, numbered from ``last + 1``."""
-        if answers:
-            ids = self._ask([_question(row, study, participants[row.participant]) for row in answers])
-            numbered = enumerate(zip(answers, ids, strict=True), last + 1)
-            values = [_answer(row, study, question, sequence) for sequence, (row, question) in numbered]
-            self.connection.execute(insert(schema.answers), values)
-
-    def _skip(self, study: int, n_objects: int, skips: Sequence[Skip], participants: Mapping[str, int]) -> None:
-        if skips:
-            triplets.check([skip[1:4] for skip in skips], n_objects)
-            ids = self._ask([_skipped(skip, study, participants[skip.participant]) for skip in skips])
-            reasons = [bounded_text(skip.reason, limits.SKIP_REASON) for skip in skips]
-            values = [
-                {"question_id": number, "reason": reason, "skipped_at": skip.skipped_at}
-                for skip, reason, number in zip(skips, reasons, ids, strict=True)
-            ]
-            self.connection.execute(insert(schema.skips), values)
-
-    def _ask(self, questions: Sequence[dict[str, Any]]) -> list[int]:
-        """Add questions and return the numbers of their rows, found by token after one fast bulk insert."""
-        t = schema.questions.c
-        before = self.connection.execute(select(func.coalesce(func.max(t.id), 0))).scalar_one()
-        self.connection.execute(insert(schema.questions), questions)
-        added = select(t.token, t.id).where(t.id > before, t.study_id == questions[0]["study_id"])
-        numbers = {token: number for [token, number] in self.connection.execute(added)}
-        return [numbers[question["token"]] for question in questions]
+def _not_closed(study: RowMapping) -> RowMapping:
+    if study["state"] == State.CLOSED:
+        raise NotAllowed("The study is closed; import the answers into another study.")
+    return study
 
 
-def _checked(answers: Iterable[Imported], n_objects: int, at: int) -> list[Imported]:
-    """Check the answers and fill in missing times."""
-    given = [_checked_answer(number, Imported(*row), at) for number, row in enumerate(answers)]
-    if given:
-        triplets.check([row[1:4] for row in given], n_objects)
-    return given
-
-
-def _checked_answer(number: int, row: Imported, at: int) -> Imported:
-    label = strict_text(row.participant, f"The participant of row {number}", limits.LABEL)
-    if row.left not in (None, row.near, row.far):
-        raise StoreError(f"In row {number}, left is {bounded_text(row.left, 40)}; pass the near or the far object.")
-    kind = strict_member(row.kind, f"The kind of row {number}", Kind)
-    answered = at if row.answered_at is None else _time(row.answered_at, number)
-    issued = answered if row.issued_at is None else _time(row.issued_at, number)
-    return row._replace(participant=label, kind=kind, answered_at=answered, issued_at=issued)
-
-
-def _time(value: object, number: int) -> int:
-    if type(value) is not int or not 0 <= value <= limits.LATEST:
-        raise StoreError(f"A time in row {number} is {bounded_text(value, 40)}; pass microseconds since 1970.")
-    return value
-
-
-def _participant(study: int, participant: Participant) -> dict[str, Any]:
-    # The standing before the exclusion is unknown; a completed participant gets no more questions.
-    excluded = participant.standing == Standing.EXCLUDED
-    standing = Standing.COMPLETED if excluded else participant.standing
-    known = participant.parameters, standing, participant.joined_at, participant.identity
-    return new_participant(study, *known, excluded=excluded, flagged=participant.flagged)
-
-
-def _question(row: Imported, study: int, participant: int) -> dict[str, Any]:
-    # If the left side is unknown, use the smaller id, so that the side does not depend on the answer.
-    first, second = sorted((int(row.near), int(row.far)))
-    left, strategy = first if row.left is None else int(row.left), bounded_text(row.strategy, limits.STRATEGY)
-    at = row.issued_at or 0
-    issued = Issued(new_token(), "", int(row.anchor), first, second, left, row.kind, strategy, at, at)
-    return new_question(issued, study, participant)
-
-
-def _skipped(skip: Skip, study: int, participant: int) -> dict[str, Any]:
-    at = skip.skipped_at
-    issued = Issued(new_token(), "", *skip[1:4], skip.first, Kind.CHOSEN, "imported", at, at)
-    return new_question(issued, study, participant)
-
-
-def _answer(row: Imported, study: int, question: int, sequence: int) -> dict[str, Any]:
-    return {
-        "study_id": study,
-        "sequence": sequence,
-        "question_id": question,
-        "choice": int(row.near),
-        "response_ms": response_time(row.response_ms),
-        "client": bounded_json(row.client, limits.CLIENT),
-        "answered_at": row.answered_at,
-    }
+def _restored(values: list[Any]) -> Imported:
+    row = Imported(*values)
+    return row._replace(kind=Kind(row.kind))

@@ -1,6 +1,7 @@
 """All size limits of the store, the service and study files, in one place.
 
-Limits of texts and of JSON are numbers of characters; JSON is measured as it is written.
+Limits on what researchers write are numbers of characters. Limits on what participants send are numbers of stored
+bytes: texts are measured in UTF-8, and JSON as it is stored.
 """
 
 ID = 64  # An id or a token.
@@ -14,15 +15,19 @@ MEDIA_NAME = 200  # The name of a medium.
 MEDIA_TYPE = 100  # The MIME type of a medium.
 ACCOUNT_NAME = 200  # The name of an account.
 PASSWORD_HASH = 1000  # A password hash.
-PARAMETERS = 4000  # The parameters of the link that a participant followed, as JSON.
+PARAMETERS = 4000  # Bytes of the parameters of the link that a participant followed, as JSON.
 PARAMETER_NAME = 100  # The name of one parameter.
-IDENTITY = 200  # The identity of a participant; a longer one is replaced by a digest.
+IDENTITY = 200  # Bytes of the identity of a participant; a longer one is replaced by a digest.
+IMPORTED_ANSWERS = 2_000_000  # The number of answers, or of skips, in an imported file.
+IMPORTED_PARTICIPANTS = 200_000  # The number of participants in an imported bundle.
 LABEL = 2000  # The label of a participant in an imported file.
 STRATEGY = 500  # The description of how a question was chosen.
-CLIENT = 2000  # Other data that a browser sends with an answer, as JSON.
-SKIP_REASON = 500  # The reason why a participant skipped a question.
+CLIENT = 2000  # Bytes of other data that a browser sends with an answer, as JSON.
+SKIP_REASON = 500  # Bytes of the reason why a participant skipped a question.
 REFUSALS = 10_000  # The number of refusals that are recorded per study.
-REFUSED = 1000  # The recorded content of a refusal, as JSON.
+REFUSED = 1000  # Bytes of the recorded content of a refusal, as JSON.
+PARTICIPANT_ROW = 300  # Bytes that a participant takes in the tables and indexes, besides what they send.
+QUESTION_ROW = 300  # The same for a question with its answer. `test_store_usage.py` compares both with a database.
 JSON_DEPTH = 20  # Levels of nested JSON from a browser. Deeper levels become text: parsers refuse hundreds of them.
 RESPONSE_MS = 86_400_000  # The longest response time: one day. A longer one means that a clock was changed in between.
 LIFETIME_SECONDS = 1e9  # The longest lifetime of a question, a session or a link: about 30 years.

@@ -6,18 +6,26 @@ these changes increases the study's ``roster``. Anything learned under another r
 
 import hashlib
 import secrets
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, RowMapping, bindparam, func, insert, select, update
+from sqlalchemy import ColumnElement, Connection, RowMapping, bindparam, exists, func, insert, or_, select, update
 
 from erkle.store import limits
+from erkle.store.clock import duration
 from erkle.store.database import rows, schema
 from erkle.store.database.enumerations import Standing, State
 from erkle.store.database.topics import Topic, reading, writing
-from erkle.store.errors import Full, NotAllowed, StoreError
-from erkle.store.sanitising import Json, bounded_json, bounded_text
+from erkle.store.errors import Full, NotAllowed, OverQuota, StoreError
+from erkle.store.sanitising import Json, bounded_json, bounded_text, json_bytes
+from erkle.store.usage import charge
 
-_T = schema.participants.c
+_T, _Q = schema.participants.c, schema.questions.c
+# Whether a participant has answered or skipped a question.
+_HAS_ANSWERED = exists().where(
+    _Q.participant_id == _T.id,
+    or_(exists().where(schema.answers.c.question_id == _Q.id), exists().where(schema.skips.c.question_id == _Q.id)),
+)
 _BY_NUMBER = select(schema.participants).where(_T.id == bindparam("number"))
 # The standings in which a participation can end.
 ENDINGS = (Standing.COMPLETED, Standing.FAILED, Standing.SCREENED)
@@ -39,12 +47,19 @@ class Participants(Topic):
 
     @writing
     def join(
-        self, study: str, parameters: Json | None = None, identity: str | None = None, most: int | None = None
+        self,
+        study: str,
+        parameters: Json | None = None,
+        identity: str | None = None,
+        most: int | None = None,
+        idle_seconds: float = limits.LIFETIME_SECONDS,
+        quota: int | None = None,
     ) -> Participant:
         """Add a participant to an open study, with the parameters of the link that they followed.
 
         If a participant with this identity, such as ``PROLIFIC_PID=abc``, has already joined, that participant is
-        returned. Anybody else is refused with `Full` once the study has ``most`` participants who are not excluded.
+        returned. Anybody else is refused with `Full` if the study has ``most`` participants (see `is_full`), and with
+        `OverQuota` if its participants have made the server store ``quota`` bytes.
         """
         row = rows.lock_study(self.connection, study)
         known = None if identity is None else bounded_identity(identity)
@@ -52,13 +67,28 @@ class Participants(Topic):
             return joined[0]
         if row["state"] != State.OPEN:
             raise NotAllowed(f"The study is {row['state']}; participants can join only while it is open.")
-        # Excluded participants do not count: their answers are not used, so somebody else may join instead.
-        taken = select(func.count()).where(_T.study_id == row["id"], _T.excluded.is_(False))
-        if most is not None and self.connection.execute(taken).scalar_one() >= most:
+        if most is not None and self.is_full(study, most, idle_seconds):
             raise Full(f"The study is full: it already has {most} participants.")
-        values = new_participant(row["id"], parameters or {}, Standing.ACTIVE, self.clock(), known)
-        number = self.connection.execute(insert(schema.participants).returning(_T.id), values).scalar_one()
+        parameters = bounded_json(parameters, limits.PARAMETERS)
+        n_bytes = limits.PARTICIPANT_ROW + json_bytes(parameters) + len((known or "").encode())
+        if not charge(self.connection, row["id"], n_bytes, quota):
+            raise OverQuota(f"The study has stored the {quota:,} bytes that its participants may send.")
+        values = new_participant(row["id"], parameters, Standing.ACTIVE, self.clock(), known)
+        [number] = join_all(self.connection, [values])
         return self._where(_T.id == number)[0]
+
+    @reading
+    def is_full(self, study: str, most: int, idle_seconds: float) -> bool:
+        """Return whether ``most`` participants have a place in a study.
+
+        Participants have a place once they have answered or skipped a question, and for ``idle_seconds`` after they
+        have joined. Excluded participants have none: their answers are not used, so somebody else may join instead.
+        """
+        since = self.clock() - duration(idle_seconds, "The idle time", limits.LIFETIME_SECONDS)
+        number, has_place = rows.study(self.connection, study)["id"], or_(_T.joined_at > since, _HAS_ANSWERED)
+        # The limit ends the search early.
+        taken = select(_T.id).where(_T.study_id == number, _T.excluded.is_(False), has_place).limit(most).subquery()
+        return self.connection.execute(select(func.count()).select_from(taken)).scalar_one() == most
 
     @reading
     def get(self, study: str, participant: str) -> Participant:
@@ -122,10 +152,18 @@ def bounded_identity(identity: object) -> str:
     165
     """
     text = bounded_text(identity, limits.IDENTITY)
-    if text == identity and len(text) < limits.IDENTITY:
+    if text == identity and len(text.encode()) < limits.IDENTITY:
         return text
     digest = hashlib.sha256(str(identity).encode("utf-8", "surrogatepass")).hexdigest()
-    return f"{text[:100]} {digest}"
+    return f"{bounded_text(text, 100)} {digest}"
+
+
+def join_all(connection: Connection, participants: Sequence[dict[str, Any]]) -> list[int]:
+    """Add rows of participants and return their numbers."""
+    if not participants:
+        return []
+    added = insert(schema.participants).returning(_T.id, sort_by_parameter_order=True)
+    return list(connection.execute(added, participants).scalars())
 
 
 def new_participant(
@@ -137,11 +175,11 @@ def new_participant(
     excluded: bool = False,
     flagged: bool = False,
 ) -> dict[str, Any]:
-    """Return the row of a new participant, with a new id."""
+    """Return the row of a new participant, with a new id; ``parameters`` are bounded already."""
     return {
         "public_id": secrets.token_urlsafe(18),
         "study_id": study_number,
-        "parameters": bounded_json(parameters, limits.PARAMETERS),
+        "parameters": parameters,
         "state": standing,
         "excluded": excluded,
         "joined_at": joined_at,

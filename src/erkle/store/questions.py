@@ -15,6 +15,7 @@ from erkle.store.database.topics import Topic, reading, writing
 from erkle.store.errors import NotAllowed, StoreError
 from erkle.store.participants import standing_of
 from erkle.store.sanitising import bounded_text, is_id, strict_member
+from erkle.store.usage import charge
 
 # Seconds for which a question can be answered by default: one hour.
 _LIFETIME = 3600.0
@@ -79,9 +80,19 @@ class Questions(Topic):
 
     @writing
     def issue(
-        self, study: str, participant: str, queries: Sequence[Query], lifetime: float = _LIFETIME
+        self,
+        study: str,
+        participant: str,
+        queries: Sequence[Query],
+        lifetime: float = _LIFETIME,
+        sent_bytes: int = 0,
+        quota: int | None = None,
     ) -> list[Issued]:
-        """Issue questions to an active participant of an open study; they expire after ``lifetime`` seconds."""
+        """Issue questions to an active participant of an open study; they expire after ``lifetime`` seconds.
+
+        If the participants of the study have made the server store ``quota`` bytes, no questions are issued.
+        ``sent_bytes`` are counted as well: what the participant has sent with the answer to an earlier question.
+        """
         row = rows.lock_participant(self.connection, study, participant)
         if row["study_state"] != State.OPEN:
             raise NotAllowed(f"The study is {row['study_state']}; questions are issued only while it is open.")
@@ -90,6 +101,9 @@ class Questions(Topic):
         at = self.clock()
         until = at + duration(lifetime, "The lifetime", limits.LIFETIME_SECONDS)
         issued = [_issued(query, row["n_objects"], participant, at, until) for query in queries]
+        n_bytes = sent_bytes + limits.QUESTION_ROW * len(issued)
+        if not charge(self.connection, row["study_id"], n_bytes, quota):
+            return []
         if issued:
             self.connection.execute(_INSERT, [new_question(each, row["study_id"], row["id"]) for each in issued])
         return issued

@@ -7,7 +7,9 @@ answer. Input of researchers is refused if it does not fit (``strict_*``), becau
 import json
 import math
 import re
+from bisect import bisect
 from enum import StrEnum
+from itertools import accumulate
 from typing import Any, TypeVar
 
 from erkle.store import limits
@@ -34,29 +36,54 @@ def is_id(value: object) -> bool:
     return isinstance(value, str) and _ID.fullmatch(value) is not None
 
 
-def bounded_text(value: object, most: int) -> str:
-    r"""Return any value as text of at most ``most`` characters, with invalid characters replaced.
+def is_text(value: object, most: int) -> bool:
+    """Return whether a value is a text of at most ``most`` characters that every database can hold."""
+    return isinstance(value, str) and len(value) <= most and _INVALID.search(value) is None
 
-    >>> bounded_text("a\0b and more", 3)
-    'a\ufffdb'
+
+def bounded_text(value: object, most: int) -> str:
+    r"""Return any value as text of at most ``most`` bytes in UTF-8, with invalid characters replaced.
+
+    >>> bounded_text("a\0b and more", 5), bounded_text("naïve", 3)
+    ('a\ufffdb', 'na')
     """
     text = value[:most] if isinstance(value, str) else _representation(value, most)
-    return _INVALID.sub("\ufffd", text)
+    # Errors are ignored because the cut may divide the last character.
+    return _INVALID.sub("\ufffd", text).encode()[:most].decode(errors="ignore")
+
+
+def stored_json(value: object) -> str:
+    """Return JSON as the database stores it: in UTF-8, because an escaped emoji takes three times as many bytes.
+
+    >>> stored_json({"mood": "🙂", "n": [1, 2]})
+    '{"mood":"🙂","n":[1,2]}'
+    """
+    return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+
+
+def json_bytes(value: object) -> int:
+    """Return the number of bytes that JSON takes in the database.
+
+    >>> json_bytes({"mood": "🙂"})
+    15
+    """
+    return len(stored_json(value).encode())
 
 
 def bounded_json(value: object, most: int) -> Json:
-    """Return any value as a JSON object; one of more than ``most`` characters is cut off and kept as text.
+    """Return any value as a JSON object; one that takes more than ``most`` bytes is cut off and kept as text.
 
     >>> bounded_json({"width": 1280}, 100)
     {'width': 1280}
-    >>> bounded_json({"width": "9" * 100}, 20)
-    {'cut': '{"width": "999999999'}
+    >>> bounded_json({"width": "9" * 100}, 30)
+    {'cut': '{"width":"9999999'}
     """
     if value is None:
         return {}
     clean = cleaned(value)
-    text = json.dumps(clean, ensure_ascii=False, allow_nan=False)
-    return clean if isinstance(clean, dict) and len(text) <= most else {"cut": text[:most]}
+    text = stored_json(clean)
+    fits = len(text) <= most and len(text.encode()) <= most
+    return clean if isinstance(clean, dict) and fits else {"cut": _beginning(text, most - json_bytes({"cut": ""}))}
 
 
 def cleaned(value: object, levels: int = limits.JSON_DEPTH) -> Any:
@@ -129,6 +156,15 @@ def strict_json(value: object, name: str) -> Json:
         raise StoreError(f"{name} contains an invalid character; remove NUL characters and unpaired surrogates.")
     loaded: Json = json.loads(text)
     return loaded
+
+
+def _beginning(text: str, most: int) -> str:
+    """Return the longest beginning of a JSON text that takes at most ``most`` bytes as a JSON string.
+
+    A JSON text contains no control characters, so only quotes and backslashes are escaped.
+    """
+    ends = accumulate(len(character.encode()) + (character in '"\\') for character in text[: max(most, 0)])
+    return text[: bisect([*ends], most)]
 
 
 def _key(key: object) -> str:

@@ -1,6 +1,7 @@
 """The store: each call succeeds completely or changes nothing, and its writes are on disk when it returns."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Self, TypeVar
 
 from sqlalchemy import Connection, select
@@ -8,13 +9,17 @@ from sqlalchemy import Connection, select
 from erkle.store.accounts import Accounts, Links, Sessions
 from erkle.store.answers import Answers
 from erkle.store.clock import Clock, now
-from erkle.store.database.engine import Database, Pathlike
+from erkle.store.database.engine import Database
+from erkle.store.database.location import Pathlike
+from erkle.store.database.room import check_room
 from erkle.store.importing import Imports
 from erkle.store.learners import Leases, Snapshots
 from erkle.store.media import Media
 from erkle.store.participants import Participants
 from erkle.store.questions import Questions
 from erkle.store.studies import Studies
+from erkle.store.unfinished import UnfinishedStudies
+from erkle.store.usage import Usage
 
 R = TypeVar("R")
 
@@ -31,7 +36,9 @@ class _Topics:
         self.participants = Participants(source, clock)
         self.questions = Questions(source, clock)
         self.answers = Answers(source, clock)
+        self.usage = Usage(source, clock)
         self.imports = Imports(source, clock)
+        self.unfinished = UnfinishedStudies(source, clock)
         self.leases = Leases(source, clock)
         self.snapshots = Snapshots(source, clock)
 
@@ -64,8 +71,10 @@ class Store(_Topics):
         Studies, and their images, sounds and videos.
     participants, questions, answers
         Participants, the questions issued to them, and their answers.
-    imports
-        Import of answers and of complete studies.
+    usage
+        How many bytes participants have made the server store.
+    imports, unfinished
+        Import of answers, and new studies that are written in several transactions.
     leases, snapshots
         Which process owns a study's learner, and saved learners.
 
@@ -95,7 +104,10 @@ class Store(_Topics):
 
     def __init__(self, location: Pathlike, clock: Clock = now) -> None:
         self._database, self._clock = Database(location), clock
+        # Health and leases must not wait for requests that use all other connections.
+        self._aside = self._database.set_aside()
         super().__init__(self._database, clock)
+        self.leases = Leases(self._aside, clock)
 
     def transact(self, work: Callable[[Transaction], R]) -> R:
         """Call ``work(transaction)`` and return its result once everything is on disk; an exception undoes everything.
@@ -110,10 +122,29 @@ class Store(_Topics):
         return self._database.write(run)
 
     def check(self) -> None:
-        """Raise `Unavailable` unless the database responds and is still the file that was opened."""
+        """Raise `Unavailable` unless the database responds, its files are in place, and the last write succeeded."""
         self._database.check()
-        with self._database.reading() as connection:
+        with self._aside.reading() as connection:
             connection.execute(select(1))
+
+    def recover(self) -> None:
+        """Complete or undo what processes that ended have left unfinished: imports and new studies."""
+        self.unfinished.recover()
+        self.imports.recover()
+
+    def tend(self) -> None:
+        """Look after the database; a server calls this every few seconds.
+
+        After a failed write, this tries to write again. It also notes the numbers of the last answers in a file next
+        to an SQLite database, so that the next start notices if answers are missing.
+        """
+        self._database.check_files()
+        self._database.try_again()
+        self._database.note_acknowledged()
+
+    def check_room(self, n_bytes: int) -> None:
+        """Raise `NoRoom` if an upload of ``n_bytes`` would leave too little space for answers on the disk."""
+        self._database.read(partial(check_room, n_bytes=n_bytes))
 
     def back_up(self, path: Pathlike) -> None:
         """Copy an SQLite database to a file as it is at one moment; others can write meanwhile."""
@@ -121,6 +152,7 @@ class Store(_Topics):
 
     def close(self) -> None:
         """Close all connections; the store can no longer be used."""
+        self._aside.close()
         self._database.close()
 
     def __enter__(self) -> Self:

@@ -15,10 +15,11 @@ from erkle.checks import whole
 from erkle.store import limits
 from erkle.store.accounts import lock_account
 from erkle.store.database import rows, schema
+from erkle.store.database.contention import allow_long_statements
 from erkle.store.database.enumerations import State
 from erkle.store.database.topics import Topic, reading, writing
 from erkle.store.errors import NotAllowed, StoreError
-from erkle.store.media import Medium, add_media
+from erkle.store.media import Medium, add_rows, check_media_room, media_rows
 from erkle.store.questions import IS_ACTIVE, are_open
 from erkle.store.sanitising import Json, strict_json, strict_member, strict_text
 
@@ -34,8 +35,9 @@ _BY_ID = select(schema.studies).where(_T.public_id == bindparam("study"))
 # In order of deletion: each table comes before the tables that it refers to.
 _TABLES_OF_STUDY = (
     schema.answers, schema.questions, schema.participants, schema.refusals, schema.snapshots, schema.leases,
-    schema.media, schema.objects,
+    schema.usage, schema.media_parts, schema.media, schema.objects, schema.import_batches, schema.unfinished_studies,
 )  # fmt: skip
+_IS_FINISHED = _T.id.not_in(select(schema.unfinished_studies.c.study_id))
 
 
 class Object(NamedTuple):
@@ -119,22 +121,42 @@ class Studies(Topic):
             "roster": 0,
             "created_at": self.clock(),
             "owner": None if owner is None else lock_account(self.connection, owner).id,
+            "signing_key": _new_key(),
         }
         number = self.connection.execute(insert(schema.studies).returning(_T.id), values).scalar_one()
         self.connection.execute(insert(schema.objects), [{"study_id": number, **row} for row in numbered])
         self.connection.execute(insert(schema.leases).values(study_id=number, owner="", until=0, fence=0))
-        add_media(self.connection, number, media or {})
+        self.connection.execute(insert(schema.usage).values(study_id=number, stored_bytes=0))
+        check_media_room(self.connection, media or {})
+        add_rows(self.connection, number, media_rows(media or {}))
         return self.get(values["public_id"])
 
     @reading
     def all(self) -> list[Study]:
-        """Return all studies, oldest first."""
-        return [_study(row) for row in self.connection.execute(select(schema.studies).order_by(_T.id)).mappings()]
+        """Return all studies, oldest first, without those that are still being imported."""
+        query = select(schema.studies).where(_IS_FINISHED).order_by(_T.id)
+        return [_study(row) for row in self.connection.execute(query).mappings()]
 
     @reading
-    def get(self, study: str) -> Study:
-        """Return the study with this id."""
-        return _study(rows.found_study(self.connection, _BY_ID, study))
+    def get(self, study: str, drafts: bool = True) -> Study:
+        """Return the study with this id. Without ``drafts``, a draft is as unknown as a study that does not exist."""
+        found = _study(rows.found_study(self.connection, _BY_ID, study))
+        if found.state == State.DRAFT and not drafts:
+            raise rows.unknown_study(study)
+        return found
+
+    @reading
+    def signing_key(self, study: str) -> str:
+        """Return the secret with which links to a study are signed; bundles do not contain it."""
+        number = rows.study(self.connection, study)["id"]
+        return str(self.connection.execute(select(_T.signing_key).where(_T.id == number)).scalar_one())
+
+    @writing
+    def renew_signing_key(self, study: str) -> str:
+        """Replace the signing key of a study and return the new one; links signed with the old one no longer work."""
+        number, key = rows.lock_study(self.connection, study)["id"], _new_key()
+        self.connection.execute(update(schema.studies).where(_T.id == number).values(signing_key=key))
+        return key
 
     @reading
     def objects(self, study: str) -> list[Object]:
@@ -167,7 +189,7 @@ class Studies(Topic):
         are not among ``strategies`` are counted together as ``"other"``: an import may contain any number of them.
         """
         q, p, a, execute = schema.questions, schema.participants, schema.answers.c, self.connection.execute
-        states = select(_T.state, func.count()).group_by(_T.state)
+        states = select(_T.state, func.count()).where(_IS_FINISHED).group_by(_T.state)
         strategy = case((q.c.strategy.in_(strategies), q.c.strategy), else_="other").label("strategy")
         by = select(strategy, q.c.kind).subquery().c
         asked = select(by.strategy, by.kind, func.count()).group_by(by.strategy, by.kind)
@@ -216,6 +238,7 @@ class Studies(Topic):
     @writing
     def delete(self, study: str) -> None:
         """Delete a study with all its data, including the answers."""
+        allow_long_statements(self.connection)
         number = rows.lock_study(self.connection, study, exclusive=True)["id"]
         self.connection.execute(insert(schema.deletions).values(study_id=number, smaller=number - 1))
         asked = select(schema.questions.c.id).where(schema.questions.c.study_id == number)
@@ -242,9 +265,15 @@ def _new_id() -> str:
     return found
 
 
+def _new_key() -> str:
+    return secrets.token_urlsafe(32)
+
+
 def _checked_objects(objects: Sequence[Object | str]) -> list[dict[str, Any]]:
     """Return the rows of the objects, after checking their number and names."""
     whole(len(objects), "The number of objects", 3, "a question needs three objects")
+    if len(objects) > limits.OBJECTS:
+        raise StoreError(f"There are {len(objects):,} objects; a study has at most {limits.OBJECTS:,}.")
     numbered: list[dict[str, Any]] = []
     seen: dict[str, int] = {}
     for number, each in enumerate(objects):

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from itertools import chain
 from typing import NamedTuple
 
+from erkle.csv_files import plain
 from erkle.triplets.decoding import BadLine
 from erkle.triplets.labels import PARTS, quoted
 from erkle.triplets.tables import ANY_SEPARATOR, SEPARATORS, Strict, possible_tables, split_cells
@@ -53,6 +54,8 @@ class Delimited(NamedTuple):
         except UnicodeDecodeError:
             return None
         cells = self._quoted(text) if '"' in text else self._plain(text)
+        if cells is not None and "'" in text:
+            cells = [plain(cell).strip() for cell in cells]
         if cells is None or self.columns == tuple(range(self.width)):
             return cells
         n_wanted = len(self.columns)

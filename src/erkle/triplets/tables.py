@@ -1,18 +1,21 @@
 """Read tables from text: separators, quotes, headers, and the columns that hold answers.
 
 Text is UTF-8, with or without a byte order mark. Lines may end in LF, CRLF or CR, blank lines are skipped, and blanks
-around cells are removed. Errors name the file and the line.
+around cells are removed. Apostrophes that protect a cell from spreadsheets are removed as well (`erkle.csv_files`).
+Errors name the file and the line.
 """
 
 import csv
 import io
-from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from typing import BinaryIO, NamedTuple, TextIO
 
 import numpy as np
 from numpy.typing import NDArray
 
-from erkle.triplets.decoding import BadLine, ReadError, complaint
+from erkle.csv_files import plain
+from erkle.triplets.decoding import LONGEST_LINE, BadLine, ReadError, complaint
 
 # Separators to try for each suffix, most likely first.
 SEPARATORS = {".csv": ",;\t", ".tsv": "\t;,", ".tab": "\t;,"}
@@ -48,7 +51,7 @@ def possible_tables(line: str, suffix: str) -> list[tuple[str, list[str]]]:
 def split_cells(line: str, separator: str) -> list[str]:
     """The cells of a line, without quotes and blanks around them."""
     if '"' not in line:
-        return [cell.strip() for cell in line.split(separator)]
+        return [plain(cell.strip()).strip() for cell in line.split(separator)]
     try:
         cells = next(csv.reader([line], Strict, delimiter=separator))
     except csv.Error:
@@ -56,7 +59,7 @@ def split_cells(line: str, separator: str) -> list[str]:
             "has a quoted cell that does not end on its line, or text after a closing quote;"
             " close the quotes right before the next separator."
         ) from None
-    return [cell.strip() for cell in cells]
+    return [plain(cell.strip()).strip() for cell in cells]
 
 
 class Table(NamedTuple):
@@ -100,7 +103,7 @@ def read_table(
 
     The file must have the ``wanted`` columns. A separator of None means any number of blanks.
     """
-    rows = _rows(data, name, separator)
+    rows = rows_of(io.BytesIO(data), name, separator)
     if header is None:
         first = next(rows, None)
         if first is None:
@@ -131,13 +134,13 @@ def first_row(data: bytes, name: str) -> tuple[str | None, list[str]]:
     >>> first_row(b"\nhead;winner;loser\n", "answers.csv")
     (';', ['head', 'winner', 'loser'])
     """
-    lines = enumerate(io.StringIO(decoded(data, name), newline=None), 1)
-    number, line = next(((number, line) for number, line in lines if line.strip()), (1, ""))
-    separator = next((mark for mark in ",;\t" if mark in line), None)
+    lines = Lines(io.StringIO(decoded(data, name), newline=None))
     try:
+        line = next((line for line in lines if line.strip()), "")
+        separator = next((mark for mark in ",;\t" if mark in line), None)
         return separator, line.split() if separator is None else split_cells(line.rstrip("\n"), separator)
     except BadLine as problem:
-        raise complaint(name, number, problem) from None
+        raise complaint(name, lines.number, problem) from None
 
 
 def decoded(data: bytes, name: str) -> str:
@@ -162,30 +165,80 @@ def triples_of(table: Table) -> tuple[list[list[str]], set[str]]:
     choice = next(choice for choice in _CHOICES if set(choice) <= set(table.columns))
     anchor, left, right, chosen = (table.columns[name] for name in choice)
     far = []
-    for row, (x, y, near) in enumerate(zip(left, right, chosen, strict=True)):
-        if near not in (x, y) or x == y:
-            raise table.complaint(row, f"the answer {near[:60]!r} is not one of two different candidates.")
-        far.append(y if near == x else x)
+    for row, shown in enumerate(zip(left, right, chosen, strict=True)):
+        try:
+            far.append(_other(*shown))
+        except BadLine as problem:
+            raise table.complaint(row, str(problem)) from None
     return [anchor, chosen, far], set(choice)
 
 
-def _rows(data: bytes, name: str, separator: str | None) -> Iterator[tuple[int, list[str]]]:
-    text = decoded(data, name)
-    if separator is None:
-        for number, line in enumerate(io.StringIO(text, newline=None), 1):
-            if cells := line.split():
-                yield number, cells
-        return
-    reader = csv.reader(io.StringIO(text, newline=None), delimiter=separator, skipinitialspace=True)
+def triple_of(cells: Mapping[str, str]) -> tuple[str, str, str] | None:
+    """The anchor, near and far of one row, given its cells by column; None if it does not have the columns.
+
+    >>> triple_of({"head": "cat", "left": "bus", "right": "dog", "winner": "dog"})
+    ('cat', 'dog', 'bus')
+    """
+    for anchor, near, far in _TRIPLES:
+        if anchor in cells and near in cells and far in cells:
+            return cells[anchor], cells[near], cells[far]
+    for anchor, left, right, chosen in _CHOICES:
+        if anchor in cells and left in cells and right in cells and chosen in cells:
+            return cells[anchor], cells[chosen], _other(cells[left], cells[right], cells[chosen])
+    return None
+
+
+def _other(left: str, right: str, chosen: str) -> str:
+    """The candidate that was not chosen."""
+    if chosen not in (left, right) or left == right:
+        raise BadLine(f"the answer {chosen[:60]!r} is not one of two different candidates.")
+    return right if chosen == left else left
+
+
+def rows_of(file: BinaryIO, name: str, separator: str | None) -> Iterator[tuple[int, list[str]]]:
+    """Yield the last line and the cells of each row that is not blank, without reading the whole file into memory."""
+    file.seek(0)
+    # Line ends are not translated, because a quoted cell may contain CR.
+    text = io.TextIOWrapper(file, "utf-8-sig", newline="")
+    lines = Lines(text)
+    rows = map(str.split, lines) if separator is None else csv.reader(lines, delimiter=separator, skipinitialspace=True)
     try:
-        for row in reader:
-            cells = [cell.strip() for cell in row]
+        for row in rows:
+            lines.held = 0
+            cells = [plain(cell.strip()) for cell in row]
             if any(cells):
-                yield reader.line_num, cells
+                yield lines.number, cells
     except csv.Error as error:
-        raise ReadError(
-            f"{name}, line {reader.line_num}: cannot be split into cells ({error}); correct that line."
-        ) from None
+        raise complaint(name, lines.number, f"cannot be split into cells ({error}); correct that line.") from None
+    except BadLine as problem:
+        raise complaint(name, lines.number, problem) from None
+    except UnicodeDecodeError:
+        raise ReadError(f"{name}: is not UTF-8 text; save it as UTF-8.") from None
+    finally:
+        # The file stays open, unless somebody closed it before this generator ended.
+        with suppress(ValueError):
+            text.detach()
+
+
+class Lines:
+    """The lines of a text. ``held`` counts the characters of the current row, which quotes can spread over lines."""
+
+    def __init__(self, text: TextIO) -> None:
+        self._text = text
+        self.number = self.held = 0
+
+    def __iter__(self) -> Iterator[str]:
+        return self
+
+    def __next__(self) -> str:
+        line = self._text.readline(LONGEST_LINE + 1)
+        if not line:
+            raise StopIteration
+        self.number += 1
+        self.held += len(line)
+        if self.held > LONGEST_LINE:
+            raise BadLine(f"has a row of more than {LONGEST_LINE:,} characters; check its quotes.")
+        return line
 
 
 def _is_whole(cell: str) -> bool:

@@ -2,6 +2,7 @@
 
 import itertools
 import re
+import threading
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from PIL import Image
 from erkle.client import Client
 from erkle.service.accounts.passwords import hashed
 from erkle.service.accounts.sessions import COOKIE, setup_link
+from erkle.service.learning import Fold
 from erkle.store import Imported
 from people import PASSWORD, THINGS, settings
 
@@ -221,6 +223,30 @@ def test_an_error_in_a_new_study_is_shown_at_its_field(signed_in):
     error = page.locator(".field", has=page.locator("[aria-invalid]")).locator(".error")
     expect(error).to_contain_text("endings.completed.url")
     expect(error).to_contain_text("http")
+
+
+def test_identities_places_and_the_signing_key_are_in_the_settings(site, signed_in, draft):
+    page = signed_in
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page.goto(f"/studies/{draft}")
+    for state in ("draft", "open"):
+        page.locator(".actions summary").click()
+        page.get_by_role("button", name="Settings").click()
+        page.get_by_text("Limits", exact=True).click()
+        page.get_by_label("Keep a place without an answer").fill("30" if state == "draft" else "45")
+        page.get_by_text("Proof of identity").click()
+        page.get_by_label("What a link must contain").select_option("prolific" if state == "draft" else "signature")
+        page.get_by_role("button", name="Copy the signing key").click()
+        expect(page.get_by_text("The signing key is copied")).to_be_attached()
+        assert page.evaluate("navigator.clipboard.readText()") == site.store.studies.signing_key(draft)
+        page.get_by_role("button", name="Save").click()
+        expect(page.get_by_text("The settings are saved.").last).to_be_visible()
+        kept = site.store.studies.get(draft).settings
+        wanted = (1800, "prolific") if state == "draft" else (2700, "signature")
+        assert (kept["limits"]["idle_s"], kept["identity_proof"]) == wanted
+        if state == "draft":
+            page.get_by_role("button", name="Open study").click()
+            expect(page.locator(".study-title .tag").first).to_have_text("open")
 
 
 def test_settings_are_changed_and_a_study_is_deleted_only_by_typing_its_title(signed_in, draft):
@@ -445,3 +471,25 @@ def test_an_unknown_address_is_a_page_for_people_and_json_for_programs(page):
     reply = page.request.get("/nothing/here", headers={"Accept": "application/json"})
     assert reply.json()["error"]["reason"] == "not-found"
     assert page.request.get("/api/nothing", headers={"Accept": "text/html"}).json()["error"]["reason"] == "not-found"
+
+
+def test_the_dashboard_says_that_the_model_stands_still_until_it_learns_again(site, signed_in, account, monkeypatch):
+    learn, failing = Fold.learn, threading.Event()
+
+    def learn_or_fail(fold, page):
+        if page and failing.is_set():
+            raise MemoryError
+        learn(fold, page)
+
+    monkeypatch.setattr(Fold, "learn", learn_or_fail)
+    monkeypatch.setattr("erkle.service.learning.stall.FIRST_PAUSE", 0.1)
+    failing.set()
+    study = site.study(owner=account.id)
+    site.store.imports.answers(study, [Imported("ann", 0, 1, 2)] * 12)
+    signed_in.goto(f"/studies/{study}")
+    notice = signed_in.get_by_role("status").filter(has_text="stood still")
+    expect(notice).to_contain_text("memory")
+    expect(signed_in.locator("[data-figure=answers] .figure")).to_have_text("12")
+    failing.clear()
+    expect(signed_in.locator("[data-figure=learned] .figure")).to_have_text("12")
+    expect(notice).to_have_count(0)

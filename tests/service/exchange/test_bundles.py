@@ -3,14 +3,17 @@
 import io
 import json
 import zipfile
+from hashlib import sha256
 
 import pytest
-from exchanged import filled, kernel, log
+from exchanged import filled, kernel, log, peak_memory, picture
 
 from erkle.files import FileError
 from erkle.service.exchange.bundle import write_bundle
 from erkle.service.exchange.unbundling import import_bundle
+from erkle.service.studies.media import prepared
 from erkle.store import Medium, Object, Standing, State, Store
+from people import settings
 
 
 @pytest.fixture
@@ -129,6 +132,15 @@ def test_a_bundle_has_no_token_and_no_secret_id(here):
     answers = list(here.answers.log(study.id, include_excluded=True))
     assert not any(answer.token in text or answer.participant in text for answer in answers)
     assert study.id not in text
+    assert here.studies.signing_key(study.id) not in text
+
+
+def test_a_copy_has_all_settings_but_another_signing_key(here, there):
+    changed = settings(identity_proof="signature", limits={"idle_s": 90.0})
+    study = here.studies.create("Three", ["a", "b", "c"], changed)
+    copy = imported(there, bundled(here, study))
+    assert copy.settings == changed
+    assert there.studies.signing_key(copy.id) != here.studies.signing_key(study.id)
 
 
 @pytest.mark.parametrize(
@@ -151,6 +163,10 @@ def _lines(data):
     return data.splitlines(keepends=True)
 
 
+def with_counts(**values):
+    return lambda data: with_json(counts={**json.loads(data)["counts"], **values})(data)
+
+
 FIRST = b'{"sequence":1,'
 DAMAGE = {
     "no study": ("study.json", lambda data: None),
@@ -162,27 +178,24 @@ DAMAGE = {
     "a state that is none": ("study.json", with_json(state="running")),
     "settings that are none": ("study.json", with_json(settings={"holdout": 7})),
     "settings with code in them": ("study.json", with_json(settings={"__import__": "os"})),
-    "too many answers promised": ("study.json", with_json(counts={"answers": 99, "participants": 3, "skips": 3})),
-    "no objects": ("objects.json", lambda data: None),
-    "too few objects": ("objects.json", lambda data: json.dumps(json.loads(data)[:3]).encode()),
-    "the same object twice": ("objects.json", lambda data: json.dumps([json.loads(data)[1]] * 8).encode()),
-    "an object with an unknown part": (
-        "objects.json",
-        lambda data: json.dumps([{**each, "payload": {"html": "<b>"}} for each in json.loads(data)]).encode(),
+    "too many answers promised": ("study.json", with_counts(answers=99)),
+    "more answers than any import may have": ("study.json", with_counts(answers=10**12)),
+    "more objects than a study may have": ("study.json", with_counts(objects=10_001)),
+    "a description of many megabytes": ("study.json", lambda data: data[:-2] + b',"x":"%s"}' % (b"x" * (5 << 20))),
+    "no objects": ("objects.jsonl", lambda data: None),
+    "too few objects": ("objects.jsonl", lambda data: b"".join(_lines(data)[:3])),
+    "the same object twice": ("objects.jsonl", lambda data: _lines(data)[1] * 8),
+    "an object with an unknown part": ("objects.jsonl", lambda data: _first(data, payload={"html": "<b>"})),
+    "an object whose picture is not there": ("objects.jsonl", lambda data: _first(data, payload={"image": "media/a"})),
+    "an object whose picture is the log": (
+        "objects.jsonl",
+        lambda data: _first(data, payload={"image": "answers.jsonl"}),
     ),
-    "an object whose picture is not there": (
-        "objects.json",
-        lambda data: json.dumps([{**each, "payload": {"image": "a.webp"}} for each in json.loads(data)]).encode(),
-    ),
-    "participants missing": ("participants.json", lambda data: b"[]"),
-    "the same person twice": (
-        "participants.json",
-        lambda data: json.dumps([json.loads(data)[0]] * 3).encode(),
-    ),
-    "a person of no standing": (
-        "participants.json",
-        lambda data: json.dumps([{**each, "standing": "king"} for each in json.loads(data)]).encode(),
-    ),
+    "an object with too long a text": ("objects.jsonl", lambda data: _first(data, payload={"text": "x" * 20_001})),
+    "a picture of no object": ("objects.jsonl", lambda data: _first(data, payload={})),
+    "participants missing": ("participants.jsonl", lambda data: b""),
+    "the same person twice": ("participants.jsonl", lambda data: _lines(data)[0] * 3),
+    "a person of no standing": ("participants.jsonl", lambda data: _first(data, standing="king")),
     "no skips": ("skips.jsonl", lambda data: None),
     "a skip left out": ("skips.jsonl", lambda data: b"".join(_lines(data)[1:])),
     "a skip of nobody": ("skips.jsonl", lambda data: _first(data, participant=99)),
@@ -234,7 +247,7 @@ def test_nothing_of_a_truncated_bundle_is_imported(there, whole, cut):
 
 
 def test_an_import_that_fails_at_the_end_leaves_nothing_behind(there, whole, monkeypatch):
-    monkeypatch.setattr("erkle.store.importing.Imports._skip", lambda *_, **__: 1 / 0)
+    monkeypatch.setattr("erkle.store.unfinished.UnfinishedStudies._skip", lambda *_, **__: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         imported(there, whole)
     assert there.studies.all() == []
@@ -278,24 +291,55 @@ def test_data_that_is_nested_too_deeply_is_cut(there, whole):
         return json.dumps({**json.loads(line), "client": {"a": deep}}).encode() + b"\n" + rest
 
     def first_person(data):
-        first, *others = json.loads(data)
-        return json.dumps([{**first, "parameters": {"a": deep}}, *others]).encode()
+        return _first(data, parameters={"a": deep})
 
-    data = changed(changed(whole, "answers.jsonl", first_line), "participants.json", first_person)
+    data = changed(changed(whole, "answers.jsonl", first_line), "participants.jsonl", first_person)
     study = imported(there, data)
     assert len(str(next(iter(there.answers.log(study.id))).client)) < 1000
     assert len(str(there.participants.all(study.id)[0].parameters)) < 1000
 
 
-def test_a_bundle_with_two_objects_is_refused(researcher, whole, store):
-    def two(data):
-        return json.dumps(json.loads(data)[:2]).encode()
-
-    def nothing(data):
-        return b""
-
-    data = changed(changed(changed(whole, "objects.json", two), "answers.jsonl", nothing), "skips.jsonl", nothing)
-    data = changed(data, "study.json", with_json(counts={"answers": 0, "participants": 3, "skips": 0}))
+def test_a_bundle_with_two_objects_is_refused(here, researcher):
+    study = here.studies.create("Three", ["a", "b", "c"], filled(here).settings)
+    data = changed(bundled(here, study), "objects.jsonl", lambda data: b"".join(_lines(data)[:2]))
+    data = changed(data, "study.json", with_counts(objects=2))
     answer = researcher.post("/api/import", files={"file": ("bundle.zip", data)})
     assert (answer.status_code, answer.json()["error"]["reason"]) == (422, "invalid")
     assert "3" in answer.json()["error"]["sentence"]
+    assert researcher.get("/api/studies").json() == []
+
+
+def test_pictures_are_drawn_again_and_sounds_are_checked_again(here, there):
+    shown, song = prepared("red.png", picture("red")), b"ID3\x04 la la la"
+    [(name, red)] = [item for item in shown.media.items() if item[0] == shown.payload["image"]]
+    hidden = Medium(red.type, red.data + b"<script>alert(1)</script>")
+    hidden_name = f"{sha256(hidden.data).hexdigest()[:40]}.webp"
+    audio, sound = f"{sha256(song).hexdigest()[:40]}.mp3", Medium("audio/mpeg", song)
+    objects = [Object("a", {"image": hidden_name, "audio": audio}), Object("b", {"image": hidden_name}), "c"]
+    study = here.studies.create("Pictures", objects, filled(here).settings, media={hidden_name: hidden, audio: sound})
+    copy = imported(there, bundled(here, study))
+    a, b, c = there.studies.objects(copy.id)
+    assert a.payload == {"image": name, "thumb": shown.payload["thumb"], "audio": audio}
+    assert (b.payload, c.payload) == (shown.payload, {})
+    assert there.media.get(copy.id, audio) == sound
+    assert not any(b"script" in there.media.get(copy.id, each).data for each in there.media.names(copy.id))
+
+
+LISTS = b"[]," * 2_000_000 + b"0]}\n"
+BOMBS = {
+    "a description of lists": ("study.json", b'{"format":"erkle study","version":3,"settings":[' + LISTS),
+    "participants of lists": ("participants.jsonl", b'{"parameters":[' + LISTS),
+    "answers of empty lines": ("answers.jsonl", b"\n" * (6 << 20)),
+    "answers of lists": ("answers.jsonl", (b"[" + b"[]," * 80_000 + b"0]\n") * 20),
+}
+
+
+@pytest.mark.parametrize("bomb", BOMBS)
+def test_a_small_bundle_cannot_fill_the_memory(there, whole, bomb):
+    member, content = BOMBS[bomb]
+    data = changed(whole, member, lambda _: content)
+    assert len(data) < 200_000
+    with peak_memory() as peak, pytest.raises(FileError):
+        imported(there, data)
+    assert peak() < 30 << 20
+    assert there.studies.all() == []

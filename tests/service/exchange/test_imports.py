@@ -1,11 +1,16 @@
 """Imports: the answers of a file become the log, and an error names its line and changes nothing."""
 
-import pytest
-from exchanged import NAMES, filled, kernel, log
+import io
+import time
 
+import pytest
+from exchanged import NAMES, filled, kernel, log, peak_memory
+from fastapi.testclient import TestClient
+
+from erkle.service import Configuration, create_app
 from erkle.service.exchange.exporting import answers_csv, answers_jsonl
 from erkle.service.exchange.importing import add_answers, read_answers, study_of
-from erkle.store import Kind, Store
+from erkle.store import Imported, Kind, Store
 from erkle.triplets import ReadError
 
 SALMON = (
@@ -23,7 +28,7 @@ def here(tmp_path, new_database):
 
 
 def given(text, name="answers.csv"):
-    return read_answers(text.encode(), name)
+    return read_answers(io.BytesIO(text.encode()), name)
 
 
 @pytest.mark.parametrize(("write", "name"), [(answers_csv, "answers.csv"), (answers_jsonl, "answers.jsonl")])
@@ -40,10 +45,9 @@ def test_an_export_is_imported_as_the_same_log_and_the_same_kernel(here, write, 
 
 @pytest.mark.parametrize(("write", "name"), [(answers_csv, "answers.csv"), (answers_jsonl, "answers.jsonl")])
 def test_an_export_becomes_a_study_with_the_same_objects(here, write, name):
-    names = [name for name in NAMES if "\n" not in name]
-    study = filled(here, each=40, names=names)
+    study = filled(here, each=40)
     copy = study_of(here, given("".join(write(here, study)), name), "Copy")
-    assert [each.name for each in here.studies.objects(copy.id)] == names
+    assert [each.name for each in here.studies.objects(copy.id)] == NAMES
     assert kernel(here, copy.id) == kernel(here, study.id)
 
 
@@ -119,7 +123,7 @@ def test_an_invalid_file_is_refused_with_one_sentence_and_changes_nothing(here, 
 @pytest.mark.parametrize("data", [b"\xff\xfe\x00", b"\x00" * 100, b"PK\x03\x04", b"'" * 200_000 + b",a,b\n1,2,3"])
 def test_a_file_that_is_not_a_table_is_refused(data):
     with pytest.raises(ReadError):
-        read_answers(data, "answers.csv")
+        read_answers(io.BytesIO(data), "answers.csv")
 
 
 STRANGE = "head,winner,loser,response_time,time_received,response_ms,answered_at,client,excluded,puid\n"
@@ -160,8 +164,67 @@ def test_answers_cannot_be_imported_into_a_closed_study_or_a_study_of_somebody_e
 
 
 def test_a_failed_import_leaves_no_study_behind(here, monkeypatch):
-    given = read_answers(b"head,winner,loser\na,b,c\n", "t.csv")
-    monkeypatch.setattr("erkle.store.importing.Imports._append", lambda *_, **__: 1 / 0)
+    given = read_answers(io.BytesIO(b"head,winner,loser\na,b,c\n"), "t.csv")
+    monkeypatch.setattr("erkle.store.importing.Imports._move", lambda *_, **__: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         study_of(here, given, "A")
     assert here.studies.all() == []
+
+
+def test_memory_does_not_grow_with_the_keys_of_a_json_file(here):
+    answer = '"anchor": "a", "near": "b", "far": "c"'
+    lines = ("{" + answer + "".join(f', "{row}-{key}": 1' for key in range(60)) + "}\n" for row in range(250))
+    text = "".join(lines)
+    with peak_memory() as peak:
+        study_of(here, given(text, "a.jsonl"), "Wide")
+    # A table with all keys as columns would have 4 million cells.
+    assert peak() < 10 << 20
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{" + ", ".join(f'"{key}": 1' for key in range(1001)) + "}\n",
+        ",".join(f"c{column}" for column in range(1001)) + "\n",
+        '{"anchor": "' + "a" * (1 << 20) + '"}\n',
+        "anchor,near,far\n" + "a" * (1 << 20) + ",b,c\n",
+        'anchor,near,far\n"' + "\n" * (1 << 20) + '",b,c\n',
+        "{" * 100_000,
+        '{"a": ' * 100_000,
+    ],
+    ids=["keys", "columns", "JSON line", "line", "quoted line", "depth", "depth of objects"],
+)
+def test_rows_that_are_too_wide_too_long_or_too_deep_are_refused(text):
+    with pytest.raises(ReadError, match=r"^answers\.csv, line \d+: "):
+        given(text)
+
+
+def test_the_number_of_answers_of_a_file_is_limited(monkeypatch):
+    monkeypatch.setattr("erkle.store.limits.IMPORTED_ANSWERS", 2)
+    assert given("x,y,z\n" * 2).names() == ["x", "y", "z"]
+    with pytest.raises(ReadError, match="2 answers"):
+        given("x,y,z\n" * 3)
+
+
+def test_a_file_cannot_name_more_objects_than_a_study_may_have(researcher):
+    text = "".join(f"{row},b,c\n" for row in range(9999))
+    answer = researcher.post("/api/import/triplets", files={"file": ("a.csv", text)}, data={"title": "New"})
+    assert answer.status_code == 422
+    assert "10,000" in answer.json()["error"]["sentence"]
+    assert researcher.get("/api/studies").json() == []
+    assert len(given(text[: text.index("9998")]).names()) == 10_000
+
+
+def test_a_server_completes_an_import_that_was_killed(data_folder, client):
+    database = client.app.state.configuration.place
+    with Store(database) as store:
+        study = store.studies.create("Three", ["a", "b", "c"]).id
+        # What a process leaves behind that is killed before it moves the first batch.
+        batch = store.imports._stage(study, "killed", [Imported("p", 0, 1, 2)] * 5, 0)
+        store.imports._make_ready(study, "killed", 1)
+        assert (batch, store.answers.last(study)) == (5, 0)
+        with TestClient(create_app(Configuration(data=data_folder))):
+            deadline = time.monotonic() + 30
+            while store.answers.last(study) < 5 and time.monotonic() < deadline:
+                time.sleep(0.01)
+        assert store.answers.last(study) == 5

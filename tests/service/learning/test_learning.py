@@ -370,21 +370,6 @@ def test_the_learner_of_a_deleted_study_ends(store, study, start):
         runtimes.of(study)
 
 
-def test_a_learner_that_fails_restarts(store, study, start, monkeypatch):
-    monkeypatch.setattr("erkle.service.learning.learning.AFTER_FAILURE", 0.01)
-    learn, failures = Fold.learn, iter([True, True, False])
-
-    def fail_twice(fold, page):
-        if next(failures, False):
-            raise MemoryError("not now")
-        learn(fold, page)
-
-    monkeypatch.setattr(Fold, "learn", fail_twice)
-    learning = start(store).of(study).learning
-    until(has_read(learning, N_ANSWERS))
-    assert learning.alive
-
-
 def test_an_idle_learner_ends_and_a_later_request_starts_a_new_one(store, study, start, monkeypatch):
     monkeypatch.setattr("erkle.service.learning.learning.IDLE", 0.02)
     runtimes = start(store)

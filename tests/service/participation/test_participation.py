@@ -5,7 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from erkle.service.participation.endings import filled
-from erkle.store import Kind, Reason, Standing, State
+from erkle.store import Kind, Reason, Standing, State, limits
+from erkle.store.sanitising import json_bytes
 from people import Somebody
 from refusals import refusals
 
@@ -36,7 +37,9 @@ def test_the_url_of_an_ending_is_filled_with_parameters_of_the_link(client, make
     url = "https://school.example.org/credit?token=1&survey_code={survey_code}"
     study = make(limits={"per_participant": 1}, endings={"completed": {"url": url}, "screened": {"url": url}})
     ann = Somebody(client, study, survey_code="7&x=//evil.example.org")
-    assert ann.answer_all()["url"] == url.replace("{survey_code}", "7%26x%3D%2F%2Fevil.example.org")
+    right = url.replace("{survey_code}", "7%26x%3D%2F%2Fevil.example.org")
+    assert ann.answer_all()["url"] == right
+    assert ann.post("resume", participant=ann.id, parameters=ann.parameters).json()["finished"]["url"] == right
     assert Somebody(client, study, consent=False).reply["finished"]["url"] == url.replace("{survey_code}", "")
 
 
@@ -118,9 +121,31 @@ def test_answers_to_questions_that_the_participant_was_not_asked_are_refused(cli
 
 def test_invalid_bodies_are_422(client, study):
     ann = Somebody(client, study)
-    for changes in ({"choice": "1"}, {"choice": -1}, {"choice": 1.5}, {"token": 7}, {"more": 1}, {"response_ms": "x"}):
+    for changes in ({"choice": "1"}, {"choice": -1}, {"choice": 1.5}, {"token": 7}, {"more": 1}):
         assert ann.send(**changes).status_code == 422
     assert ann.send().status_code == 200
+
+
+ODD = [{"client": value} for value in (None, [1], "x", 7, {"x": "🙂" * 5000}, {"x": {"y": "\0"}})] + [
+    {"response_ms": value} for value in (-1, 10**15, "soon", 1.5, None)
+]
+
+
+@pytest.mark.parametrize(
+    "odd", ODD, ids=[f"{name}={str(value)[:20]!a}" for each in ODD for name, value in each.items()]
+)
+def test_an_odd_client_or_response_time_does_not_cost_the_answer(client, store, study, odd):
+    ann = Somebody(client, study)
+    assert ann.send(**odd).json()["acknowledged"] == {"sequence": 1, "repeated": False}
+    [answer] = store.answers.log(study)
+    assert json_bytes(answer.client) <= limits.CLIENT
+    assert answer.response_ms == (800 if "client" in odd else None)
+
+
+def test_a_long_reason_does_not_cost_the_skip(client, store, study):
+    ann = Somebody(client, study)
+    assert ann.post("skip", participant=ann.id, token=ann.question["token"], reason="🙂" * 999).json()["skipped"]
+    assert [len(skip.reason) for skip in store.answers.skips(study)] == [limits.SKIP_REASON // 4]
 
 
 def test_unknown_studies_and_participants_are_404(client, study):
@@ -160,12 +185,33 @@ def test_expired_questions_are_asked_again(client, store, make, monkeypatch):
     study = make(things=("a", "b", "c"), limits={"per_participant": 3, "lifetime_s": 10.0}, checks={"practice": 0})
     ann = Somebody(client, study)
     late = store._clock() + 20_000_000
-    monkeypatch.setattr("erkle.service.participation.participation.now", lambda: late)
+    monkeypatch.setattr("erkle.service.participation.advancing.now", lambda: late)
     monkeypatch.setattr(store, "_clock", lambda: late)
     reply = ann.post("resume", participant=ann.id).json()
     assert len(reply["questions"]) == 2
     assert reply["questions"][0]["token"] != ann.question["token"]
     assert ann.send().json()["error"]["reason"] == Reason.EXPIRED
+
+
+def test_after_a_jump_of_the_clock_people_get_other_questions_and_lose_nothing(client, store, make, monkeypatch):
+    study = make(limits={"per_participant": 6}, checks={"practice": 0}, endings={"completed": {"code": "DONE"}})
+    ann = Somebody(client, study)
+    ann.answer()
+    ann.answer()
+    before = ann.question
+    late = store._clock() + 2 * 3600 * 1_000_000
+    monkeypatch.setattr("erkle.service.participation.advancing.now", lambda: late)
+    monkeypatch.setattr(store, "_clock", lambda: late)
+    # What the page does: it drops the answer that was refused, and shows the questions in the same reply.
+    refused = ann.send()
+    assert (refused.status_code, refused.json()["error"]["reason"]) == (409, Reason.EXPIRED)
+    ann.reply = refused.json()
+    assert ann.reply["progress"] == {"done": 2, "total": 6}
+    assert len(ann.reply["questions"]) == 2
+    assert before["token"] not in [question["token"] for question in ann.reply["questions"]]
+    assert ann.answer_all()["code"] == "DONE"
+    assert store.answers.last(study) == 6
+    assert store.participants.get(study, ann.id).standing == Standing.COMPLETED
 
 
 def test_an_answer_is_acknowledged_again_even_after_exclusion_or_closing(client, store, study):

@@ -1,5 +1,6 @@
 """Settings of a study have bounds, unknown settings are refused, and each error is a sentence with its values."""
 
+import difflib
 import math
 
 import pytest
@@ -7,6 +8,7 @@ import pytest
 from erkle.active.strategies import STRATEGIES
 from erkle.service.studies.complaints import Complaints, Fault
 from erkle.service.studies.spec import StudySettings, check_objects, checked
+from erkle.store import Object
 from people import missing
 
 NAMES = ["Paris", "Lyon", "Madrid", "Rome"]
@@ -40,6 +42,9 @@ def test_settings_cannot_be_changed():
         ({"limits": {"per_participant": 0}}, Fault.WRONG_VALUE, ["limits.per_participant", " 0;", "1 to 10,000"]),
         ({"limits": {"answers": True}}, Fault.WRONG_VALUE, ["limits.answers", "true", "at least 1"]),
         ({"limits": {"lifetime_s": 10**400}}, Fault.WRONG_VALUE, ["limits.lifetime_s", "2,592,000"]),
+        ({"limits": {"idle_s": 1}}, Fault.WRONG_VALUE, ["limits.idle_s", " 1;", "60"]),
+        ({"identity_proof": "yes"}, Fault.WRONG_VALUE, ["identity_proof", "'yes'", "signature"]),
+        ({"identity_proof": "signature", "identify_by": []}, Fault.WRONG_VALUE, ["identify_by", "identity_proof"]),
         ({"texts": []}, Fault.WRONG_VALUE, ["texts", "a list", "question, consent"]),
         ({"texts": {"consent": "x" * 20_001}}, Fault.WRONG_VALUE, ["texts.consent", "20,001", "20,000"]),
         ({"texts": {"consent": None}}, Fault.WRONG_VALUE, ["texts.consent", "empty"]),
@@ -107,3 +112,27 @@ def test_catch_questions_are_about_three_different_objects_of_the_study():
         check_objects(_catch("Paris", "Lyons", "Rome"), NAMES)
     with pytest.raises(Complaints, match=r"^checks\.catch\[0\]\.far .*'Q'"):
         check_objects(_catch("Paris", "Lyon", "Q"), NAMES)
+
+
+def test_few_names_are_compared_for_suggestions_however_many_there_are(monkeypatch):
+    compared = []
+
+    class Counting(difflib.SequenceMatcher):
+        def set_seq1(self, word):
+            compared.append(word)
+            super().set_seq1(word)
+
+    monkeypatch.setattr(difflib, "SequenceMatcher", Counting)
+    names = [f"{'object' * 20} {number}" for number in range(10_000)]
+    catch = [{"anchor": f"{names[0]}?{i}", "near": f"x{i}", "far": f"y{i}"} for i in range(100)]
+    with pytest.raises(Complaints) as caught:
+        checked({"checks": {"catch": catch}}, [Object(name) for name in names])
+    assert len(caught.value.found) == 300
+    assert len(compared) < 5000
+    assert max(map(len, compared)) <= 100
+
+
+def test_of_many_errors_the_first_are_reported():
+    with pytest.raises(Complaints) as caught:
+        checked({f"setting {number}": 1 for number in range(5000)})
+    assert len(caught.value.found) == 20

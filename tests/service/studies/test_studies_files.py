@@ -2,11 +2,15 @@
 
 import io
 import json
+import urllib.request
 import zipfile
 
 import pytest
+from exchanged import peak_memory
 from PIL import Image
+from sqlalchemy import event
 
+from erkle.service.studies import objects
 from erkle.store import Medium
 from people import missing
 
@@ -140,3 +144,58 @@ def test_unknown_media_are_not_found(client, sound):
     for name in ("ac.mp3", "..%2f..%2fetc%2fpasswd", "%00", "x" * 300):
         assert client.get(sound[0].replace("ab.mp3", name)).status_code == 404
     assert client.get("/media/nowhere/ab.mp3").status_code == 404
+
+
+@pytest.fixture
+def long_sound(store):
+    """The address and the bytes of a sound of many parts, and the statements that read its parts from now on."""
+    data, statements = bytes(range(256)) * (40 << 10), []
+    study = store.studies.create("Sounds", list("ABC"), media={"ab.mp3": Medium("audio/mpeg", data)}).id
+
+    def executed(connection, cursor, statement, *_):
+        if "media_parts" in statement:
+            statements.append(statement)
+
+    event.listen(store._database.engine, "before_cursor_execute", executed)
+    return f"/media/{study}/ab.mp3", data, statements
+
+
+def test_a_browser_that_has_a_file_reads_none_of_it(client, long_sound):
+    path, _, statements = long_sound
+    answer = client.get(path, headers={"If-None-Match": '"other", "ab.mp3"', "Range": "bytes=0-1"})
+    assert (answer.status_code, answer.content, statements) == (304, b"", [])
+    assert client.get(path, headers={"Range": "bytes=99999999-"}).status_code == 416
+    assert statements == []
+
+
+def test_only_the_requested_part_of_a_file_is_read(client, long_sound):
+    path, data, statements = long_sound
+    client.get(path, headers={"Range": "bytes=0-0"})
+    with peak_memory() as peak:
+        for start in range(0, len(data), len(data) // 20):
+            statements.clear()
+            answer = client.get(path, headers={"Range": f"bytes={start}-{start}"})
+            assert (answer.content, answer.headers["content-length"]) == (data[start : start + 1], "1")
+            assert len(statements) == 1
+    assert peak() < len(data) / 4
+
+
+def test_a_whole_file_is_read_one_part_at_a_time_and_several_ranges_are_one_file(server):
+    data = bytes(range(256)) * (40 << 10)
+    study = server.store.studies.create("Sounds", list("ABC"), media={"ab.mp3": Medium("audio/mpeg", data)}).id
+    many = ",".join(f"{start}-{start}" for start in range(0, 5000, 10))
+    asked = urllib.request.Request(f"{server.url}/media/{study}/ab.mp3", headers={"Range": f"bytes={many}"})
+    with urllib.request.urlopen(asked, timeout=20) as answer:
+        assert (answer.status, answer.headers["Content-Length"]) == (200, str(len(data)))
+        with peak_memory() as peak:
+            read = sum(len(chunk) for chunk in iter(lambda: answer.read(1 << 16), b""))
+    assert (read, peak() < len(data) / 2) == (len(data), True)
+
+
+def test_the_pictures_of_an_upload_have_a_total_number_of_pixels(researcher, monkeypatch):
+    monkeypatch.setattr(objects, "_PIXELS", 200 * 300 * 3)
+    files = [("files", (f"{name}.bmp", picture(name, "BMP"))) for name in ("red", "green", "blue", "pink", "grey")]
+    answer = researcher.post("/api/studies/upload", files=files)
+    assert answer.status_code == 422
+    assert missing(answer.json()["error"]["sentence"], ["red.bmp: ", "pink.bmp: ", "180,000 pixels"]) == []
+    assert "green.bmp" not in answer.json()["error"]["sentence"]

@@ -6,6 +6,7 @@ import time
 import zipfile
 
 import pytest
+from exchanged import peak_memory
 from PIL import Image
 
 from erkle.files import FileError
@@ -274,3 +275,27 @@ def test_an_upload_of_nothing_is_refused():
 def test_an_upload_of_two_tables_is_refused():
     with pytest.raises(FileError, match=r"a\.csv and b\.csv"):
         read_upload("", [("a.csv", io.BytesIO(b"a\nb\nc")), ("b.csv", io.BytesIO(b"a\nb\nc"))])
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "words"),
+    [
+        ("a.txt", b"a\n" * 2_000_000, ["a.txt, line 2: ", "a.txt, line 21: "]),
+        ("a.csv", b"name\n" + b"a\n" * 2_000_000, ["a.csv, line 3: "]),
+        ("a.csv", b"name" + b"," * 3_000_000 + b"\n", ["a.csv, line 1: "]),
+        ("a.csv", b"name,text\n" + b"," * 3_000_000 + b"\n", ["a.csv, line 2: "]),
+    ],
+    ids=["lines", "rows", "columns", "cells"],
+)
+def test_a_list_of_objects_is_read_one_row_at_a_time(name, data, words):
+    with peak_memory() as peak, pytest.raises(FileError) as caught:
+        read_upload("", [(name, io.BytesIO(data))])
+    assert missing(caught.value, words) == []
+    assert len(str(caught.value).split("\n")) <= 20
+    assert peak() < 40 << 20
+
+
+def test_of_many_wrong_objects_the_first_are_reported():
+    with pytest.raises(FileError) as caught:
+        read_upload(json.dumps({"objects": [{"nam": "a"}] * 5000}), [])
+    assert len(str(caught.value).split("\n")) == 20

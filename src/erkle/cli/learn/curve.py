@@ -4,8 +4,7 @@ Points are added at fixed numbers of learned answers, more densely at the start,
 points.
 """
 
-from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -76,5 +75,8 @@ class ErrorCurve:
         self._points = [tuple(point) for point in arrays["curve_points"].tolist()]
 
 
-# Shows a curve, and whether later answers will take longer than those so far.
-ShowCurve = Callable[[ErrorCurve, bool], None]
+class ShowCurve(Protocol):
+    """Shows how far learning has got."""
+
+    def __call__(self, curve: ErrorCurve, *, gets_slower: bool = False) -> None:
+        """Show a curve, and whether later answers will take longer than those so far."""

@@ -1,38 +1,37 @@
 """Ctrl-C and SIGTERM: the first one finishes the current work or ends waiting, the second one ends at once."""
 
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 
 
 class Interruption:
-    """Whether the user has asked to stop, and whether the current work must be finished first."""
+    """Whether the user has asked to stop. The first interruption only sets ``asked``, except in `run`."""
 
     def __init__(self) -> None:
         self.asked = False
         self._twice = False
-        self._busy = False
+        self._busy = True
+
+    def run(self, work: Callable[[], object]) -> None:
+        """Do work that the first interruption ends, unless it is `deferred` inside."""
+        before = self._busy
+        # Outside of this `try`, nobody would catch the KeyboardInterrupt of a first interruption.
+        try:
+            self._busy = False
+            work()
+            self._busy = True
+        except KeyboardInterrupt:
+            if self._twice:
+                raise
+        finally:
+            self._busy = before
 
     @contextmanager
     def deferred(self) -> Iterator[None]:
         """Inside the block, the first interruption only sets ``asked``."""
-        with self._set_busy(True):
-            yield
-
-    @contextmanager
-    def ending_block(self) -> Iterator[None]:
-        """The first interruption ends the block, unless it is deferred inside."""
-        try:
-            with self._set_busy(False):
-                yield
-        except KeyboardInterrupt:
-            if self._twice:
-                raise
-
-    @contextmanager
-    def _set_busy(self, busy: bool) -> Iterator[None]:
-        before, self._busy = self._busy, busy
+        before, self._busy = self._busy, True
         try:
             yield
         finally:
@@ -41,6 +40,7 @@ class Interruption:
     def _on_signal(self, number: int, frame: FrameType | None) -> None:
         self._twice, self.asked = self.asked, True
         if self._twice or not self._busy:
+            self._busy = True
             raise KeyboardInterrupt
 
 

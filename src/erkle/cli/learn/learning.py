@@ -2,9 +2,10 @@
 
 import hashlib
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import BinaryIO, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +19,7 @@ from erkle.cli.learn.participants import compare_participants, participants_of
 from erkle.cli.learn.report import Report, write_report
 from erkle.cli.learn.run import Names, Run, known_names
 from erkle.cli.learn.settings import Settings
+from erkle.cli.learn.standard_input import StandardInput
 from erkle.cli.screen import checking_bar, compile_first, console, counted, learning_bar
 from erkle.conflicts import find
 from erkle.interruption import uninterrupted
@@ -56,7 +58,7 @@ def learn_file(path: Path, settings: Settings) -> bool:
     position = _resumed(run, path) if run.checkpoint.exists() else Position(0, 0, 0)
     compile_first(settings.template)
     n_to_learn = contents.n_answers - len(contents.held_out)
-    with watching() as interruption, learning_bar(n_to_learn) as show, interruption.deferred():
+    with watching() as interruption, learning_bar(n_to_learn) as show:
         _learn_all(path, contents, position, run, show, interruption)
     if interruption.asked:
         after = f"Stopped after {counted(run.curve.n_answers, 'answer')}"
@@ -70,9 +72,11 @@ def learn_stream(settings: Settings) -> bool:
     """Learn standard input line by line. The results are written even if Ctrl-C ends it; then this returns False."""
     _prepare(settings)
     labels = Labels(known_names(settings))
-    run = Run(settings, labels, _test_answers(settings, labels))
-    if run.checkpoint.exists() and "position" in run.resume():
-        raise ValueError(f"{run.checkpoint} was made from a file; resume with that file, or choose another --out.")
+    run = Run(settings, labels, _test_answers(settings, labels), is_stream=True)
+    if run.checkpoint.exists():
+        if "position" in run.resume():
+            raise ValueError(f"{run.checkpoint} was made from a file; resume with that file, or choose another --out.")
+        console.print(f"Continuing after {run.curve.n_answers:,} answers.", style="dim")
     compile_first(settings.template)
     if sys.stdin.isatty():
         column = settings.participant_column
@@ -132,21 +136,32 @@ def _participants(chunk: Chunk, settings: Settings) -> Names:
 def _listen(run: Run, show: ShowCurve, interruption: Interruption) -> None:
     settings = run.settings
     frozen, column = settings.objects is not None, settings.participant_column
-    reader = Reader(sys.stdin.buffer, run.labels, frozen, name="standard input", column=column)
-    with interruption.ending_block():
-        for chunk in reader:
-            T, participants = chunk.triplets, _participants(chunk, settings)
-            run.hold_out(T)
-            while len(T) and not interruption.asked:
-                used = run.learn(T, participants, show, interruption)
-                T, participants = T[used:], None if participants is None else participants[used:]
-                if run.checkpoint_is_due():
-                    with interruption.deferred():
-                        _save_if_possible(run)
-            if interruption.asked:
-                if len(T):
-                    console.print(f"{counted(len(T), 'answer')} had already arrived and will not be learned.")
-                return
+
+    def save_if_due() -> None:
+        if run.checkpoint_is_due():
+            with interruption.deferred():
+                _save_if_possible(run)
+
+    # What was learned is also saved while no line arrives.
+    source = StandardInput(sys.stdin.buffer, run.seconds_until_checkpoint, save_if_due)
+    reader = Reader(cast(BinaryIO, source), run.labels, frozen, name="standard input", column=column)
+    interruption.run(partial(_learn_chunks, reader, run, show, interruption, save_if_due))
+
+
+def _learn_chunks(
+    reader: Reader, run: Run, show: ShowCurve, interruption: Interruption, save_if_due: Callable[[], None]
+) -> None:
+    for chunk in reader:
+        T, participants = chunk.triplets, _participants(chunk, run.settings)
+        run.hold_out(T)
+        while len(T) and not interruption.asked:
+            used = run.learn(T, participants, show, interruption)
+            T, participants = T[used:], None if participants is None else participants[used:]
+            save_if_due()
+        if interruption.asked:
+            if len(T):
+                console.print(f"{counted(len(T), 'answer')} had already arrived and will not be learned.")
+            return
 
 
 def _save_if_possible(run: Run) -> None:

@@ -23,7 +23,8 @@ from erkle.cli.learn.participants import Comparison
 from erkle.cli.learn.settings import Settings
 from erkle.cli.screen import console, counted, per_cent
 from erkle.conflicts import Conflicts
-from erkle.files import csv_text, write_text
+from erkle.csv_files import csv_text
+from erkle.files import write_text
 from erkle.online import ERKLE
 from erkle.pictures import errors_figure, map_figure, reliability_figure, save
 

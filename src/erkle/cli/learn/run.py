@@ -2,6 +2,7 @@
 
 import time
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -26,21 +27,29 @@ _FORMAT = "erkle checkpoint"
 # Most answers learned between two updates of the bar.
 _PIECE = 1000
 # Seconds between two updates of the bar, if answers take long.
-_SECONDS = 0.5
+_SECONDS_PER_UPDATE = 0.5
+# Seconds between two checkpoints of a stream, which cannot be read again. Saving takes at most 5 % of the time.
+STREAM_SECONDS, _SHARE = 60.0, 20.0
 # Most test answers used for a point of the error curve, spread evenly; the last point uses all of them.
 MOST_TESTED = 5000
 
 
 class Run:
-    """Learns answers from a file or a stream, and keeps the error curve and the checkpoints."""
+    """Learns answers from a file or a stream, and keeps the error curve and the checkpoints.
 
-    def __init__(self, settings: Settings, labels: Labels, test: NDArray[np.int64]) -> None:
+    With ``is_stream``, checkpoints are also made by time.
+    """
+
+    def __init__(self, settings: Settings, labels: Labels, test: NDArray[np.int64], is_stream: bool = False) -> None:
         self.settings, self.labels = settings, labels
         self.curve = ErrorCurve()
         self.learner: ERKLE | None = None
         self.checkpoint = settings.out / "checkpoint.npz"
         self._piece = _PIECE
         self._saved_at = 0
+        # For checkpoints by time: whether there is anything new, when the last one was made, and how long that took.
+        self._by_time = is_stream and settings.checkpoint_every > 0
+        self._has_news, self._saved_time, self._saving_seconds = False, time.monotonic(), 0.0
         self._test = [test]
 
     @property
@@ -53,6 +62,7 @@ class Run:
     def hold_out(self, T: NDArray[np.int64]) -> None:
         """Keep the rows that `learn` will leave out, for testing."""
         self._learner_of_all_objects()
+        self._has_news = True
         if self.settings.holdout:
             self._test.append(T[triplets.held_out(T, self.settings.holdout, self.settings.seed)])
 
@@ -68,7 +78,7 @@ class Run:
             names = None if participants is None else participants[piece]
             with interruption.deferred():
                 used += self._learn(T[piece], names, ~held_out[piece], interruption)
-            show(self.curve, self._gets_slower())
+            show(self.curve, gets_slower=self._gets_slower())
         return used
 
     def _learner_of_all_objects(self) -> ERKLE:
@@ -84,17 +94,17 @@ class Run:
         return self.learner
 
     def _learn(
-        self, T: NDArray[np.int64], participants: Names, wanted: NDArray[np.bool_], interruption: Interruption
+        self, T: NDArray[np.int64], participants: Names, to_learn: NDArray[np.bool_], interruption: Interruption
     ) -> int:
-        """Learn the wanted rows; return the number of rows used, which is less than all after an interruption."""
-        learner, rows = self._learner_of_all_objects(), np.flatnonzero(wanted)
+        """Learn the rows to learn; return the number of rows used, which is less than all after an interruption."""
+        learner, rows = self._learner_of_all_objects(), np.flatnonzero(to_learn)
         names = None if participants is None else participants[rows]
         decisions, started = np.full(len(rows), np.nan), time.monotonic()
-        with interruption.ending_block():
-            learner.prequential(T[rows], participants=names, out=decisions)
+        interruption.run(partial(learner.prequential, T[rows], participants=names, out=decisions))
         learned = int(np.count_nonzero(~np.isnan(decisions)))
+        self._has_news = True
         seconds = max(time.monotonic() - started, 1e-3)
-        self._piece = min(_PIECE, max(1, round(learned / seconds * _SECONDS)))
+        self._piece = min(_PIECE, max(1, round(learned / seconds * _SECONDS_PER_UPDATE)))
         self.curve.add(decisions[:learned])
         if self.curve.until_next_point() == 0:
             self.add_point()
@@ -126,8 +136,15 @@ class Run:
         return 1.0 - right / len(T) if len(T) else float("nan")
 
     def checkpoint_is_due(self) -> bool:
-        """Whether enough answers have been learned since the last checkpoint."""
-        return self._until_checkpoint() <= 0
+        """Whether enough answers have been learned, or enough time has passed, since the last checkpoint."""
+        return self._until_checkpoint() <= 0 or self.seconds_until_checkpoint() == 0.0
+
+    def seconds_until_checkpoint(self) -> float | None:
+        """Seconds until a checkpoint is due by time; None if there is nothing to save."""
+        if not (self._by_time and self._has_news):
+            return None
+        due = self._saved_time + max(STREAM_SECONDS, _SHARE * self._saving_seconds)
+        return max(0.0, due - time.monotonic())
 
     def _until_checkpoint(self) -> int:
         every = self.settings.checkpoint_every
@@ -137,6 +154,7 @@ class Run:
         """Write a checkpoint. ``source`` says how much of a file was used; a stream has none."""
         assert self.learner is not None
         self._saved_at = self.curve.n_answers
+        begun = self._saved_time = time.monotonic()
         arrays, learner = pack(self.learner)
         curve_arrays, curve = self.curve.pack()
         # Held-out answers of a file can be read again; those of a stream must be saved.
@@ -146,6 +164,8 @@ class Run:
         source = source or {"covered": 0, "fingerprint": ""}
         meta = {"format": _FORMAT, "learner": learner, "curve": curve, "source": source}
         save_npz(self.checkpoint, arrays, {**meta, "settings": self.settings.learning_settings()})
+        self._has_news, self._saved_time = False, time.monotonic()
+        self._saving_seconds = self._saved_time - begun
 
     def resume(self) -> dict[str, Any]:
         """Restore the checkpoint and return its source. A checkpoint with other settings is refused."""

@@ -1,4 +1,8 @@
-"""The dashboard's numbers, curves and map, counted from columns in memory."""
+"""The dashboard's numbers, curves and map.
+
+Answers are counted from columns in memory, after new answers were read from the log. So the counts are right even if
+the learner fails.
+"""
 
 import math
 
@@ -11,6 +15,7 @@ from erkle.service.dashboard.answering import Answering
 from erkle.service.dashboard.cache import Cache
 from erkle.service.learning import Learning, Published
 from erkle.service.learning.choosing import split_fallback
+from erkle.service.learning.stall import Stall
 from erkle.store import Store
 from erkle.store.clock import now
 
@@ -24,17 +29,26 @@ _ACTIVE = 5
 _FEW = 20
 
 
+class StallOut(BaseModel):
+    """Why the model stands still, and since when (milliseconds since 1970): ``database``, ``memory`` or ``error``."""
+
+    since: int
+    reason: str
+    sentence: str
+
+
 class Learner(BaseModel):
     """The state of the learner.
 
-    ``own`` is whether this process runs the learner, ``sequence`` the number of the last answer that it has read, and
-    ``chosen`` the setting that it has chosen.
+    ``own`` is whether this process runs the learner, ``sequence`` the number of the last answer that it has read,
+    ``chosen`` the setting that it has chosen, and ``stall`` why the model stands still, or null if it does not.
     """
 
     ready: bool
     own: bool
     sequence: int
     chosen: str
+    stall: StallOut | None
 
 
 class Map(BaseModel):
@@ -128,6 +142,8 @@ class Dashboard:
         """Return everything that changes while participants answer; ``target`` is the target error."""
         learning, published = self._learning, self._learning.published
         view = published and published.view
+        # After the view was taken, so that an answer that is in the map is also counted.
+        learning.catch_up()
         with learning.columns.lock:
             answered_at, participant = learning.columns.answered_at, learning.columns.participant
         age = (now() - answered_at) // _MINUTE
@@ -144,6 +160,7 @@ class Dashboard:
                 own=learning.owns,
                 sequence=view.sequence if view else 0,
                 chosen=view.chosen if view else "",
+                stall=_stall(learning.stall),
             ),
             map=published and self._rounded_map(published),
             curves=Curves(prequential=_points(view and view.prequential), held_out=_points(view and view.held_out)),
@@ -179,6 +196,10 @@ class Dashboard:
         found: Forecast = forecast(view.held_out, target, view.n_learned, view.lapse.low)
         numbers = {name: value if math.isfinite(value) else None for name, value in found._asdict().items()}
         return Stopping.model_validate({"sentence": str(found), **numbers})
+
+
+def _stall(stall: Stall | None) -> StallOut | None:
+    return stall and StallOut(since=stall.since // 1000, reason=stall.reason, sentence=stall.sentence)
 
 
 def _points(curve: Curve | None) -> list[Point]:

@@ -66,6 +66,7 @@ def participant_rows(store: Store, learning: Learning, prepared: PreparedStudy) 
     for skip in store.answers.skips(learning.study):
         skips.setdefault(skip.participant, []).append(skip)
     people = store.participants.all(learning.study)
+    learning.catch_up()
     columns, none = learning.columns, np.empty(0, np.int64)
     with columns.lock:
         rows_of, agrees = _rows_of_each(columns), _agreement(learning, columns)
@@ -77,6 +78,7 @@ def participant_rows(store: Store, learning: Learning, prepared: PreparedStudy) 
 
 def disputed_questions(learning: Learning, limit: int) -> list[DisputedQuestion]:
     """Return questions that were answered both ways, those with the largest minority first."""
+    learning.catch_up()
     with learning.columns.lock:
         columns = learning.columns
         T = columns.triplets(_LEARNED[columns.kind]).copy()

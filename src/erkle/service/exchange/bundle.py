@@ -2,10 +2,11 @@
 
 The bundle contains the log of answers but no kernel, because learning the same answers in the same order gives the same
 kernel. It contains no accounts, no tokens and no secret ids; participants are numbered. The same study always gives the
-same bytes.
+same bytes. Except for a short description, each file has one JSON object per line, so that an import reads one at a
+time.
 
 A program can store any payloads and media in a study. The bundle leaves out those that no page shows, because an import
-refuses them.
+refuses them. It has no thumbnails, because an import draws them again.
 """
 
 import json
@@ -15,13 +16,12 @@ from itertools import islice
 from typing import Any, BinaryIO
 
 from erkle.service.studies.media import is_valid
+from erkle.service.studies.objects import MEDIA as KINDS
 from erkle.store import Answer, Medium, Object, Participant, Skip, Store, Study
-from erkle.store.media import PARTS
 
-FORMAT, VERSION = "erkle study", 2
-STUDY, OBJECTS, PARTICIPANTS = "study.json", "objects.json", "participants.json"
+FORMAT, VERSION = "erkle study", 3
+STUDY, OBJECTS, PARTICIPANTS = "study.json", "objects.jsonl", "participants.jsonl"
 ANSWERS, SKIPS, MEDIA = "answers.jsonl", "skips.jsonl", "media/"
-PAYLOAD = ("text", *PARTS)
 # Lines written at a time.
 _BATCH = 500
 
@@ -32,38 +32,40 @@ def write_bundle(store: Store, study: Study, file: BinaryIO) -> None:
     """Write the bundle of a study in its current state; answers and media are read one at a time."""
     # The last answer first, then the participants: whoever gave one of these answers has joined by then.
     last = store.answers.last(study.id)
-    participants = store.participants.all(study.id)
+    participants, objects = store.participants.all(study.id), store.studies.objects(study.id)
     numbers = {each.id: number for number, each in enumerate(participants)}
     log = store.answers.log(study.id, limit=last, include_excluded=True)
     skips = [skip for skip in store.answers.skips(study.id) if skip.participant in numbers]
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
-        types = {name: _write_medium(archive, name, medium) for name, medium in _media(store, study)}
-        _write(archive, OBJECTS, [_json([_object(each, types) for each in store.studies.objects(study.id)])])
-        _write(archive, PARTICIPANTS, [_json([_participant(each) for each in participants])])
+        media = {_write_medium(archive, name, medium) for name, medium in _media(store, study, objects)}
+        n_objects = _write(archive, OBJECTS, (_json(_object(each, media)) for each in objects))
+        n_participants = _write(archive, PARTICIPANTS, (_json(_participant(each)) for each in participants))
         n_answers = _write(archive, ANSWERS, (_json(_answer(each, numbers)) for each in log))
         n_skips = _write(archive, SKIPS, (_json(_skip(each, numbers)) for each in skips))
-        counts = {"answers": n_answers, "participants": len(participants), "skips": n_skips}
-        _write(archive, STUDY, [_json(_study(study, counts, types))])
+        counts = {"objects": n_objects, "participants": n_participants, "answers": n_answers, "skips": n_skips}
+        _write(archive, STUDY, [_json(_study(study, counts))])
 
 
-def _media(store: Store, study: Study) -> Iterator[tuple[str, Medium]]:
-    """Yield media one at a time, as all may not fit into memory, without media that an import refuses."""
+def _media(store: Store, study: Study, objects: Iterable[Object]) -> Iterator[tuple[str, Medium]]:
+    """Yield the media of objects one at a time, as all may not fit into memory, without those an import refuses."""
+    shown = {str(each.payload[part]) for each in objects for part in KINDS if part in each.payload}
     for name in store.media.names(study.id):
-        medium = store.media.get(study.id, name)
-        if is_valid(name, medium.data):
-            yield name, medium
+        if name in shown:
+            medium = store.media.get(study.id, name)
+            if is_valid(name, medium.data):
+                yield name, medium
 
 
 def _object(given: Object, media: Collection[str]) -> Json:
-    """Return an object with the parts of its payload that an import accepts."""
-    texts = {part: value for part, value in given.payload.items() if part in PAYLOAD and isinstance(value, str)}
-    payload = {part: value for part, value in texts.items() if part == "text" or value in media}
-    return {"name": given.name, "payload": payload}
+    """Return an object with the parts of its payload that an import accepts; media are paths in the bundle."""
+    texts = {part: value for part, value in given.payload.items() if part == "text" and isinstance(value, str)}
+    files = {part: MEDIA + given.payload[part] for part in KINDS if str(given.payload.get(part)) in media}
+    return {"name": given.name, "payload": texts | files}
 
 
-def _study(study: Study, counts: dict[str, int], media: dict[str, str]) -> Json:
+def _study(study: Study, counts: dict[str, int]) -> Json:
     about = {"title": study.title, "state": str(study.state), "created_at": study.created_at}
-    return {"format": FORMAT, "version": VERSION, **about, "settings": study.settings, "counts": counts, "media": media}
+    return {"format": FORMAT, "version": VERSION, **about, "settings": study.settings, "counts": counts}
 
 
 def _participant(participant: Participant) -> Json:
@@ -85,7 +87,7 @@ def _skip(skip: Skip, numbers: dict[str, int]) -> Json:
 def _write_medium(archive: zipfile.ZipFile, name: str, medium: Medium) -> str:
     with archive.open(_entry(MEDIA + name, zipfile.ZIP_STORED), "w") as member:
         member.write(medium.data)
-    return medium.type
+    return name
 
 
 def _write(archive: zipfile.ZipFile, name: str, lines: Iterable[str]) -> int:

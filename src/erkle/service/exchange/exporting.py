@@ -3,22 +3,24 @@
 The first columns are those of Salmon (head, left, right, winner, loser, puid, sampler, response_time, time_received,
 ...), and erkle's own columns follow. Tokens and secret ids are left out; participants are numbered in the order in
 which they joined.
+
+Participants choose the parameters of their links. Whatever they contain, each answer is one line of the file, and an
+import gets the same parameters back.
 """
 
-import csv
 import html
-import io
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
+from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from erkle.files import csv_text
+from erkle.csv_files import csv_rows, csv_text
 from erkle.store import Answer, Store, Study
 
 _PARTS = ("head", "left", "right", "winner", "loser")
@@ -30,8 +32,10 @@ _OURS = ("sequence", "participant", "kind", "strategy", "issued_at", "answered_a
 PARAMETER, PARAMETERS = "parameter.", "parameters"
 # Most columns for parameters: participants can send parameters of any name, and too many columns break spreadsheets.
 _MOST_PARAMETERS = 50
-# First characters that make a spreadsheet read a cell as a formula, and the quote that prevents this.
-_FORMULA = re.compile(r"['=+\-@\t\r]")
+# Names of parameters that can be names of columns; other parameters are part of the column ``parameters``.
+_COLUMN = re.compile(r"[\w.-]+")
+# Characters that programs may read as the end of a line, although JSON does not escape them.
+_LINE_ENDS = str.maketrans({"\x85": "\\u0085", "\u2028": "\\u2028", "\u2029": "\\u2029"})
 # Rows written at a time.
 _BATCH = 500
 
@@ -48,9 +52,11 @@ def answers_csv(store: Store, study: Study) -> Iterator[str]:
     """Yield the answers of a study as CSV in pieces; answers of excluded participants are marked."""
     last, members = store.answers.last(study.id), roster(store, study)
     columns = [*_SALMON, *_OURS, PARAMETERS, *(PARAMETER + name for name in _common(members))]
-    yield from _lines([[safe(name) for name in columns]])
+    yield from csv_rows([columns])
     rows = _rows(store, study, members, last)
-    yield from _lines([_cell(row.get(name)) for name in columns] for row in rows)
+    lines = csv_rows([_cell(row.get(name)) for name in columns] for row in rows)
+    while piece := list(islice(lines, _BATCH)):
+        yield "".join(piece)
 
 
 def answers_jsonl(store: Store, study: Study) -> Iterator[str]:
@@ -64,7 +70,7 @@ def answers_jsonl(store: Store, study: Study) -> Iterator[str]:
 def embedding_csv(names: Sequence[str], X: NDArray[np.float64]) -> str:
     """Return a CSV with the id, the name and the position of each object."""
     header = ["id", "name", *(f"x{i + 1}" for i in range(X.shape[1]))]
-    rows = ([number, safe(name), *point] for number, (name, point) in enumerate(zip(names, X.tolist(), strict=True)))
+    rows = ([number, name, *point] for number, (name, point) in enumerate(zip(names, X.tolist(), strict=True)))
     return csv_text(header, rows)
 
 
@@ -73,26 +79,8 @@ def roster(store: Store, study: Study) -> dict[str, Member]:
     keys, members = study.settings.get("identify_by") or [], {}
     for number, each in enumerate(store.participants.all(study.id), 1):
         puid = next((str(each.parameters[key]) for key in keys if each.parameters.get(key)), str(number))
-        members[each.id] = Member(number, puid, each.parameters)
+        members[each.id] = Member(number, _one_line(puid) or str(number), each.parameters)
     return members
-
-
-def safe(text: str) -> str:
-    """Return a cell that no spreadsheet reads as a formula; `plain` undoes it.
-
-    >>> safe("=1+1"), safe("Paris"), safe("'tis")
-    ("'=1+1", 'Paris', "''tis")
-    """
-    return f"'{text}" if _FORMULA.match(text) else text
-
-
-def plain(cell: str) -> str:
-    """Return a cell as it was before `safe`; cells of other tools are unchanged.
-
-    >>> plain("'=1+1"), plain("Paris"), plain("''tis"), plain("'tis")
-    ('=1+1', 'Paris', "'tis", "'tis")
-    """
-    return cell[1:] if cell[:1] == "'" and _FORMULA.match(cell, 1) else cell
 
 
 def _rows(store: Store, study: Study, members: Mapping[str, Member], last: int) -> Iterator[dict[str, Any]]:
@@ -104,13 +92,28 @@ def _rows(store: Store, study: Study, members: Mapping[str, Member], last: int) 
 
 def _common(members: Mapping[str, Member]) -> list[str]:
     """Return the most frequent parameters, which have columns of their own."""
-    counts = Counter(name for member in members.values() for name in member.parameters)
-    return sorted(counts, key=lambda name: (-counts[name], name))[:_MOST_PARAMETERS]
+    names = (name for member in members.values() for name in member.parameters)
+    counts = Counter(name for name in names if _COLUMN.fullmatch(name))
+    columns: dict[str, str] = {}
+    for name in sorted(counts, key=lambda name: (-counts[name], name)):
+        # Readers of tables ignore the case of columns.
+        columns.setdefault(name.lower(), name)
+    return list(columns.values())[:_MOST_PARAMETERS]
 
 
 def _parameters(member: Member, common: frozenset[str]) -> dict[str, Any]:
-    own = {PARAMETER + name: value for name, value in member.parameters.items() if name in common}
-    return {PARAMETERS: {name: each for name, each in member.parameters.items() if name not in common}, **own}
+    own = {name: value for name, value in member.parameters.items() if name in common and _is_cell(value)}
+    others = {name: value for name, value in member.parameters.items() if name not in own}
+    return {PARAMETERS: others, **{PARAMETER + name: value for name, value in own.items()}}
+
+
+def _is_cell(value: Any) -> bool:
+    """Return whether a cell can hold a value. An empty cell means that there is none, and a line end ends the row."""
+    return isinstance(value, str) and value != "" and _one_line(value) == value
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.splitlines())
 
 
 def _row(answer: Answer, names: Sequence[str], member: Member, start: int) -> dict[str, Any]:
@@ -145,28 +148,12 @@ def _iso(at: int) -> str:
 
 
 def _cell(value: Any) -> str | int | float:
-    if value is None:
-        return ""
     if isinstance(value, bool):
         return str(value).lower()
-    if isinstance(value, int | float):
+    if isinstance(value, str | int | float):
         return value
-    text = value if isinstance(value, str) else "" if value == {} else _json(value)
-    # Some CSV readers stop at a NUL character.
-    return safe(text.replace("\0", "\ufffd"))
+    return "" if value is None or value == {} else _json(value)
 
 
 def _json(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, allow_nan=False)
-
-
-def _lines(rows: Iterable[Iterable[Any]]) -> Iterator[str]:
-    file = io.StringIO()
-    table = csv.writer(file, lineterminator="\n")
-    for number, row in enumerate(rows, 1):
-        table.writerow(row)
-        if number % _BATCH == 0:
-            yield file.getvalue()
-            file.seek(0)
-            file.truncate()
-    yield file.getvalue()
+    return json.dumps(value, ensure_ascii=False, allow_nan=False).translate(_LINE_ENDS)

@@ -1,5 +1,7 @@
 """Routes that export and import studies and answers."""
 
+import logging
+import math
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,15 +17,20 @@ from erkle.service.exchange.exporting import answers_csv, answers_jsonl, embeddi
 from erkle.service.exchange.importing import add_answers, read_answers, study_of
 from erkle.service.exchange.unbundling import import_bundle
 from erkle.service.learning.full_log import embedding, kernel_npz
+from erkle.service.learning.stall import Stall
+from erkle.service.runtime import Runtimes
 from erkle.service.studies.routes import StudyOut
 from erkle.service.web.dependencies import AccountDep, RuntimesDep, StoreDep, StudyDep
 from erkle.service.web.errors import Problem, problems
 from erkle.store import StoreError, Study, limits
+from erkle.store.clock import now
 
 router = APIRouter(prefix="/api", tags=["exchange"], responses=problems(401, 404))
 
 # Bytes sent at a time.
 _CHUNK = 1 << 18
+
+log = logging.getLogger("erkle.service")
 
 
 class ImportedOut(BaseModel):
@@ -44,18 +51,21 @@ def export_jsonl(study: StudyDep, store: StoreDep) -> Response:
     return _attached(_encoded(answers_jsonl(store, study)), study, "answers.jsonl", "application/jsonl")
 
 
-@router.get("/studies/{study}/export/embedding.csv", responses=problems(409))
-def export_embedding(study: StudyDep, store: StoreDep) -> Response:
+@router.get("/studies/{study}/export/embedding.csv", responses=problems(409, 503))
+def export_embedding(study: StudyDep, store: StoreDep, runtimes: RuntimesDep) -> Response:
     """Export the position of each object on the map."""
     names = [each.name for each in store.studies.objects(study.id)]
-    text = embedding_csv(names, embedding(store, study))
+    with _model(runtimes, study):
+        text = embedding_csv(names, embedding(store, study))
     return _attached(text.encode(), study, "embedding.csv", "text/csv; charset=utf-8")
 
 
-@router.get("/studies/{study}/export/kernel.npz", responses=problems(409))
-def export_kernel(study: StudyDep, store: StoreDep) -> Response:
+@router.get("/studies/{study}/export/kernel.npz", responses=problems(409, 503))
+def export_kernel(study: StudyDep, store: StoreDep, runtimes: RuntimesDep) -> Response:
     """Export the learned kernel, for `erkle learn --start` and `ERKLE.load`."""
-    return _attached(kernel_npz(store, study), study, "kernel.npz", "application/octet-stream")
+    with _model(runtimes, study):
+        data = kernel_npz(store, study)
+    return _attached(data, study, "kernel.npz", "application/octet-stream")
 
 
 @router.get("/studies/{study}/export/bundle.zip", response_class=StreamingResponse)
@@ -87,7 +97,7 @@ def import_triplets(
 ) -> StudyOut:
     """Create a study from the objects and answers of a file."""
     with _file_errors():
-        given = read_answers(file.file.read(), _name(file))
+        given = read_answers(file.file, _name(file))
         return StudyOut.of(study_of(store, given, title, owner=account.id))
 
 
@@ -95,9 +105,28 @@ def import_triplets(
 def import_answers(file: UploadFile, study: StudyDep, store: StoreDep, runtimes: RuntimesDep) -> ImportedOut:
     """Add the answers of a file to a study: Salmon's responses, an export, or the columns anchor, near, far."""
     with _file_errors():
-        imported = add_answers(store, study, read_answers(file.file.read(), _name(file)))
+        imported = add_answers(store, study, read_answers(file.file, _name(file)))
     runtimes.of(study.id).learning.notify()
     return ImportedOut(imported=imported)
+
+
+@contextmanager
+def _model(runtimes: Runtimes, study: Study) -> Iterator[None]:
+    """Refuse at once if the model stands still, and also if learning fails inside the block."""
+    stall = runtimes.of(study.id).learning.stall
+    if stall is not None and stall.reason != "database":
+        raise _no_model(stall)
+    try:
+        yield
+    except StoreError:
+        raise
+    except Exception as error:
+        log.exception("an export failed")
+        raise _no_model(Stall.of(error, 0, now())) from None
+
+
+def _no_model(stall: Stall) -> Problem:
+    return Problem(503, "learning", str(stall), headers={"Retry-After": str(math.ceil(stall.pause))})
 
 
 @contextmanager

@@ -1,45 +1,39 @@
 """Imports the bundle of another server as a new study, completely or not at all. Nothing in it is trusted.
 
-Settings pass the same checks as a researcher's settings. Media must be of a supported kind, and their names must be the
-hashes of their bytes. Answers must be numbered without gaps, and the store refuses answers about objects that the study
-does not have. Data that participants sent is cut, not refused, if it is nested too deeply. The ZIP is read with limits
-on its size.
+Settings, objects and media pass the same checks as those of a researcher who uploads them, so pictures are drawn again.
+Answers must be numbered without gaps, by participants and about objects that the bundle has. Data that participants
+sent is cut, not refused, if it is nested too deeply. Everything is checked before the first row is written.
+
+The ZIP is read with limits on its size, its growth, the length of a line and the number of lines. One line is read at a
+time, so memory use depends on the largest medium and not on what a ZIP unpacks to.
 """
 
 import json
 from collections.abc import Callable, Iterator
-from itertools import count
 from typing import Annotated, Any, BinaryIO, TypeVar
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from erkle.files import FileError
 from erkle.service.exchange import bundle
-from erkle.service.studies import media, spec
+from erkle.service.studies import spec
 from erkle.service.studies.complaints import Complaints
+from erkle.service.studies.objects import MEDIA, Entry, ObjectReader
 from erkle.service.studies.uploads import Caps, Files
-from erkle.store import (
-    Imported,
-    ImportedStudy,
-    Kind,
-    Medium,
-    Object,
-    Participant,
-    Skip,
-    Standing,
-    State,
-    Store,
-    Study,
-    limits,
-)
+from erkle.store import Imported, ImportedStudy, Kind, Participant, Skip, Standing, State, Store, Study, limits
 from erkle.store.errors import Unavailable, Unknown
 from erkle.store.sanitising import cleaned
 
 T = TypeVar("T")
 
-_CAPS = Caps(entries=50_000, file=512 << 20, total=1 << 30)
-# Bytes of a line.
-_LONGEST_LINE = 100_000
+# Answers are read twice: first to check them, then to write them.
+_CAPS = Caps(entries=50_000, file=512 << 20, total=2 << 30)
+# Bytes of the description of a study.
+_LARGEST_STUDY = 4 << 20
+# Bytes of a line; the longest has the text of an object.
+_LONGEST_LINE = 256 << 10
+
+_PARTS = frozenset(("text", *MEDIA))
 
 Moment = Field(ge=0, le=limits.LATEST)
 Id = Field(ge=0, le=10_000_000)
@@ -55,14 +49,18 @@ class _Part(BaseModel):
 
 
 class _Counts(_Part):
-    answers: int = Field(ge=0)
-    participants: int = Field(ge=0)
-    skips: int = Field(ge=0)
+    objects: int = Field(ge=0, le=limits.OBJECTS)
+    participants: int = Field(ge=0, le=limits.IMPORTED_PARTICIPANTS)
+    answers: int = Field(ge=0, le=limits.IMPORTED_ANSWERS)
+    skips: int = Field(ge=0, le=limits.IMPORTED_ANSWERS)
+
+
+class _Kind(_Part):
+    format: str
+    version: int
 
 
 class _Study(_Part):
-    format: str
-    version: int
     title: str = Field(min_length=1, max_length=limits.TITLE)
     state: State = Member
     created_at: int = Moment
@@ -107,10 +105,6 @@ class _Skip(_Part):
     skipped_at: int = Moment
 
 
-_OBJECTS = TypeAdapter(list[_Object])
-_PARTICIPANTS = TypeAdapter(list[_Participant])
-
-
 def import_bundle(store: Store, file: BinaryIO, name: str, owner: str | None = None) -> Study:
     """Import a bundle as a new study with the same log; it is paused if it was open.
 
@@ -119,119 +113,142 @@ def import_bundle(store: Store, file: BinaryIO, name: str, owner: str | None = N
     FileError
         If the file is damaged or is not a bundle. Nothing is imported then.
     """
-    files = Files.sent([(name, file)], _CAPS)
-    about = _about(files, name)
-    media_by_name = _media(files)
-    objects = [_object(each, media_by_name) for each in _member(files, bundle.OBJECTS, _OBJECTS.validate_python)]
+    given = _Bundle(Files.sent([(name, file)], _CAPS), name)
+    given.check()
+    reader = given.objects()
     whole = ImportedStudy(
-        title=about.title,
-        objects=objects,
-        settings=_settings(about, objects),
-        state=about.state,
-        created_at=about.created_at,
-        participants=_participants(files),
-        answers=list(_answers(files)),
-        skips=[
-            Skip(**dict(skip) | {"participant": str(skip.participant)})
-            for _, skip in _lines(files, bundle.SKIPS, _Skip.model_validate)
-        ],
-        media=media_by_name,
+        title=given.about.title,
+        objects=reader.objects,
+        settings=_settings(given.about, reader),
+        state=given.about.state,
+        created_at=given.about.created_at,
+        participants=given.participants(),
+        answers=given.answers(),
+        skips=given.skips(),
+        media=reader.media,
     )
-    counts = _Counts(answers=len(whole.answers), participants=len(whole.participants), skips=len(whole.skips))
-    if counts != about.counts:
-        raise _damaged(name)
     try:
-        # The store refuses answers about unknown objects or by unknown participants.
-        return store.imports.study(whole, owner)
+        with store.unfinished.create(whole.title, whole.objects, whole.settings, owner) as study:
+            store.unfinished.fill(study.id, whole)
     except (Unavailable, Unknown):
         raise
     except ValueError as trouble:
         raise FileError(f"{name}: {trouble}") from None
+    return store.studies.get(study.id)
 
 
-def _about(files: Files, name: str) -> _Study:
-    about = _member(files, bundle.STUDY, _Study.model_validate) if bundle.STUDY in files.names else None
-    if about is None or about.format != bundle.FORMAT:
+class _Bundle:
+    """The contents of a bundle. Each iterator reads its file again, and checks each line."""
+
+    def __init__(self, files: Files, name: str) -> None:
+        self._files = files
+        self._names = frozenset(files.names)
+        data = b"".join(files.chunks(bundle.STUDY, _LARGEST_STUDY)) if bundle.STUDY in self._names else b"{}"
+        values = _loaded(bundle.STUDY, data)
+        _check_kind(values, name)
+        self.about = _valid(bundle.STUDY, values, _Study.model_validate)
+
+    def check(self) -> None:
+        """Raise `FileError` if a line of the log, of the skips or of the participants is invalid."""
+        identities = [each.identity for each in self.participants() if each.identity is not None]
+        if len(set(identities)) < len(identities):
+            raise _damaged(bundle.PARTICIPANTS)
+        n_objects, n_participants = self.about.counts.objects, self.about.counts.participants
+        for answer in self.answers():
+            asked = {answer.anchor, answer.near, answer.far}
+            if len(asked) < 3 or max(asked) >= n_objects or int(answer.participant) >= n_participants:
+                raise _damaged(bundle.ANSWERS)
+        for skip in self.skips():
+            asked = {skip.anchor, skip.first, skip.second}
+            if len(asked) < 3 or max(asked) >= n_objects or int(skip.participant) >= n_participants:
+                raise _damaged(bundle.SKIPS)
+
+    def objects(self) -> ObjectReader:
+        """Read the objects and their media as if they were uploaded; stop at the first that is refused."""
+        reader, used = ObjectReader(self._files), set[str]()
+        for number, each in self._lines(bundle.OBJECTS, self.about.counts.objects, _Object.model_validate):
+            where = f"{bundle.OBJECTS}, line {number}"
+            files = {path for part, path in each.payload.items() if part != "text"}
+            if not set(each.payload) <= _PARTS or not files <= self._names:
+                raise _damaged(where)
+            reader.add_entries([Entry(where, each.name, each.payload)])
+            if reader.faults:
+                raise FileError(reader.faults[0])
+            used |= files
+        if unused := sorted(name for name in self._names - used if name.startswith(bundle.MEDIA)):
+            raise FileError(f"{unused[0]}: belongs to no object; export the bundle again.")
+        return reader
+
+    def participants(self) -> Iterator[Participant]:
+        """Yield the participants; the id of each is its place."""
+        n = self.about.counts.participants
+        for number, each in self._lines(bundle.PARTICIPANTS, n, _Participant.model_validate):
+            yield Participant(str(number - 1), **dict(each))
+
+    def answers(self) -> Iterator[Imported]:
+        """Yield the log; its numbers must not have a gap."""
+        for number, answer in self._lines(bundle.ANSWERS, self.about.counts.answers, _Answer.model_validate):
+            values = dict(answer) | {"participant": str(answer.participant)}
+            if values.pop("sequence") != number:
+                raise _damaged(f"{bundle.ANSWERS}, line {number}")
+            yield Imported(**values)
+
+    def skips(self) -> Iterator[Skip]:
+        """Yield the skipped questions."""
+        for _, skip in self._lines(bundle.SKIPS, self.about.counts.skips, _Skip.model_validate):
+            yield Skip(**dict(skip) | {"participant": str(skip.participant)})
+
+    def _lines(self, name: str, n_lines: int, check: Callable[[Any], T]) -> Iterator[tuple[int, T]]:
+        """Yield the number and the value of each line, or raise `FileError` if there are more or fewer lines."""
+        if name not in self._names:
+            raise _damaged(name)
+        held, number = b"", 0
+        for chunk in self._files.chunks(name):
+            *lines, held = (held + chunk).split(b"\n")
+            for line in lines:
+                number += 1
+                where = f"{name}, line {number}"
+                if number > n_lines or len(line) > _LONGEST_LINE:
+                    raise _damaged(where)
+                yield number, _valid(where, _loaded(where, line), check)
+            if len(held) > _LONGEST_LINE:
+                raise _damaged(name)
+        if held or number != n_lines:
+            raise _damaged(name)
+
+
+def _check_kind(values: Any, name: str) -> None:
+    try:
+        kind = _Kind.model_validate(values)
+    except ValueError:
+        kind = None
+    if kind is None or kind.format != bundle.FORMAT:
         raise FileError(f"{name}: is not a bundle of a study; use a bundle that erkle has exported.")
-    if about.version != bundle.VERSION:
+    if kind.version != bundle.VERSION:
         raise FileError(
-            f"{name}: has version {about.version} of the bundle format, but this erkle reads version {bundle.VERSION}; "
+            f"{name}: has version {kind.version} of the bundle format, but this erkle reads version {bundle.VERSION}; "
             "use the version of erkle that wrote it."
         )
-    return about
 
 
-def _settings(about: _Study, objects: list[Object]) -> dict[str, Any]:
+def _settings(about: _Study, reader: ObjectReader) -> dict[str, Any]:
     try:
-        return spec.checked(about.settings, objects).model_dump(mode="json")
+        return spec.checked(about.settings, reader.objects).model_dump(mode="json")
     except Complaints as complaints:
         raise FileError(f"{bundle.STUDY}: {complaints.found[0].sentence}") from None
 
 
-def _object(given: _Object, media: dict[str, Medium]) -> Object:
-    for part, value in given.payload.items():
-        if part not in bundle.PAYLOAD or (part != "text" and value not in media):
-            raise FileError(
-                f"{bundle.OBJECTS}: {given.name[:60]!r} has {part[:20]} {value[:60]!r}, which the bundle does not have."
-            )
-    return Object(given.name, dict(given.payload))
+def _valid(where: str, value: Any, check: Callable[[Any], T]) -> T:
+    try:
+        return check(value)
+    except ValueError:
+        raise _damaged(where) from None
 
 
-def _participants(files: Files) -> list[Participant]:
-    found = _member(files, bundle.PARTICIPANTS, _PARTICIPANTS.validate_python)
-    identities = [each.identity for each in found if each.identity is not None]
-    if len(set(identities)) < len(identities):
-        raise _damaged(bundle.PARTICIPANTS)
-    return [Participant(str(place), **dict(each)) for place, each in enumerate(found)]
-
-
-def _media(files: Files) -> dict[str, Medium]:
-    """Return the media by name, or raise `FileError` if one is invalid."""
-    found = {}
-    for path in files.names:
-        if path.startswith(bundle.MEDIA):
-            data, name = files.read(path), path.removeprefix(bundle.MEDIA)
-            if not media.is_valid(name, data):
-                raise _damaged(path)
-            found[name] = Medium(media.TYPES[name.rpartition(".")[2]], data)
-    return found
-
-
-def _answers(files: Files) -> Iterator[Imported]:
-    """Yield the log, or raise `FileError` if its numbers have a gap."""
-    for number, answer in _lines(files, bundle.ANSWERS, _Answer.model_validate):
-        values = dict(answer) | {"participant": str(answer.participant)}
-        if values.pop("sequence") != number:
-            raise _damaged(f"{bundle.ANSWERS}, line {number}")
-        yield Imported(**values)
-
-
-def _lines(files: Files, name: str, check: Callable[[Any], T]) -> Iterator[tuple[int, T]]:
-    """Yield the number and the value of each line, without reading the whole file into memory."""
-    if name not in files.names:
-        raise _damaged(name)
-    held, numbers = b"", count(1)
-    for chunk in files.chunks(name):
-        *lines, held = (held + chunk).split(b"\n")
-        for line in lines:
-            number = next(numbers)
-            yield number, _parsed(f"{name}, line {number}", line, check)
-        if len(held) > _LONGEST_LINE:
-            raise _damaged(name)
-    if held:
-        raise _damaged(name)
-
-
-def _member(files: Files, name: str, check: Callable[[Any], T]) -> T:
-    if name not in files.names:
-        raise _damaged(name)
-    return _parsed(name, files.read(name), check)
-
-
-def _parsed(where: str, data: bytes, check: Callable[[Any], T]) -> T:
+def _loaded(where: str, data: bytes) -> Any:
     try:
         # Not pydantic's parser, which refuses more than 200 levels before `cleaned` can cut them.
-        return check(json.loads(data.decode()))
+        return json.loads(data.decode())
     except (ValueError, RecursionError):
         raise _damaged(where) from None
 

@@ -18,9 +18,11 @@ from erkle.service.learning.columns import Columns
 from erkle.service.learning.fold import Fold
 from erkle.service.learning.pending import Pending
 from erkle.service.learning.snapshots import SavedFold, Snapshots
-from erkle.service.learning.states import LEASE, PAGE, Ended, Lease, State, Watching
+from erkle.service.learning.stall import Stall
+from erkle.service.learning.states import LEASE, PAGE, Ended, Lease, Starting, State
 from erkle.service.learning.view import View
 from erkle.store import Answer, Store, StoreError, Study, Unknown
+from erkle.store.clock import now
 
 Query = tuple[int, int, int]
 
@@ -36,10 +38,8 @@ _QUIET_AFTER = 25.0
 _RECENT = 2000
 # Seconds without new answers and without requests after which a learner ends.
 IDLE = 900.0
-# Seconds to wait after an unexpected error.
-AFTER_FAILURE = 5.0
-# Seconds to wait when the database is unavailable.
-WITHOUT_DATABASE = 1.0
+# Seconds to wait after a poll that failed.
+AFTER_FAILURE = 1.0
 
 log = logging.getLogger("erkle.service")
 
@@ -73,6 +73,8 @@ class Learning:
         The last map that was shown. It may come from a snapshot of an earlier process.
     ready : bool
         Whether the view has been up to date at least once.
+    stall : Stall or None
+        Why the model stands still, if learning fails.
     wanted_at : float
         When a request last needed the learner, on the monotonic clock.
     """
@@ -81,10 +83,11 @@ class Learning:
         self.study, self.n_objects = study.id, study.n_objects
         self.published: Published | None = None
         self.ready = False
+        self.stall: Stall | None = None
         self.columns, self.pending = Columns(), Pending()
         self.snapshots = Snapshots(store, study.id, study.n_objects)
         self._store, self._owner = store, owner
-        self._state: State = Watching()
+        self._state: State = Starting()
         self.map: NDArray[np.float64] | None = None
         self._roster, self._roster_due = study.roster, 0.0
         self._notified, self._stopping = threading.Event(), threading.Event()
@@ -114,9 +117,13 @@ class Learning:
         return lease is not None and lease.held
 
     @property
+    def sequence(self) -> int:
+        """The number of the last answer of the log that is in the view."""
+        return self.view.sequence if self.view is not None else 0
+
     def lag(self) -> int:
-        """The number of answers that were read but are not learned yet."""
-        return max(0, self.columns.sequence - (self.view.sequence if self.view else 0))
+        """Return how many answers of the log are not in the view yet."""
+        return max(0, self._store.answers.last(self.study) - self.sequence)
 
     def notify(self) -> None:
         """Wake the thread: the log has a new answer, or the roster has changed."""
@@ -130,11 +137,15 @@ class Learning:
     def not_learned_yet(self) -> list[Query]:
         """Return answered questions that are not in the view yet: many, if another process owns the learner."""
         with self.columns.lock:
-            known = self.view.sequence if self.view is not None else 0
-            first = int(np.searchsorted(self.columns.sequence_number, known, "right"))
+            first = int(np.searchsorted(self.columns.sequence_number, self.sequence, "right"))
             T = self.columns.triplets(slice(max(first, len(self.columns) - _RECENT), None))
             queries: list[Query] = list(map(tuple, T.tolist()))
         return queries
+
+    def catch_up(self) -> None:
+        """Read all new answers into the columns, so that counts do not wait for the learner. Safe in every thread."""
+        while self.read_columns() == PAGE:
+            pass
 
     def stop(self) -> None:
         """Ask the thread to end soon."""
@@ -171,23 +182,31 @@ class Learning:
         """Read the next page of the log after a sequence number."""
         return list(self._store.answers.log(self.study, after, PAGE, include_excluded=True))
 
-    def read_columns(self) -> bool:
-        """Read the next page of the log into the columns without learning it. Return whether there were answers."""
+    def read_pending(self) -> None:
+        """Read the open questions."""
+        self.pending.add(self._store.questions.pending(self.study))
+
+    def read_columns(self) -> int:
+        """Read the next page of the log into the columns without learning it. Return its number of answers."""
         page = self.page(self.columns.sequence)
-        self.add_to_columns(page, page[-1].sequence if page else 0)
-        return bool(page)
+        self._add_to_columns(page)
+        return len(page)
 
     def add_to_columns(self, page: list[Answer], last: int) -> None:
-        """Add each answer up to the number ``last`` to the columns once. Answers before the page are read again."""
+        """Add the answers up to the number ``last`` to the columns. Those before the page are read from the log."""
+        has_more = True
+        while has_more and self.columns.sequence < last:
+            is_next = page and page[0].sequence <= self.columns.sequence + 1
+            has_more = self._add_to_columns(page if is_next else self.page(self.columns.sequence))
+
+    def _add_to_columns(self, page: list[Answer]) -> bool:
         # The page may have answers that another process received, to questions that are pending here.
         self.pending.drop(*(answer.token for answer in page))
-        if not page or page[0].sequence != self.columns.sequence + 1:
-            page = self.page(self.columns.sequence) if self.columns.sequence < last else []
-        while page:
-            # Never read the log while holding this lock: a thread that waits for it may hold the connection needed.
-            with self.columns.lock:
-                self.columns.add(answer for answer in page if answer.sequence <= last)
-            page = self.page(self.columns.sequence) if self.columns.sequence < last else []
+        # Never read the log while holding this lock: a thread that waits for it may hold the connection needed.
+        with self.columns.lock:
+            # Another thread may have added some of them since the page was read.
+            self.columns.add(answer for answer in page if answer.sequence > self.columns.sequence)
+        return bool(page)
 
     def publish(self, fold: Fold, roster: int) -> None:
         """Publish what a fold knows, if it is new. A restarted fold is published once it has caught up."""
@@ -204,7 +223,6 @@ class Learning:
 
     def _run(self) -> None:
         try:
-            self.pending.add(self._store.questions.pending(self.study))
             while not (self._stopping.is_set() or self._is_idle()):
                 self._poll()
         except Unknown:
@@ -223,16 +241,11 @@ class Learning:
             before, (self._state, has_answers) = self._state, self._state.poll(self)
         except Unknown:
             raise
-        except StoreError as trouble:
-            # The disk is full, or the database is unreachable. Nothing is lost, because the log has every answer.
-            log.warning("the learner waits for the database", extra={"trouble": str(trouble)})
-            self._stopping.wait(WITHOUT_DATABASE)
-            return
-        except Exception:
-            log.exception("the learner failed and restarts")
-            self._state = self._state.after_failure()
+        except Exception as error:
+            self._fail(error)
             self._stopping.wait(AFTER_FAILURE)
             return
+        self._recover()
         if has_answers:
             self._answers_at = time.monotonic()
             self._stopping.wait(_BATCH_WAIT)
@@ -241,10 +254,28 @@ class Learning:
             self._notified.wait(_QUIET_POLL if is_quiet else POLL)
         self._notified.clear()
 
+    def _fail(self, error: Exception) -> None:
+        """Record why the model stands still. If only the database fails, the state remains sound."""
+        stall = self.stall
+        self.stall = Stall.of(error, self.sequence, now()) if stall is None else stall.again(error)
+        if isinstance(error, StoreError):
+            log.warning("the learner waits for the database", extra={"trouble": str(error)})
+            return
+        log.exception("the learner failed and will try again")
+        # The fold may have learned only part of a page, so it is not used again.
+        self._state = self._state.after_failure(self.stall.pause)
+
+    def _recover(self) -> None:
+        """Forget the stall once the view has moved on, or has everything that was read."""
+        if self.stall is None:
+            return
+        has_roster = self.published is None or self.published.roster >= self._roster
+        if self.sequence > self.stall.sequence or (has_roster and self.sequence >= self.columns.sequence):
+            log.info("the learner works again")
+            self.stall = None
+
     def _end(self) -> None:
         try:
             self._state.end(self)
-        except StoreError as trouble:
-            log.warning("the last snapshot was not saved", extra={"trouble": str(trouble)})
         finally:
             self._state = Ended()

@@ -40,8 +40,8 @@ class Snapshots:
     def __init__(self, store: Store, study: str, n_objects: int) -> None:
         self._store, self._study, self._n_objects = store, study, n_objects
         self._roster, self._sequence = -1, 0
-        # When the last snapshot was saved, and how many seconds that took.
-        self._saved_at, self._seconds = -math.inf, 0.0
+        # When a snapshot was last saved, or could not be, and how many seconds that took.
+        self._tried_at, self._seconds = -math.inf, 0.0
 
     def newest(self) -> SavedFold | None:
         """Load the newest readable snapshot of the present roster."""
@@ -50,17 +50,23 @@ class Snapshots:
         return next(sound, None)
 
     def save(self, saved: SavedFold, fence: int, at_once: bool = False) -> None:
-        """Save a snapshot if there is anything new and, unless ``at_once``, if the last one is old enough."""
+        """Save a snapshot if there is anything new and, unless ``at_once``, if the last attempt is old enough.
+
+        A failure is only logged: the model must not stand still because the disk is full, and the log has every answer.
+        """
         is_new = saved.roster != self._roster or saved.fold.sequence > self._sequence
-        is_due = at_once or time.monotonic() - self._saved_at > max(_PAUSE, SHARE * self._seconds)
+        is_due = at_once or time.monotonic() - self._tried_at > max(_PAUSE, SHARE * self._seconds)
         if saved.fold.sequence == 0 or not (is_new and is_due):
             return
         begun = time.monotonic()
-        data = saved.fold.to_bytes(saved.map)
-        self._store.snapshots.save(self._study, saved.fold.sequence, saved.roster, data, fence)
-        self._roster, self._sequence = saved.roster, saved.fold.sequence
-        self._saved_at = time.monotonic()
-        self._seconds = self._saved_at - begun
+        try:
+            data = saved.fold.to_bytes(saved.map)
+            self._store.snapshots.save(self._study, saved.fold.sequence, saved.roster, data, fence)
+            self._roster, self._sequence = saved.roster, saved.fold.sequence
+        except Exception as trouble:
+            log.warning("a snapshot could not be saved", exc_info=True, extra={"trouble": str(trouble)})
+        self._tried_at = time.monotonic()
+        self._seconds = self._tried_at - begun
 
 
 def _read(snapshot: Snapshot) -> SavedFold | None:

@@ -1,12 +1,15 @@
-"""The states of a learner: watching, restoring, owning, ended.
+"""The states of a learner: starting, watching, restoring, owning, ended.
 
-    Watching --- lease acquired ---> Restoring --- fold restored ---> Owning
-       ^                                 ^                              |
-       |                                 +--- roster changed, failure --+
-       +------------------------- lease lost ---------------------------+
+    Starting ---> Watching --- lease acquired ---> Restoring --- fold restored ---> Owning
+                     ^                                 ^                              |
+                     |                                 +------- roster changed -------+
+                     +------------------ lease lost, failure -------------------------+
 
 `State.poll` polls the database once and returns the next state. Any state can end: when the learner is stopped, when no
 request has needed it for a while, or when its study is deleted.
+
+After a failure the lease is released, so that another process can try. This process watches meanwhile, and tries again
+after a pause that grows.
 """
 
 import logging
@@ -59,7 +62,11 @@ class Lease:
         """Give up the lease, so that another process can own the learner at once."""
         if self.held:
             self.held = False
-            self._store.leases.release(self._study, self._owner)
+            try:
+                self._store.leases.release(self._study, self._owner)
+            except StoreError as trouble:
+                # It expires by itself.
+                log.warning("a lease could not be released", extra={"trouble": str(trouble)})
 
 
 class Step(NamedTuple):
@@ -78,19 +85,30 @@ class State:
         """Poll the database once, and return the next state."""
         return Step(self)
 
-    def after_failure(self) -> "State":
-        """Return the state that follows an unexpected error."""
-        return self
+    def after_failure(self, pause: float) -> "State":
+        """Return the state that follows an unexpected error; after ``pause`` seconds it tries to own the learner."""
+        if self.lease is not None:
+            self.lease.release()
+        return Watching(pause)
 
     def end(self, learning: "Learning") -> None:
         """Save a last snapshot and release the lease, if this state has them."""
 
 
+class Starting(State):
+    """The thread has just started. It reads the questions that were open before."""
+
+    def poll(self, learning: "Learning") -> Step:
+        """Read the open questions."""
+        learning.read_pending()
+        return Step(Watching())
+
+
 class Watching(State):
     """The process does not own the learner. It reads the log for the tables, and snapshots for the map."""
 
-    def __init__(self) -> None:
-        self._lease_due = self._snapshot_due = 0.0
+    def __init__(self, pause: float = 0.0) -> None:
+        self._lease_due, self._snapshot_due = time.monotonic() + pause, 0.0
 
     def poll(self, learning: "Learning") -> Step:
         """Try to own the learner. Otherwise read the log and the newest snapshot."""
@@ -98,7 +116,7 @@ class Watching(State):
             if (lease := learning.acquire()) is not None:
                 return Step(Restoring(lease))
             self._lease_due = time.monotonic() + RETRY
-        has_answers = learning.read_columns()
+        has_answers = learning.read_columns() > 0
         if time.monotonic() >= self._snapshot_due:
             begun = time.monotonic()
             saved = learning.restored()
@@ -148,17 +166,13 @@ class Owning(State):
             # The test is not ``!=``, because the number read here may be older than the snapshot's.
             return Step(Restoring(self.lease))
         page = learning.page(self._fold.sequence)
+        # Before learning, so that the tables have every answer even if learning fails.
+        learning.add_to_columns(page, page[-1].sequence if page else self._fold.sequence)
         self._fold.learn(page)
-        # Before publishing, so that an answer that is in the map is also in the tables.
-        learning.add_to_columns(page, self._fold.sequence)
         learning.publish(self._fold, self._roster)
         learning.ready = learning.ready or len(page) < PAGE
         self._save(learning)
         return Step(self, bool(page))
-
-    def after_failure(self) -> State:
-        """Restore, because the fold may have learned only part of a page."""
-        return Restoring(self.lease)
 
     def end(self, learning: "Learning") -> None:
         """Save a last snapshot and release the lease."""

@@ -78,7 +78,6 @@ class Advance(NamedTuple):
 
     prepared: PreparedStudy
     participant: str | None
-    parameters: Mapping[str, Any]
     outcome: Outcome
     open: list[Issued]
     issued: list[Issued]
@@ -86,8 +85,11 @@ class Advance(NamedTuple):
     total: int
     standing: Standing
 
-    def reply(self, response_ms: int | None = None) -> Reply:
-        """Build the reply to the participant."""
+    def reply(self, parameters: Mapping[str, Any], response_ms: int | None = None) -> Reply:
+        """Build the reply to the participant, given the parameters of the link in this request.
+
+        The parameters of earlier requests are never used: somebody else may have sent them.
+        """
         outcome, too_fast_ms = self.outcome, self.prepared.settings.checks.too_fast_ms
         return Reply(
             participant=self.participant,
@@ -96,5 +98,5 @@ class Advance(NamedTuple):
             too_fast=response_ms is not None and response_ms < too_fast_ms,
             questions=[Question.of(self.prepared, each) for each in self.open],
             progress=Progress(done=min(self.done, self.total), total=self.total),
-            finished=Finished.of(self.prepared, self.standing, self.parameters),
+            finished=Finished.of(self.prepared, self.standing, parameters),
         )

@@ -1,10 +1,16 @@
-"""The API that the participants' page calls. A participant's id is their only credential; there are no cookies."""
+"""The API that the participants' page calls. A participant's id is their only credential; there are no cookies.
 
+An odd response time, client or reason is dropped or cut off: it must not cost an answer.
+"""
+
+from functools import partial
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Response
-from pydantic import BaseModel, Field
+from fastapi import APIRouter, Request, Response
+from pydantic import BaseModel, BeforeValidator, Field
 
+from erkle.service.accounts import sessions
+from erkle.service.participation.asking import AHEAD
 from erkle.service.participation.replies import Reply
 from erkle.service.strict import Strict
 from erkle.service.studies import markup, spec
@@ -12,10 +18,15 @@ from erkle.service.web.dependencies import ParticipationDep, StoreDep
 from erkle.service.web.errors import problems
 from erkle.service.web.limits import LimitsDep
 from erkle.store import limits as sizes
+from erkle.store.answers import response_time
+from erkle.store.sanitising import bounded_json, bounded_text, json_bytes
 
 router = APIRouter(prefix="/api/take/{study}", tags=["participation"])
 
 Id = Annotated[str, Field(max_length=sizes.ID)]
+Parameters = Annotated[
+    dict[str, Any], Field(description="The parameters of the participant's link, for the address of the ending.")
+]
 
 
 class SkippingOut(BaseModel):
@@ -53,6 +64,7 @@ class Resuming(Strict):
     """The participant who comes back."""
 
     participant: Id
+    parameters: Parameters = Field(default={})
 
 
 class Answering(Strict):
@@ -61,8 +73,9 @@ class Answering(Strict):
     participant: Id
     token: Id
     choice: int = Field(ge=0, lt=2**31)
-    response_ms: int | None = Field(default=None, ge=0, lt=2**53)
-    client: dict[str, Any] = Field(default={})
+    response_ms: Annotated[int | None, BeforeValidator(response_time)] = None
+    client: Annotated[dict[str, Any], BeforeValidator(partial(bounded_json, most=sizes.CLIENT))] = Field(default={})
+    parameters: Parameters = Field(default={})
 
 
 class SkipRequest(Strict):
@@ -70,7 +83,8 @@ class SkipRequest(Strict):
 
     participant: Id
     token: Id
-    reason: str = Field(default="", max_length=sizes.SKIP_REASON)
+    reason: Annotated[str, BeforeValidator(partial(bounded_text, most=sizes.SKIP_REASON))] = ""
+    parameters: Parameters = Field(default={})
 
 
 def _response(reply: Reply) -> Response:
@@ -82,9 +96,12 @@ _REPLIES: dict[int | str, dict[str, Any]] = {200: {"model": Reply}, **problems(4
 
 
 @router.get("", responses=problems(404))
-def read(study: str, store: StoreDep) -> StudyToTake:
-    """Return what participants may see of the study."""
-    found = store.studies.get(study)
+def read(study: str, store: StoreDep, request: Request) -> StudyToTake:
+    """Return what participants may see of the study. Only its researchers can see a draft."""
+    session = sessions.found(store, request.cookies.get(sessions.COOKIE))
+    account = None if session is None else session.account
+    is_theirs = account is not None and (account.admin or account.id == store.studies.get(study).owner)
+    found = store.studies.get(study, drafts=is_theirs)
     settings = spec.checked(found.settings)
     return StudyToTake(
         study=found.id,
@@ -102,9 +119,12 @@ def read(study: str, store: StoreDep) -> StudyToTake:
     )
 
 
-@router.post("/join", responses=_REPLIES)
-def join(study: str, body: Joining, participation: ParticipationDep) -> Response:
+@router.post("/join", responses=_REPLIES | problems(403, 503))
+def join(study: str, body: Joining, participation: ParticipationDep, limits: LimitsDep) -> Response:
     """Start taking part. An identity that has joined before continues where it was."""
+    if body.consent:
+        sent = json_bytes(bounded_json(body.parameters, sizes.PARAMETERS))
+        limits.store(sizes.PARTICIPANT_ROW + AHEAD * sizes.QUESTION_ROW + sent)
     return _response(participation.join(study, body.parameters, body.consent))
 
 
@@ -112,20 +132,21 @@ def join(study: str, body: Joining, participation: ParticipationDep) -> Response
 def resume(study: str, body: Resuming, participation: ParticipationDep, limits: LimitsDep) -> Response:
     """Continue after the page was reloaded."""
     limits.answer(body.participant)
-    return _response(participation.resume(study, body.participant))
+    return _response(participation.resume(study, body.participant, body.parameters))
 
 
 @router.post("/answer", responses=_REPLIES)
 def answer(study: str, body: Answering, participation: ParticipationDep, limits: LimitsDep) -> Response:
     """Answer a question. Sending the same token and choice again returns the same acknowledgement."""
     limits.answer(body.participant)
-    return _response(
-        participation.answer(study, body.participant, body.token, body.choice, body.response_ms, body.client)
-    )
+    limits.store(sizes.QUESTION_ROW + json_bytes(body.client))
+    answered = body.participant, body.token, body.choice, body.response_ms, body.client
+    return _response(participation.answer(study, *answered, body.parameters))
 
 
 @router.post("/skip", responses=_REPLIES)
 def skip(study: str, body: SkipRequest, participation: ParticipationDep, limits: LimitsDep) -> Response:
     """Skip a question, with a reason."""
     limits.answer(body.participant)
-    return _response(participation.skip(study, body.participant, body.token, body.reason))
+    limits.store(sizes.QUESTION_ROW + len(body.reason.encode()))
+    return _response(participation.skip(study, body.participant, body.token, body.reason, body.parameters))

@@ -7,6 +7,7 @@ of keys and indices; the reader of a file turns it into a line number.
 from collections.abc import Iterable, Iterator, Sequence
 from difflib import get_close_matches
 from enum import Enum, auto
+from itertools import islice
 from typing import Any, NamedTuple
 
 from pydantic import BaseModel, ValidationError
@@ -22,6 +23,10 @@ MORE = "There are more errors than these; correct these first."
 
 # What there is too much of, by the kind of the error.
 _COUNTED = {"string_too_long": "characters", "too_long": "entries", TOO_MANY_KEYS: "keys"}
+
+# Comparing two words takes time that grows with their length, so only so many words are compared, and so much of each.
+_COMPARED_WORDS = 1000
+_COMPARED_LETTERS = 40
 
 
 class Fault(Enum):
@@ -89,14 +94,14 @@ def shown(value: object) -> str:
 
 
 def nearest(word: str, known: Iterable[str]) -> str | None:
-    """Return the known word that is most similar, or None if none is.
+    """Return the known word that is most similar, or None if none of the first 1,000 is.
 
     >>> nearest("hold_out", ["holdout", "texts"])
     'holdout'
     """
-    by_lower = {name.lower(): name for name in known}
-    close = get_close_matches(word[:100].lower(), by_lower, n=1, cutoff=0.7)
-    return by_lower[close[0]] if close else None
+    by_start = {name[:_COMPARED_LETTERS].lower(): name for name in islice(known, _COMPARED_WORDS)}
+    close = get_close_matches(word[:_COMPARED_LETTERS].lower(), by_start, n=1, cutoff=0.7)
+    return by_start[close[0]] if close else None
 
 
 def remedy(word: str, known: Sequence[str]) -> str:

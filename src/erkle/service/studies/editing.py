@@ -1,4 +1,4 @@
-"""Changes to a study: its settings and its state.
+"""New studies, and changes to the settings and the state of a study.
 
 All settings of a draft may change. Once a study has been open, only settings that leave its answers valid may change.
 """
@@ -6,11 +6,20 @@ All settings of a draft may change. Once a study has been open, only settings th
 from typing import Any
 
 from erkle.service.studies import spec
+from erkle.service.studies.reading import Draft
 from erkle.service.studies.spec import StudySettings
 from erkle.store import NotAllowed, Object, State, Store, Study, Transaction
 
 # Settings that may change once a study has been open.
-LATER = frozenset({"texts", "endings", "limits", "skipping", "target_error"})
+LATER = frozenset({"texts", "endings", "identity_proof", "limits", "skipping", "target_error"})
+
+
+def created(store: Store, draft: Draft, owner: str | None) -> Study:
+    """Create the study of a draft; others can write while its media are stored."""
+    settings = draft.settings.model_dump(mode="json")
+    with store.unfinished.create(draft.title, draft.objects, settings, owner) as study:
+        store.unfinished.add_media(study.id, draft.media)
+    return study
 
 
 def changed(study: Study, objects: list[Object], changes: dict[str, Any]) -> StudySettings:

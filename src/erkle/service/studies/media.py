@@ -6,6 +6,7 @@ photo was taken. Audio and video are stored unchanged. The name of a medium is a
 
 import io
 from collections.abc import Mapping
+from contextlib import suppress
 from hashlib import sha256
 from threading import Lock
 from typing import NamedTuple
@@ -26,7 +27,7 @@ TYPES: Mapping[str, str] = {
 }
 _FORMATS = ("JPEG", "PNG", "GIF", "WEBP", "BMP")
 # Longest side of an image, in pixels.
-_SIDE = 1200
+SIDE = 1200
 # Longest side of a thumbnail, in pixels.
 _THUMB = 160
 # Most pixels of an uploaded image.
@@ -51,6 +52,14 @@ def prepared(name: str, data: bytes) -> Prepared:
         return _picture(name, data)
     title, medium = _named(extension, data)
     return Prepared({medium.type.partition("/")[0]: title}, {title: medium})
+
+
+def n_pixels(data: bytes) -> int:
+    """Return the number of pixels of a file that may be an image, without decoding it; 0 for other files."""
+    # A damaged header raises OSError, SyntaxError, ValueError, struct.error and more; `prepared` refuses the file then.
+    with suppress(Exception), Image.open(io.BytesIO(data), formats=_FORMATS) as image:
+        return image.width * image.height
+    return 0
 
 
 def kind_of(name: str, data: bytes) -> str | None:
@@ -124,10 +133,10 @@ def _decoded(name: str, data: bytes) -> Image.Image:
     if image.width * image.height > _PIXELS:
         raise FileError(f"{name}: has more than {_PIXELS:,} pixels ({image.width} x {image.height}); make it smaller.")
     # Decode a large JPEG at an eighth, a quarter or half of its size, if that is large enough.
-    image.draft("RGB", (_SIDE, _SIDE))
+    image.draft("RGB", (SIDE, SIDE))
     image.load()
     image = _in_plain_colours(ImageOps.exif_transpose(image))
-    image.thumbnail((_SIDE, _SIDE), Image.Resampling.LANCZOS)
+    image.thumbnail((SIDE, SIDE), Image.Resampling.LANCZOS)
     return image
 
 

@@ -19,13 +19,16 @@ from erkle.service.studies.media import Prepared
 from erkle.service.studies.uploads import LARGEST, Files
 from erkle.store import Medium, Object, limits
 from erkle.store.media import PARTS
-from erkle.triplets.tables import Strict, decoded, first_row
+from erkle.triplets.decoding import BadLine
+from erkle.triplets.tables import Lines, Strict, decoded, first_row
 
 MEDIA = ("image", "audio", "video")
 COLUMNS = ("name", "text", *MEDIA)
 _TABLES = (".csv", ".tsv", ".txt")
 # Most bytes of all media of a study.
 _MEDIA_BYTES = 512 << 20
+# Most pixels of all uploaded pictures of a study: as many as all objects have if each shows the largest picture.
+_PIXELS = limits.OBJECTS * media.SIDE**2
 
 
 class Entry(NamedTuple):
@@ -76,7 +79,7 @@ class ObjectReader:
         self.faults: list[str] = []
         self._where: dict[str, str] = {}
         self._prepared: dict[str, Prepared] = {}
-        self._kept = 0
+        self._kept = self._pixels = 0
 
     def add_named(self, name: str | None) -> None:
         """Add the objects of a table, folder or ZIP on disk, or of the uploaded files."""
@@ -110,8 +113,10 @@ class ObjectReader:
             self.add_files(self._files)
 
     def add_entries(self, entries: Iterable[Entry]) -> None:
-        """Add the objects of a list, with the files that they name."""
+        """Add the objects of a list, with the files that they name; stop when too many are refused."""
         for entry in entries:
+            if len(self.faults) >= MOST:
+                return
             try:
                 payload = {"text": text} if (text := _text(entry)) else {}
                 for kind in MEDIA:
@@ -126,7 +131,7 @@ class ObjectReader:
         by_stem: dict[str, dict[str, str]] = {}
         for file in files.names:
             try:
-                prepared = media.prepared(file, files.read(file))
+                prepared = self._prepare(file, files.read(file))
                 stem = str(PurePosixPath(file).with_suffix(""))
                 payload = by_stem.setdefault(stem, {})
                 if payload.keys() & prepared.payload.keys():
@@ -159,7 +164,7 @@ class ObjectReader:
 
     def _shown(self, path: str, kind: str) -> dict[str, str]:
         if path not in self._prepared:
-            prepared = media.prepared(printable(path), self._read(path))
+            prepared = self._prepare(printable(path), self._read(path))
             self._keep(path, prepared)
             self._prepared[path] = prepared
         payload = self._prepared[path].payload
@@ -168,6 +173,13 @@ class ObjectReader:
                 f"{printable(path)}: is {next(iter(payload))}, not {kind}; list it under {next(iter(payload))}."
             )
         return payload
+
+    def _prepare(self, name: str, data: bytes) -> Prepared:
+        # Counted before decoding, which takes long, and also for pictures that are refused later.
+        self._pixels += media.n_pixels(data)
+        if self._pixels > _PIXELS:
+            raise FileError(f"{name}: makes the pictures larger than {_PIXELS:,} pixels in total; make them smaller.")
+        return media.prepared(name, data)
 
     def _read(self, path: str) -> bytes:
         return self._files.read(self._found(path)) if self._folder is None else read_bytes(self._folder / path, LARGEST)
@@ -194,10 +206,10 @@ def _text(entry: Entry) -> str:
     return text
 
 
-def _listed(file: str, data: bytes) -> list[Entry]:
+def _listed(file: str, data: bytes) -> Iterator[Entry]:
     r"""Read objects from a CSV with the column name (and text, image, audio, video), or from a name on each line.
 
-    >>> _listed("cities.csv", b"name,image\nParis,paris.jpg\n")
+    >>> list(_listed("cities.csv", b"name,image\nParis,paris.jpg\n"))
     [Entry(where='cities.csv, line 2', name='Paris', parts={'image': 'paris.jpg'})]
     >>> [entry.name for entry in _listed("cities.txt", b"Paris\nLyon\n")]
     ['Paris', 'Lyon']
@@ -206,19 +218,21 @@ def _listed(file: str, data: bytes) -> list[Entry]:
     columns = [cell.lower() for cell in header]
     if columns == ["name"] or (separator and "name" in columns):
         _check_columns(file, columns)
-        return list(_rows(file, decoded(data, file), columns, separator or ","))
+        return _rows(file, decoded(data, file), columns, separator or ",")
     if separator:
         raise FileError(f"{file}, line 1: has several columns, but none called name; add a header such as name,image.")
-    lines = enumerate(decoded(data, file).splitlines(), 1)
-    return [Entry(f"{file}, line {number}", line.strip(), {}) for number, line in lines if line.strip()]
+    # One line at a time: a list of all lines takes many times as much memory as the text.
+    lines = enumerate(io.StringIO(decoded(data, file), newline=None), 1)
+    return (Entry(f"{file}, line {number}", line.strip(), {}) for number, line in lines if line.strip())
 
 
 def _rows(file: str, text: str, columns: list[str], separator: str) -> Iterator[Entry]:
-    rows = csv.reader(io.StringIO(text, newline=""), Strict, delimiter=separator)
+    lines = Lines(io.StringIO(text, newline=""))
+    rows = csv.reader(lines, Strict, delimiter=separator)
     try:
         # The first non-blank row is the header.
         for row in islice(filter(any, rows), 1, None):
-            where = f"{file}, line {rows.line_num}"
+            lines.held, where = 0, f"{file}, line {lines.number}"
             if len(row) > len(columns):
                 raise FileError(
                     f"{where}: has {len(row)} columns instead of {len(columns)}; quote cells that have commas."
@@ -227,7 +241,9 @@ def _rows(file: str, text: str, columns: list[str], separator: str) -> Iterator[
             if cells:
                 yield Entry(where, cells.pop("name", ""), cells)
     except csv.Error as error:
-        raise FileError(f"{file}, line {rows.line_num}: is not valid CSV ({error}); check the quotes.") from None
+        raise FileError(f"{file}, line {lines.number}: is not valid CSV ({error}); check the quotes.") from None
+    except BadLine as problem:
+        raise FileError(f"{file}, line {lines.number}: {problem}") from None
 
 
 def _check_columns(file: str, columns: list[str]) -> None:

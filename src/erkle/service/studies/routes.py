@@ -3,6 +3,7 @@
 from typing import Annotated, Any, BinaryIO, Self
 
 from fastapi import APIRouter, File, Form, Header, Response, UploadFile
+from fastapi.responses import StreamingResponse
 from pydantic import BaseModel, FailFast, Field, GetJsonSchemaHandler
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
@@ -111,6 +112,12 @@ class StudyOut(_Summary):
     roster: int
 
 
+class SigningKey(BaseModel):
+    """The secret with which links to a study are signed."""
+
+    key: str
+
+
 class Preview(BaseModel):
     """Example questions, which nobody is asked."""
 
@@ -183,6 +190,12 @@ def objects(study: StudyDep, store: StoreDep) -> list[ShownObject]:
     return [ShownObject.of(study.id, number, each) for number, each in enumerate(store.studies.objects(study.id))]
 
 
+@router.get("/{study}/signing-key")
+def signing_key(study: StudyDep, store: StoreDep) -> SigningKey:
+    """Return the secret with which you sign links, if the study demands signatures."""
+    return SigningKey(key=store.studies.signing_key(study.id))
+
+
 @router.get("/{study}/preview")
 def preview(study: StudyDep, participation: ParticipationDep) -> Preview:
     """Show example questions; nothing is recorded."""
@@ -190,7 +203,9 @@ def preview(study: StudyDep, participation: ParticipationDep) -> Preview:
     return Preview(questions=participation.preview(study, n_questions))
 
 
-@media_router.get("/media/{study}/{name}", response_class=Response, responses=_MEDIA_RESPONSES | problems(404, 416))
+@media_router.get(
+    "/media/{study}/{name}", response_class=StreamingResponse, responses=_MEDIA_RESPONSES | problems(404, 416)
+)
 def medium(
     study: str,
     name: str,
@@ -198,22 +213,24 @@ def medium(
     range: Annotated[str | None, Header()] = None,
     if_none_match: Annotated[str | None, Header()] = None,
 ) -> Response:
-    """Return an image, audio or video file of a study, or a part of it."""
-    kind, data = store.media.get(study, name)
+    """Return an image, audio or video file of a study, or a part of it; of several parts, the whole file."""
+    kind, size = store.media.info(study, name)
     headers = {**_MEDIA_HEADERS, "ETag": f'"{name}"'}
     if if_none_match is not None and f'"{name}"' in if_none_match:
         return Response(status_code=304, headers=headers)
     try:
-        part = span(range, len(data))
+        part = span(range, size)
     except Unsatisfiable as error:
-        raise Problem(416, "range", str(error), headers={"Content-Range": f"bytes */{len(data)}"}) from None
-    status = 200
+        raise Problem(416, "range", str(error), headers={"Content-Range": f"bytes */{size}"}) from None
+    start, end = part or (0, size)
+    headers["Content-Length"] = str(end - start)
     if part is not None:
-        status, headers["Content-Range"] = 206, f"bytes {part[0]}-{part[1] - 1}/{len(data)}"
-        data = data[slice(*part)]
-    return Response(data, status, headers, media_type=kind if kind in _MEDIA_TYPES else "application/octet-stream")
+        headers["Content-Range"] = f"bytes {start}-{end - 1}/{size}"
+    media_type = kind if kind in _MEDIA_TYPES else "application/octet-stream"
+    # Only the parts of the file that are sent are read, one at a time.
+    content = store.media.read(study, name, start, end)
+    return StreamingResponse(content, 200 if part is None else 206, headers, media_type)
 
 
 def _created(store: Store, owner: str, draft: Draft) -> StudyOut:
-    settings = draft.settings.model_dump(mode="json")
-    return StudyOut.of(store.studies.create(draft.title, draft.objects, settings, owner, draft.media))
+    return StudyOut.of(editing.created(store, draft, owner))

@@ -5,6 +5,7 @@ sentence about a wrong value. The store holds ``settings.model_dump(mode="json")
 """
 
 from collections.abc import Sequence
+from itertools import repeat
 from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
 
@@ -27,6 +28,8 @@ def _web_address(url: str) -> str:
     return url
 
 
+# Unknown names in catch questions for which a similar name is looked for.
+_SUGGESTIONS = 3
 _AT_LEAST_ONE = "a whole number of at least 1, or null"
 Markdown = Annotated[
     str, Field(max_length=limits.MARKDOWN, description=f"a text (Markdown) of at most {limits.MARKDOWN:,} characters")
@@ -69,6 +72,13 @@ class Limits(_Part):
         le=2_592_000.0,
         allow_inf_nan=False,
         description="a number of seconds from 10 to 2,592,000",
+    )
+    idle_s: float = Field(
+        default=3600.0,
+        ge=60.0,
+        le=2_592_000.0,
+        allow_inf_nan=False,
+        description="a number of seconds from 60 to 2,592,000",
     )
 
 
@@ -140,6 +150,9 @@ class StudySettings(_Part):
         max_length=20,
         description="a list of at most 20 names of URL parameters",
     )
+    identity_proof: Literal["none", "signature", "prolific"] = Field(
+        default="none", description="none, signature or prolific"
+    )
     show_names: bool = Field(default=True, description="true or false")
     target_error: float = Field(default=0.1, gt=0.0, lt=1.0, description="a share between 0 and 1")
 
@@ -160,6 +173,9 @@ def checked(values: Any, objects: Sequence[Object] | None = None) -> StudySettin
         settings = StudySettings.model_validate(values)
     except ValidationError as error:
         raise Complaints(complaints(error, StudySettings)) from None
+    if settings.identity_proof != "none" and not settings.identify_by:
+        sentence = "identify_by is empty, so identity_proof proves nothing; name a parameter, or pass none."
+        raise Complaints([Complaint(("identify_by",), sentence)])
     if objects is not None:
         check_objects(settings, [each.name for each in objects])
     return settings
@@ -168,11 +184,13 @@ def checked(values: Any, objects: Sequence[Object] | None = None) -> StudySettin
 def check_objects(settings: StudySettings, names: Sequence[str]) -> None:
     """Raise `Complaints` unless each catch question names three different objects of the study."""
     known, found = set(names), list[Complaint]()
+    # A suggestion takes long if there are many names, so only the first unknown names get one.
+    suggestions = repeat(names, _SUGGESTIONS)
     for number, catch in enumerate(settings.checks.catch):
         place: Place = ("checks", "catch", number)
         asked = {"anchor": catch.anchor, "near": catch.near, "far": catch.far}
         unknown = [
-            Complaint((*place, role), _no_such_object(spelled((*place, role)), name, names))
+            Complaint((*place, role), _no_such_object(spelled((*place, role)), name, next(suggestions, ())))
             for role, name in asked.items()
             if name not in known
         ]

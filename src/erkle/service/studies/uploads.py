@@ -101,25 +101,25 @@ class Files:
         """Return the bytes of a file."""
         return b"".join(self.chunks(name))
 
-    def chunks(self, name: str) -> Iterator[bytes]:
-        """Yield the bytes of a file in chunks, for files that may not fit into memory."""
+    def chunks(self, name: str, most: int | None = None) -> Iterator[bytes]:
+        """Yield the bytes of a file in chunks, for files that may not fit into memory; refuse more than ``most``."""
         part = self._parts[name]
         try:
             with part.open() as file:
-                yield from self._counted(name, file, part.packed)
+                yield from self._counted(name, file, part.packed, self.caps.file if most is None else most)
         except FileError:
             raise
         # A damaged file raises BadZipFile, zlib.error, EOFError, OSError, ValueError, struct.error and more.
         except Exception:
             raise FileError(f"{name}: is truncated or damaged; send it again.") from None
 
-    def _counted(self, name: str, file: IO[bytes], packed: int | None) -> Iterator[bytes]:
+    def _counted(self, name: str, file: IO[bytes], packed: int | None, most: int) -> Iterator[bytes]:
         size = 0
         while chunk := file.read(_CHUNK):
             size += len(chunk)
             self._read += len(chunk)
-            if size > self.caps.file:
-                raise FileError(f"{name}: is larger than {_megabytes(self.caps.file)}; make it smaller.")
+            if size > most:
+                raise FileError(f"{name}: is larger than {_megabytes(most)}; make it smaller.")
             if self._read > self.caps.total:
                 raise FileError(
                     f"{name}: makes the files larger than {_megabytes(self.caps.total)} in total; send fewer."

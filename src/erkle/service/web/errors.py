@@ -20,7 +20,7 @@ from starlette.types import Receive, Scope, Send
 from erkle.files import FileError
 from erkle.service.accounts.passwords import WeakPassword
 from erkle.service.studies.complaints import Complaints
-from erkle.store import NotAllowed, StoreError, Unavailable, Unknown
+from erkle.store import NoRoom, NotAllowed, StoreError, Unavailable, Unknown
 
 _log = logging.getLogger("erkle.errors")
 _NOTHING = Path(__file__).parents[1] / "static" / "studio" / "not-found.html"
@@ -30,11 +30,14 @@ _HTTP = {
     405: ("method", "This address does not accept this method."),
 }
 
+# Seconds after which a client should try again if the database is not available.
+_RETRY_AFTER = "5"
 # Errors that are shown with their own sentence, with status and reason; the first matching type decides.
 _EXPECTED: dict[type[Exception], tuple[int, str]] = {
     WeakPassword: (422, "password"),
     Unknown: (404, "unknown"),
     NotAllowed: (409, "not-allowed"),
+    NoRoom: (507, "no-room"),
     StoreError: (400, "refused"),
     FileError: (422, "invalid"),
     Complaints: (422, "invalid"),
@@ -111,7 +114,7 @@ def install(app: FastAPI) -> None:
 
 # A coroutine, because Starlette runs a plain function in a thread.
 async def _respond(request: Request, error: Exception) -> Response:
-    problem = _problem(error)
+    problem = problem_of(error)
     if isinstance(error, Unavailable):
         _log.error("the database is not available", extra={"trouble": str(error)})
     request.scope["erkle.reason"] = problem.reason
@@ -124,7 +127,8 @@ def _wants_page(request: Request) -> bool:
     return "text/html" in request.headers.get("accept", "") and not request.url.path.startswith("/api/")
 
 
-def _problem(error: Exception) -> Problem:
+def problem_of(error: Exception) -> Problem:
+    """Return an expected error as a response."""
     match error:
         case Problem():
             return error
@@ -134,8 +138,9 @@ def _problem(error: Exception) -> Problem:
         case RequestValidationError():
             return Problem(422, "invalid", validation_sentence(error.errors()))
         case Unavailable():
-            # Such as a full disk, or a database server that is down.
-            return Problem(503, "database", "The database is not available; try again in a minute.")
+            # Such as a full disk, a locked study, or a database server that is down.
+            sentence = "The database is not available; try again in a few seconds."
+            return Problem(503, "database", sentence, headers={"Retry-After": _RETRY_AFTER})
         case _:
             status, reason = next(found for kind, found in _EXPECTED.items() if isinstance(error, kind))
             return Problem(status, reason, str(error))

@@ -1,7 +1,8 @@
 """Rate limits: token buckets in memory.
 
-A bucket holds at most ``burst`` tokens and gains ``per_second``; each request takes one. When there are too many
-buckets, the least recently used one is dropped. Each worker process counts for itself.
+A bucket holds at most ``burst`` tokens and gains ``per_second``. Each request takes one, or one for each byte that it
+makes the server store. When there are too many buckets, the least recently used one is dropped. Each worker process
+counts for itself.
 
 The limit of an address is checked before the body of a request is read. Limits of names and participants, which are
 in the body, are checked by the routes.
@@ -26,6 +27,7 @@ from erkle.store.names import folded
 _MOST = 20_000
 # How many times the rate and burst of one address all addresses of an IPv6 site have together.
 _SITE = 8
+_OFTEN = "Too many attempts"
 # The rates of requests that anybody may send, by path; other requests have `request_rate`. The patterns end with $, as
 # those of routes do: it also matches before a newline.
 _RATES = (
@@ -54,8 +56,8 @@ class Buckets:
     def __len__(self) -> int:
         return len(self._full)
 
-    def wait(self, key: Hashable, size: int = 1) -> float:
-        """Take a token and return 0, or return the seconds until the next token.
+    def wait(self, key: Hashable, size: int = 1, cost: float = 1.0) -> float:
+        """Take ``cost`` tokens and return 0, or return the seconds until there are that many.
 
         A key of a ``size`` has that many times the rate and the burst.
         """
@@ -63,7 +65,7 @@ class Buckets:
             return 0.0
         now, step = self._clock(), 1 / (self._rate.per_second * size)
         with self._lock:
-            full = max(self._full.get(key, now), now) + step
+            full = max(self._full.get(key, now), now) + cost * step
             late = full - now - self._rate.burst * size * step
             # A rounding error must not refuse the last token.
             if late > 1e-9 * step:
@@ -108,15 +110,19 @@ class Limits:
         """Count an answer, a skip or a resumption of a participant."""
         self._take("answer_rate", participant)
 
-    def _take_address(self, rate: str, name: str = "") -> None:
-        self._take(rate, (self._address, name))
-        if self._site is not None:
-            self._take(rate, (self._site, name), _SITE)
+    def store(self, n_bytes: int) -> None:
+        """Count bytes that a participant's request makes the server store."""
+        self._take_address("stored_rate", "", n_bytes, "Too much data from this network")
 
-    def _take(self, rate: str, key: Hashable, size: int = 1) -> None:
-        if (seconds := self._buckets[rate].wait(key, size)) > 0:
+    def _take_address(self, rate: str, name: str = "", cost: float = 1.0, trouble: str = _OFTEN) -> None:
+        self._take(rate, (self._address, name), 1, cost, trouble)
+        if self._site is not None:
+            self._take(rate, (self._site, name), _SITE, cost, trouble)
+
+    def _take(self, rate: str, key: Hashable, size: int = 1, cost: float = 1.0, trouble: str = _OFTEN) -> None:
+        if (seconds := self._buckets[rate].wait(key, size, cost)) > 0:
             whole = int(seconds) + 1
-            sentence = f"Too many attempts; try again in {whole} second{'s' * (whole > 1)}."
+            sentence = f"{trouble}; try again in {whole} second{'s' * (whole > 1)}."
             raise Problem(429, "too-often", sentence, headers={"Retry-After": str(whole)})
 
 

@@ -13,9 +13,11 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 from prometheus_client.multiprocess import MultiProcessCollector
 
 from erkle.service.dashboard.cache import Cache
+from erkle.service.learning import Learning
 from erkle.service.learning.choosing import LABELS
 from erkle.service.runtime import Runtimes
-from erkle.store import State, Store
+from erkle.store import State, Store, Unknown
+from erkle.store.clock import now
 
 # Minimum seconds between two reads of the database.
 _SECONDS = 5.0
@@ -56,10 +58,26 @@ class Exposition:
         return generate_latest(registry)
 
     def collect(self) -> Iterable[Metric]:
-        """Yield the counts from the database, and how many answers the learners have yet to learn."""
-        lag = sum(runtime.learning.lag for runtime in self._runtimes.all())
+        """Yield the counts from the database, how many answers are not learned, and how long learning has failed."""
+        learners = [runtime.learning for runtime in self._runtimes.all()]
+        lag, stalled = sum(map(_lag, learners)), max(map(_stalled_seconds, learners), default=0.0)
         yield from self._counted.value()
         yield GaugeMetricFamily("erkle_learner_lag_answers", "Answers not learned yet.", value=lag)
+        sentence = "Longest time for which the model of a study has stood still because learning fails."
+        yield GaugeMetricFamily("erkle_learner_stalled_seconds", sentence, value=stalled)
+
+
+def _lag(learning: Learning) -> int:
+    try:
+        return learning.lag()
+    except Unknown:
+        # Another process has deleted the study.
+        return 0
+
+
+def _stalled_seconds(learning: Learning) -> float:
+    # The clock may have been set back since.
+    return 0.0 if learning.stall is None else max(0, now() - learning.stall.since) / 1e6
 
 
 def _count(store: Store) -> list[Metric]:

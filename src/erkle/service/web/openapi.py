@@ -45,6 +45,7 @@ _OF_CHANGES = {
     "413": "The body is too large.",
     "429": "Too many requests; the header Retry-After says when to try again.",
 }
+_OF_UPLOADS = {"507": "The server's disk has too little space."}
 _OF_RESEARCHERS = {"401": "Not signed in.", "403": "Not allowed, or the X-CSRF-Token is missing or wrong."}
 _OF_AN_ID = {"404": "It does not exist, or it belongs to somebody else."}
 
@@ -87,6 +88,8 @@ def _complete(path: str, method: str, operation: dict[str, Any]) -> None:
     changes, signed_in = method in _CHANGES, "security" in operation
     responses = operation["responses"]
     may = _OF_ALL | (_OF_CHANGES if changes else {})
+    uploads = "multipart/form-data" in operation.get("requestBody", {}).get("content", {})
+    may |= _OF_UPLOADS if uploads else {}
     may |= (_OF_RESEARCHERS if signed_in else {}) | (_OF_AN_ID if "{" in path else {})
     for status, description in may.items():
         responses.setdefault(status, {"description": description})

@@ -19,7 +19,9 @@ from sqlalchemy import JSON, Connection, Text, create_engine, func, select, text
 from sqlalchemy.exc import DBAPIError
 
 from erkle.store.database import schema
-from erkle.store.database.engine import Pathlike, database_url, new_engine, shown_name, translating_errors
+from erkle.store.database.acknowledged import AcknowledgedAnswers
+from erkle.store.database.location import Pathlike, database_url, new_engine, shown_name
+from erkle.store.database.trouble import translating_errors
 from erkle.store.database.versioning import initial_statements, is_current, statements
 from erkle.store.errors import StoreError
 from erkle.store.media import PARTS
@@ -60,6 +62,7 @@ def check_database(location: Pathlike) -> Report:
     >>> report.counts["studies"], report.findings
     (1, [])
     """
+    acknowledged = AcknowledgedAnswers(shown_name(database_url(location)))
     with _reading(location) as (name, connection):
         if not is_current(connection, name):
             raise StoreError(f"{name}: is empty; pass a database that a server has used.")
@@ -67,6 +70,7 @@ def check_database(location: Pathlike) -> Report:
         findings: list[str] = []
         laws = (partial(_broken, law) for law in statements(Path(__file__).with_name("laws.sql")))
         checks: list[Check] = [_engine_faults, _changed_definitions, _unreadable, *laws, _missing_media]
+        checks.append(partial(_missing_answers, acknowledged))
         for check in checks:
             with _noting_failure(connection, findings):
                 findings += check(connection)
@@ -172,7 +176,11 @@ def _broken(law: str, connection: Connection) -> list[str]:
 def _missing_media(connection: Connection) -> list[str]:
     o, m, s = schema.objects.c, schema.media.c, schema.studies.c
     known = {(study, repr(name)) for study, name in connection.execute(select(m.study_id, m.name))}
-    shown = connection.execute(select(o.study_id, s.public_id, o.number, o.payload).join(schema.studies))
+    # The media of an unfinished study may not be there yet.
+    finished = s.id.not_in(select(schema.unfinished_studies.c.study_id))
+    shown = connection.execute(
+        select(o.study_id, s.public_id, o.number, o.payload).join(schema.studies).where(finished)
+    )
     return _listed(
         f"study {study}: object {number} shows the {part} {payload[part]!r}, which does not exist"
         for study_number, study, number, payload in shown
@@ -180,6 +188,11 @@ def _missing_media(connection: Connection) -> list[str]:
         # A payload that is not a dictionary breaks a constraint, so `_engine_faults` reports it.
         if isinstance(payload, dict) and part in payload and (study_number, repr(payload[part])) not in known
     )
+
+
+def _missing_answers(acknowledged: AcknowledgedAnswers, connection: Connection) -> Iterator[str]:
+    if connection.dialect.name == "sqlite" and (missing := acknowledged.missing(connection)):
+        yield missing
 
 
 def _listed(findings: Iterable[str]) -> list[str]:

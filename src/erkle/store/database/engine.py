@@ -4,37 +4,33 @@ SQLite runs in WAL mode and flushes every commit to disk. Writers queue, and eac
 database from its first statement on. PostgreSQL must also flush every commit, so ``synchronous_commit`` is never off.
 """
 
+import copy
 import os
 import sqlite3
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Self, TypeVar
 
-from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
-from sqlalchemy.exc import ArgumentError, DBAPIError
+from sqlalchemy import Connection, Engine, event, text
 
 from erkle.files import write_atomically
+from erkle.store.database.acknowledged import AcknowledgedAnswers
+from erkle.store.database.engines import new_postgresql_engine, new_sqlite_engine
 from erkle.store.database.group_commit import GroupCommit
-from erkle.store.database.versioning import is_current, migrate
-from erkle.store.errors import StoreError, Unavailable
+from erkle.store.database.location import Pathlike, database_url, shown_name
+from erkle.store.database.readiness import Readiness
+from erkle.store.database.room import is_full
+from erkle.store.database.soundness import check_soundness
+from erkle.store.database.sqlite_files import OpenFiles, open_log, prepare_file
+from erkle.store.database.trouble import SQLITE_LOCK_SECONDS, translating_errors
+from erkle.store.database.versioning import VERSION_TABLE, is_current, migrate
+from erkle.store.errors import Busy, Damaged, StoreError
 
 T = TypeVar("T")
-Pathlike = str | os.PathLike[str]
-
-# Seconds to wait for another process that locks an SQLite database.
-_LOCK_TIMEOUT = 30.0
-_SENTENCES = {
-    sqlite3.SQLITE_FULL: "the disk is full; free some space",
-    sqlite3.SQLITE_READONLY: "cannot be written to; change the permissions of the file and its folder",
-    sqlite3.SQLITE_CANTOPEN: "cannot be opened; check that its folder exists and that you may write to it",
-    sqlite3.SQLITE_PERM: "cannot be opened; change its permissions",
-    sqlite3.SQLITE_NOTADB: "is not an SQLite database; pass another path",
-    sqlite3.SQLITE_CORRUPT: "is damaged; restore a backup",
-    sqlite3.SQLITE_IOERR: "cannot be read or written; check the disk",
-    sqlite3.SQLITE_BUSY: f"has been locked by another process for {_LOCK_TIMEOUT:.0f} seconds; end that process",
-}
+# A write that changes nothing.
+_TRIAL = text(f"UPDATE {VERSION_TABLE} SET version_num = version_num")
 
 
 class Database:
@@ -48,43 +44,63 @@ class Database:
     """
 
     def __init__(self, location: Pathlike) -> None:
-        url = database_url(location)
-        self.is_sqlite = url.get_backend_name() == "sqlite"
-        self.name = shown_name(url)
-        self.engine = _engine(url)
+        self._url = database_url(location)
+        self.is_sqlite = self._url.get_backend_name() == "sqlite"
+        self.name = shown_name(self._url)
+        self._readiness = Readiness(is_shared=not self.is_sqlite)
+        self._files: OpenFiles | None = None
+        if self.is_sqlite:
+            prepare_file(self.name)
+            self.engine = new_sqlite_engine(self._url)
+        else:
+            self.engine = new_postgresql_engine(self._url)
         # Not on PostgreSQL, where shared transactions that lock several studies could deadlock.
         self._group_commit = GroupCommit(self.writing) if self.is_sqlite else None
-        # Device and inode of the SQLite file that was opened.
-        self._opened_file: tuple[int, int] | None = None
+        self._acknowledged = AcknowledgedAnswers(self.name)
         try:
             self._prepare()
-            if self.is_sqlite:
-                self._opened_file = self._current_file()
-                event.listen(self.engine, "do_connect", self._check_before_connecting)
         except BaseException:
-            self.engine.dispose()
+            self.close()
             raise
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
         """Open a transaction that only reads; on SQLite, it sees the database at one moment."""
-        with translating_errors(self.name), _transaction(self.engine) as connection:
+        with self._readiness.reading(), translating_errors(self.name), _transaction(self.engine) as connection:
             yield connection
 
     @contextmanager
     def writing(self) -> Iterator[Connection]:
         """Open a transaction that is committed to disk when the block ends without an exception."""
-        with translating_errors(self.name), _transaction(self.engine.execution_options(writes=True)) as connection:
-            yield connection
-            self.check()
+        writer = self.engine.execution_options(writes=True)
+        with self._readiness.writing():
+            with translating_errors(self.name), _transaction(writer) as connection:
+                yield connection
+                self.check_files()
+            # Once more, because nothing may be acknowledged that was committed to a removed file.
+            self.check_files()
+
+    def check_files(self) -> None:
+        """Raise `Unavailable` if a file was removed or replaced: writes to a removed file are lost."""
+        if self._files is not None:
+            self._files.check()
 
     def check(self) -> None:
-        """Raise `Unavailable` if the file was removed or replaced: writes to a removed file are lost."""
-        if self._opened_file is not None and self._current_file() != self._opened_file:
-            raise Unavailable(
-                f"{self.name}: was removed or replaced while it was in use, so nothing more is written to it; export "
-                "what you need, stop the server, restore the file and start the server again."
-            )
+        """Raise `Unavailable` if a file was removed, or if the last write failed."""
+        self.check_files()
+        self._readiness.check()
+
+    def try_again(self) -> None:
+        """After a failed write, write something that changes nothing, to find out whether it works again."""
+        if self._readiness.failed and not (self.is_sqlite and is_full(Path(self.name).parent)):
+            with self.writing() as connection:
+                connection.execute(_TRIAL)
+
+    def note_acknowledged(self) -> None:
+        """Note the numbers of the last answers in a file next to an SQLite database."""
+        if self.is_sqlite:
+            with self.reading() as connection:
+                self._acknowledged.note(connection)
 
     def read(self, work: Callable[[Connection], T]) -> T:
         """Return what ``work(connection)`` returns, in a transaction that only reads."""
@@ -98,6 +114,17 @@ class Database:
         with self.writing() as connection:
             return work(connection)
 
+    def set_aside(self) -> Self:
+        """Return the same database with connections of its own, which are free when all others are in use.
+
+        SQLite needs none: it has a connection for each thread.
+        """
+        if self.is_sqlite:
+            return self
+        other = copy.copy(self)
+        other.engine = new_postgresql_engine(self._url, pool_size=1, max_overflow=1)
+        return other
+
     def back_up(self, path: Pathlike) -> None:
         """Copy an SQLite database as it is at one moment; others can write meanwhile."""
         if not self.is_sqlite:
@@ -107,104 +134,60 @@ class Database:
         with translating_errors(self.name), write_atomically(path) as file, self.engine.connect() as connection:
             # The copy contains password hashes, so only its owner may read it.
             Path(file.name).chmod(0o600)
-            with closing(sqlite3.connect(file.name)) as copy:
-                connection.connection.driver_connection.backup(copy)  # type: ignore[union-attr]
+            with closing(sqlite3.connect(file.name)) as target:
+                connection.connection.driver_connection.backup(target)  # type: ignore[union-attr]
                 # In WAL mode, even reading the copy would create another file beside it.
-                copy.execute("PRAGMA journal_mode=DELETE")
+                target.execute("PRAGMA journal_mode=DELETE")
 
     def close(self) -> None:
         """Close all connections."""
         self.engine.dispose()
-
-    def _current_file(self) -> tuple[int, int] | None:
-        try:
-            found = Path(self.name).stat()
-        except OSError:
-            return None
-        return found.st_dev, found.st_ino
-
-    def _check_before_connecting(self, *_: object) -> None:
-        # If the file was removed, SQLite would create an empty one.
-        self.check()
+        if self._files is not None:
+            self._files.close()
 
     def _prepare(self) -> None:
         if self.is_sqlite:
-            self._enable_wal()
+            self._open_files()
         with self.reading() as connection:
             current = is_current(connection, self.name)
+            if self.is_sqlite and (missing := self._acknowledged.missing(connection)):
+                raise Damaged(f"{self.name}: {missing}.")
         if not current:
             with self.writing() as connection:
                 migrate(connection, self.name)
 
+    def _open_files(self) -> None:
+        self._enable_wal()
+        with translating_errors(self.name):
+            self._files = OpenFiles(self.name)
+            check_soundness(self._files.connection, self.name)
+        event.listen(self.engine, "do_connect", self._check_before_connecting)
+        event.listen(self.engine, "connect", self._check_after_connecting)
+
+    def _check_before_connecting(self, *_: object) -> None:
+        # If the file was removed, SQLite would create an empty one.
+        self.check_files()
+
+    def _check_after_connecting(self, connection: sqlite3.Connection, _: object) -> None:
+        # If the log was removed in between, SQLite has created another one: two connections would use two logs.
+        open_log(connection)
+        self.check_files()
+
     def _enable_wal(self) -> None:
-        deadline = time.monotonic() + _LOCK_TIMEOUT
+        deadline = time.monotonic() + SQLITE_LOCK_SECONDS
         while True:
             try:
                 # SQLAlchemy would begin a transaction first, inside which the mode cannot be changed.
                 with translating_errors(self.name), closing(self.engine.raw_connection()) as connection:
                     [[mode]] = connection.driver_connection.execute("PRAGMA journal_mode=WAL")  # type: ignore[union-attr]
                 break
-            except StoreError as error:
+            except Busy:
                 # SQLite does not wait here if two processes create the same file, so try again until the deadline.
-                if _code(error.__cause__) != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
+                if time.monotonic() > deadline:
                     raise
                 time.sleep(0.01)
         if mode != "wal":
             raise StoreError(f"{self.name}: this disk does not support a write-ahead log; use a local disk.")
-
-
-@contextmanager
-def translating_errors(name: str) -> Iterator[None]:
-    """Turn errors of the database that a user can fix into `Unavailable`, with a sentence."""
-    try:
-        yield
-    except (DBAPIError, sqlite3.Error) as error:
-        sentence = _sentence(error)
-        if sentence is None:
-            raise
-        raise Unavailable(f"{name}: {sentence}.") from error
-
-
-def database_url(location: Pathlike) -> URL:
-    """Return the URL of a database, given the path of an SQLite file or a URL."""
-    text = os.fspath(location)
-    if "://" not in text:
-        return URL.create("sqlite", database=str(Path(text).absolute()))
-    try:
-        url = make_url(text)
-    except (ArgumentError, ValueError):
-        raise StoreError("The URL of the database cannot be read; write it as postgresql://user@host/name.") from None
-    backend = url.get_backend_name()
-    if backend not in ("sqlite", "postgresql"):
-        raise StoreError(f"The database is of the kind {backend}; use SQLite (a path) or postgresql://user@host/name.")
-    if backend == "sqlite" and url.database in (None, "", ":memory:"):
-        raise StoreError("The database is in memory, where answers would be lost; pass the path of a file.")
-    return url.set(drivername="postgresql+psycopg") if backend == "postgresql" else url
-
-
-def shown_name(url: URL) -> str:
-    """Return the name of a database in messages: the path of a file, or a URL without the password."""
-    return str(url.database) if url.get_backend_name() == "sqlite" else url.render_as_string(hide_password=True)
-
-
-def new_engine(url: URL, **options: Any) -> Engine:
-    """Create an engine, or raise an error if its driver is not installed."""
-    try:
-        return create_engine(url, **options)
-    except ImportError:
-        raise StoreError(f"{shown_name(url)}: psycopg is not installed; pip install 'erkle[postgres]'.") from None
-
-
-def _engine(url: URL) -> Engine:
-    if url.get_backend_name() == "sqlite":
-        # Enough connections for every thread of a web server; threads that wait to write hold none.
-        engine = create_engine(url, connect_args={"timeout": _LOCK_TIMEOUT}, pool_size=8, max_overflow=56)
-        event.listen(engine, "connect", _prepare_sqlite)
-        event.listen(engine, "begin", _begin_sqlite)
-        return engine
-    engine = new_engine(url, pool_pre_ping=True, pool_size=8, max_overflow=8)
-    event.listen(engine, "connect", _prepare_postgresql)
-    return engine
 
 
 @contextmanager
@@ -220,47 +203,3 @@ def _transaction(engine: Engine) -> Iterator[Connection]:
             # A query whose rows were not all read would keep an old state of an SQLite database open.
             connection.invalidate()
             raise
-
-
-def _prepare_sqlite(connection: Any, _: object) -> None:
-    # `_begin_sqlite` begins transactions; the driver would begin them only at the first write.
-    connection.isolation_level = None
-    # trusted_schema stays on: without it, some versions of SQLite refuse json_valid in a CHECK constraint.
-    for pragma in ("synchronous=FULL", "foreign_keys=ON", "recursive_triggers=ON"):
-        connection.execute(f"PRAGMA {pragma}")
-
-
-def _begin_sqlite(connection: Connection) -> None:
-    writes = connection.get_execution_options().get("writes", False)
-    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
-
-
-def _prepare_postgresql(connection: Any, _: object) -> None:
-    connection.execute(
-        "SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'"
-    )
-    connection.commit()
-
-
-def _sentence(error: BaseException) -> str | None:
-    """Return what is wrong and what to do, or None for an error that only a programmer can fix."""
-    if (code := _code(error)) is not None:
-        return _SENTENCES.get(code)
-    original = getattr(error, "orig", error)
-    state = getattr(original, "sqlstate", None)
-    if state == "53100":
-        return "the disk is full; free some space"
-    if state == "25006":
-        return "cannot be written to; use the primary server and a role that may write"
-    if isinstance(original, sqlite3.OperationalError):
-        # SQLite's own errors have a code; this one comes from Python's decoding of text.
-        return "is damaged: a text is not UTF-8; run erkle check or restore a backup"
-    if type(original).__name__ == "OperationalError":
-        return f"cannot be reached ({str(original).strip().splitlines()[0]}); check the URL and the server"
-    return None
-
-
-def _code(error: BaseException | None) -> int | None:
-    """Return SQLite's primary error code, without the extended part."""
-    code = getattr(getattr(error, "orig", error), "sqlite_errorcode", None)
-    return None if code is None else code & 0xFF

@@ -3,6 +3,7 @@
 While one thread writes, others queue. The first thread in the queue then becomes the leader and runs all queued writes
 in one transaction. Results are returned only after the commit. A write that raises an exception is undone alone. If the
 whole transaction fails, each write is tried again in its own transaction, so that one failure does not affect others.
+If the database is locked by another process, all writes fail at once, because each would wait for as long.
 """
 
 import threading
@@ -14,7 +15,7 @@ from typing import Any, TypeVar
 from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError
 
-from erkle.store.errors import Unavailable
+from erkle.store.errors import Busy, Unavailable
 
 T = TypeVar("T")
 
@@ -85,20 +86,29 @@ class GroupCommit:
             with self._transaction() as connection:
                 for each in batch:
                     each.attempt(connection)
+        except Busy as error:
+            return _fail(batch, error)
         except Exception:
             return self._one_by_one(batch)
         for each in batch:
             each.committed = True
 
     def _one_by_one(self, batch: list["_Write"]) -> None:
-        for each in batch:
+        for number, each in enumerate(batch):
             each.error = None
             try:
                 with self._transaction() as connection:
                     each.value = each.work(connection)
                 each.committed = True
+            except Busy as error:
+                return _fail(batch[number:], error)
             except Exception as error:
                 each.error = error
+
+
+def _fail(batch: list["_Write"], error: Exception) -> None:
+    for each in batch:
+        each.error = error
 
 
 class _Write:

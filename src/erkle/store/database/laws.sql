@@ -40,11 +40,21 @@ GROUP BY s.public_id, o.name HAVING count(*) > 1;
 -- study {}: has no lease, so no server can learn its answers
 SELECT s.public_id FROM studies s LEFT JOIN leases l ON l.study_id = s.id WHERE l.study_id IS NULL;
 
+-- study {}: has no count of stored bytes, so nobody can join it
+SELECT s.public_id FROM studies s LEFT JOIN usage u ON u.study_id = s.id WHERE u.study_id IS NULL;
+
 -- study {}: a snapshot is of answer {} and roster {}, but the study has only {} answers and roster {}
 SELECT s.public_id, n.sequence, n.roster, count(a.sequence), s.roster
 FROM snapshots n JOIN studies s ON s.id = n.study_id LEFT JOIN answers a ON a.study_id = s.id
 GROUP BY n.id, s.public_id, n.sequence, n.roster, s.roster
 HAVING n.sequence > count(a.sequence) OR n.roster > s.roster;
+
+-- study {}: the medium {!r} should have {} bytes, but has {}
+SELECT s.public_id, m.name, m.size, coalesce(sum(length(p.data)), 0)
+FROM media m JOIN studies s ON s.id = m.study_id
+LEFT JOIN media_parts p ON p.study_id = m.study_id AND p.name = m.name
+WHERE m.study_id NOT IN (SELECT study_id FROM unfinished_studies)
+GROUP BY s.public_id, m.name, m.size HAVING coalesce(sum(length(p.data)), 0) <> m.size;
 
 -- study number {}: the study was only partly deleted
 SELECT study_id FROM deletions;

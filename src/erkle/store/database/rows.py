@@ -9,6 +9,7 @@ from typing import Any
 from sqlalchemy import Connection, RowMapping, Select, bindparam, select
 
 from erkle.store.database import schema
+from erkle.store.database.contention import waiting_for
 from erkle.store.errors import Unknown
 from erkle.store.sanitising import bounded_text, is_id
 
@@ -32,7 +33,8 @@ def study(connection: Connection, study: str) -> RowMapping:
 
 def lock_study(connection: Connection, study: str, exclusive: bool = False) -> RowMapping:
     """Lock the row of a study until this transaction ends; an exclusive lock also refuses new rows that refer to it."""
-    return found_study(connection, _LOCKED_EXCLUSIVELY if exclusive else _LOCKED, study)
+    with waiting_for(connection, study):
+        return found_study(connection, _LOCKED_EXCLUSIVELY if exclusive else _LOCKED, study)
 
 
 def participant_and_study(connection: Connection, study: str, participant: str) -> RowMapping:
@@ -58,5 +60,10 @@ def found_study(connection: Connection, query: Select[Any], study: str) -> RowMa
     """Return the row of a study that a query finds by its public id."""
     row = connection.execute(query, {"study": study}).mappings().one_or_none() if is_id(study) else None
     if row is None:
-        raise Unknown(f"There is no study {bounded_text(study, 40)!r}; check the id.")
+        raise unknown_study(study)
     return row
+
+
+def unknown_study(study: str) -> Unknown:
+    """Return the error for a study that does not exist, or that the caller must not see."""
+    return Unknown(f"There is no study {bounded_text(study, 40)!r}; check the id.")

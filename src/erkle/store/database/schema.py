@@ -82,6 +82,7 @@ studies = sa.Table(
     _integer("roster"),
     _integer("created_at"),
     sa.Column("owner", sa.Text, sa.ForeignKey("accounts.id")),
+    _text("signing_key"),
 )
 
 objects = sa.Table(
@@ -99,7 +100,18 @@ media = sa.Table(
     _study(primary_key=True),
     _text("name", primary_key=True),
     _text("type"),
+    _integer("size"),
+)
+
+# The bytes of media, in parts of `media.PART` bytes, so that a piece of a medium can be read without the rest.
+media_parts = sa.Table(
+    "media_parts",
+    metadata,
+    _column("study_id", _Number, primary_key=True),
+    _text("name", primary_key=True),
+    _column("number", sa.Integer, primary_key=True, autoincrement=False),
     _column("data", sa.LargeBinary),
+    sa.ForeignKeyConstraint(["study_id", "name"], ["media.study_id", "media.name"]),
 )
 
 participants = sa.Table(
@@ -176,6 +188,8 @@ snapshots = sa.Table(
     sa.Index("ix_snapshots_study", "study_id", "id"),
 )
 
+usage = sa.Table("usage", metadata, _study(primary_key=True), _integer("stored_bytes"))
+
 leases = sa.Table("leases", metadata, _study(primary_key=True), _text("owner"), _integer("until"), _integer("fence"))
 
 # The studies that the current transaction deletes. At the commit, each row must refer to a row with a smaller number,
@@ -185,4 +199,20 @@ deletions = sa.Table(
     metadata,
     _column("study_id", _Number, primary_key=True, autoincrement=False),
     _column("smaller", _Number, sa.ForeignKey("deletions.study_id", deferrable=True, initially="DEFERRED")),
+)
+
+# Studies that are still being written, in several transactions. Nobody sees them until they are complete.
+unfinished_studies = sa.Table("unfinished_studies", metadata, _study(primary_key=True), _integer("written_at"))
+
+# Answers that are to be appended to a log. A batch is ready once all batches of its import are here.
+import_batches = sa.Table(
+    "import_batches",
+    metadata,
+    sa.Column("id", _Number, primary_key=True),
+    _study(),
+    _text("import_id"),
+    _column("ready", sa.Boolean),
+    _column("content", sa.JSON),
+    _integer("staged_at"),
+    sa.Index("ix_import_batches_study", "study_id", "id"),
 )

@@ -83,8 +83,8 @@ export async function copy(text, confirmation) {
     await navigator.clipboard.writeText(text);
     note(confirmation);
   } catch {
-    const field = el("input", { class: "input", readonly: true, value: text, "aria-label": "Link" });
-    const shown = dialog({ title: "Copy this link", body: field, confirm: "Copy", act: () => copied(field) });
+    const field = el("input", { class: "input", readonly: true, value: text, "aria-label": "Text to copy" });
+    const shown = dialog({ title: "Copy this text", body: field, confirm: "Copy", act: () => copied(field) });
     field.select();
     await shown;
   }

@@ -48,7 +48,7 @@ const page = el(
     el(
       "div",
       { class: "folds" },
-      ["choosing", "limits", "checks", "skipping", "endings", "people"].map((name) => form.section(name)),
+      ["choosing", "limits", "checks", "skipping", "endings", "people", "proof"].map((name) => form.section(name)),
     ),
   ),
   trouble,

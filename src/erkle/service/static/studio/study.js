@@ -12,6 +12,7 @@ import { StudyHeader } from "./study/header.js";
 import { follow } from "./study/live.js";
 import { Numbers } from "./study/numbers.js";
 import { Participants } from "./study/participants.js";
+import { Stall } from "./study/stall.js";
 import { Strategies } from "./study/strategies.js";
 import { top } from "./top.js";
 import { unbroken } from "./wording.js";
@@ -49,7 +50,9 @@ function open(study, objects) {
   const stopping = el("p", { class: "stopping" });
   const tables = throttled(() => Promise.all([participants.refresh(), disputed.refresh()]), TABLES_MS);
   const header = new StudyHeader(study, tables);
+  const stall = new Stall();
 
+  header.node.append(stall.node);
   main.classList.add("dashboard");
   main.append(
     header.node,
@@ -88,6 +91,7 @@ function open(study, objects) {
   let counts = null;
   const show = (live) => {
     header.update(live.state, live.participants);
+    stall.update(live);
     numbers.update(live);
     if (live.map) map.update(live.map.points);
     errors.update(live.curves, live.stopping?.target ?? study.settings.target_error);

@@ -3,7 +3,7 @@
 // - {kind: "ok", body}
 // - {kind: "refused", body}: 409, do not retry
 // - {kind: "gone"}: 404, do not retry
-// - {kind: "signed-out"}: 401 or 403
+// - {kind: "signed-out", body}: 401 or 403
 // - {kind: "invalid", body}: another 4xx, do not retry
 // - {kind: "retry", after}: no reply, a timeout, 429 or 5xx; retry after that many ms or later
 //
@@ -13,8 +13,10 @@
 const TIMEOUT_MS = 15000;
 
 export class Api {
-  constructor(study) {
+  // `parameters` are those of the participant's link. The server fills the address of the ending with them.
+  constructor(study, parameters) {
     this.study = encodeURIComponent(study);
+    this.parameters = parameters;
     this.ahead = 0; // How many ms the server's clock is ahead of this one.
   }
 
@@ -26,27 +28,29 @@ export class Api {
     return this.#call("GET", `/api/studies/${this.study}/preview`);
   }
 
-  join(parameters, consent) {
-    return this.#call("POST", `/api/take/${this.study}/join`, { parameters, consent });
+  join(consent) {
+    return this.#post("join", { consent });
   }
 
   resume(participant) {
-    return this.#call("POST", `/api/take/${this.study}/resume`, { participant });
+    return this.#post("resume", { participant });
   }
 
   // Sends an entry of the queue: an answer, or a skip with its reason.
   send(entry) {
     const { participant, token } = entry;
-    if (entry.skip) {
-      return this.#call("POST", `/api/take/${this.study}/skip`, { participant, token, reason: entry.reason });
-    }
+    if (entry.skip) return this.#post("skip", { participant, token, reason: entry.reason });
     const { choice, response_ms, client } = entry;
-    return this.#call("POST", `/api/take/${this.study}/answer`, { participant, token, choice, response_ms, client });
+    return this.#post("answer", { participant, token, choice, response_ms, client });
   }
 
   // The server's time, in ms since 1970.
   now() {
     return Date.now() + this.ahead;
+  }
+
+  #post(verb, body) {
+    return this.#call("POST", `/api/take/${this.study}/${verb}`, { parameters: this.parameters, ...body });
   }
 
   async #call(method, path, body) {
@@ -93,6 +97,6 @@ async function resultOf(response) {
   if (response.ok) return { kind: "ok", body };
   if (response.status === 409) return { kind: "refused", body };
   if (response.status === 404) return body.error ? { kind: "gone" } : { kind: "retry", after: 0 };
-  if (response.status === 401 || response.status === 403) return { kind: "signed-out" };
+  if (response.status === 401 || response.status === 403) return { kind: "signed-out", body };
   return { kind: "invalid", body };
 }

@@ -19,16 +19,17 @@ const parameters = parametersOf(location);
 const memory = new Memory();
 const queue = new Queue(memory, study);
 const identity = new Identity(memory, study);
-const api = new Api(study);
+const api = new Api(study, parameters);
 
 async function start() {
   document.documentElement.lang = language;
   loading();
   const reply = await retried(() => api.info());
-  if (reply.kind !== "ok") return say(texts.gone);
   const info = reply.body;
-  document.title = info.title;
+  if (reply.kind === "ok") document.title = info.title;
+  // A researcher who is not signed in cannot see a draft. The preview asks them to sign in.
   if (parameters.preview === "1") return preview(api, study, info);
+  if (reply.kind !== "ok") return say(texts.gone);
   const known = identity.known(parameters, info.identify_by);
   if (known) return comeBack(info, known);
   if (info.state !== "open") return notOpen(info);
@@ -52,6 +53,7 @@ async function enter(info) {
 // For a participant that this browser remembers.
 async function comeBack(info, known) {
   warnOfStorage();
+  api.parameters = { ...known.parameters, ...parameters };
   const participation = participate(info, known.participant);
   const replied = participation.firstReply;
   participation.resume();
@@ -74,15 +76,21 @@ function participate(info, participant) {
 // The server's reply to joining, or null if joining failed and the page says why.
 async function join(info, consent) {
   loading();
-  const reply = await retried(() => api.join(parameters, consent));
+  const reply = await retried(() => api.join(consent));
   if (reply.kind === "ok") {
     if (consent && reply.body.participant) identity.keep(reply.body.participant, parameters);
     return reply.body;
   }
   if (reply.kind === "gone") say(texts.gone);
-  else if (reply.kind === "refused") location.reload();
-  else say({ ...texts.unreachable, text: reply.body?.error?.sentence ?? texts.unreachable.text }, () => location.reload());
+  else await refused(reply.body?.error?.sentence);
   return null;
+}
+
+// Says why joining failed. If the study is no longer open, the page says that instead.
+async function refused(sentence) {
+  const now = await api.info();
+  if (now.kind === "ok" && now.body.state !== "open") return notOpen(now.body);
+  say({ ...texts.refused, text: sentence ?? texts.refused.text }, () => location.reload());
 }
 
 async function lost() {

@@ -102,13 +102,19 @@ export const texts = {
 
   gone: {
     heading: "This study does not exist",
-    text: "The link may be incomplete, or the study may have been deleted. Please check the link you were given.",
+    text: "The link may be incomplete, or the study may not have started, or it may have been deleted. Please check the link you were given.",
   },
 
   lost: {
     heading: "We could not find your earlier answers",
     text: "The server has no record of your participation, so you cannot continue it. You can start again.",
     again: "Start again",
+  },
+
+  refused: {
+    heading: "You cannot take part",
+    text: "The server has refused this link. Please use the link you were given, unchanged.",
+    check: "Try again",
   },
 
   // For participants who have joined.

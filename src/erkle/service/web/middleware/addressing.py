@@ -19,7 +19,7 @@ _HOST = re.compile(r"([A-Za-z0-9_.-]{1,255}|\[[0-9A-Fa-f:.]{2,45}\])(:[0-9]{1,5}
 # Some proxies add the client's port to its address.
 _PORT = re.compile(r"^(?:\[(.*)\]|([0-9.]+))(?::[0-9]+)?$")
 # Health checks use the server's address instead of its public name.
-_ANY_HOST = frozenset({"/health", "/metrics"})
+_ANY_HOST = frozenset({"/alive", "/health", "/metrics"})
 
 
 class Addressing:

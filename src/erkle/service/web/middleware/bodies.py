@@ -10,7 +10,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from erkle.service.accounts.sessions import found, token_of
 from erkle.service.configuration import Configuration
-from erkle.service.web.errors import Problem
+from erkle.service.web.errors import Problem, problem_of
+from erkle.store import StoreError
 
 # Bytes that anybody may send. The largest body of a participant is an answer, with 2 kB about the browser.
 _ANYBODY = 32_000
@@ -28,11 +29,21 @@ class BodyLimit:
         """Pass on the request, or refuse it."""
         if scope["type"] != "http" or scope["method"] in ("GET", "HEAD"):
             return await self._app(scope, receive, send)
-        length = HTTPConnection(scope).headers.get("content-length", "0")
-        most = self._anybody
-        if not _is_within(length, most) and not _is_within(length, most := await self._most(scope)):
-            return await self._too_large(most).refuse(scope, receive, send)
+        try:
+            most = await self._checked_most(scope)
+        except (Problem, StoreError) as error:
+            return await problem_of(error).refuse(scope, receive, send)
         await self._app(scope, self._counted(scope, receive, most), send)
+
+    async def _checked_most(self, scope: Scope) -> int:
+        """Return the most bytes that the body may have, or raise the problem with the size that the headers declare."""
+        length, most = HTTPConnection(scope).headers.get("content-length", "0"), self._anybody
+        if not _is_within(length, most) and not _is_within(length, most := await self._most(scope)):
+            raise self._too_large(most)
+        if most == self._upload:
+            # Before the upload is received, because it is stored in a temporary file first.
+            await run_sync(scope["app"].state.store.check_room, int(length))
+        return most
 
     def _counted(self, scope: Scope, receive: Receive, most: int) -> Receive:
         read = 0

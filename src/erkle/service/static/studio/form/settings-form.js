@@ -28,7 +28,7 @@ export class SettingsForm {
       hint && el("p", { class: "hint" }, hint),
       el(
         "div",
-        { class: ["texts", "people", "skipping"].includes(name) ? "stack" : "field-grid" },
+        { class: ["texts", "people", "proof", "skipping"].includes(name) ? "stack" : "field-grid" },
         fields.map((spec) => this.field(spec)),
       ),
       name === "checks" && this.catch.node,

@@ -15,6 +15,12 @@ export const STRATEGIES = [
   ["change", "Change: questions whose answer changes the model most"],
 ];
 
+export const PROOFS = [
+  ["none", "Nothing: the parameters of the link are believed"],
+  ["signature", "A signature, made with the study's signing key"],
+  ["prolific", "Prolific's token (secure links)"],
+];
+
 export const SECTIONS = {
   texts: {
     title: "Texts",
@@ -88,6 +94,17 @@ export const SECTIONS = {
         required: true,
       },
       {
+        path: "limits.idle_s",
+        label: "Keep a place without an answer, minutes",
+        type: "number",
+        min: 1,
+        max: 43200,
+        step: "any",
+        unit: 60,
+        required: true,
+        hint: "Whoever has joined but answered nothing for so long no longer counts as a participant.",
+      },
+      {
         path: "target_error",
         label: "Target error, %",
         ...PER_CENT,
@@ -155,6 +172,18 @@ export const SECTIONS = {
     hint: "Each ending can show a code and redirect the participant to a URL. Both are optional.",
     fields: [],
   },
+  proof: {
+    title: "Proof of identity",
+    fields: [
+      {
+        path: "identity_proof",
+        label: "What a link must contain",
+        type: "select",
+        options: PROOFS,
+        hint: "Without a proof, somebody who knows the identifying parameter of a participant can continue in their place.",
+      },
+    ],
+  },
   people: {
     title: "Participants and display",
     fields: [
@@ -205,11 +234,12 @@ export const DEFAULTS = {
   texts: { question: "Which of the two is more like this one?", consent: "", instructions: "", thanks: "Thank you." },
   strategy: "adaptive",
   holdout: 0.1,
-  limits: { per_participant: 50, participants: null, answers: null, lifetime_s: 3600 },
+  limits: { per_participant: 50, participants: null, answers: null, lifetime_s: 3600, idle_s: 3600 },
   checks: { practice: 1, catch: [], catch_every: 15, fail_after: 2, repeat_share: 0, too_fast_ms: 0 },
   skipping: { allowed: true, reasons: ["I do not know these", "I cannot decide", "Something is not shown"] },
   endings: { completed: { code: "", url: "" }, failed: { code: "", url: "" }, screened: { code: "", url: "" } },
   identify_by: ["PROLIFIC_PID", "workerId", "puid"],
+  identity_proof: "none",
   show_names: true,
   target_error: 0.1,
 };

@@ -3,16 +3,16 @@
  * questions are chosen and checked.
  */
 
-import { dialog } from "../dialogs.js";
-import { el } from "../elements.js";
+import { attempt, copy, dialog } from "../dialogs.js";
+import { button, el } from "../elements.js";
 import { field } from "../form/fields.js";
 import { SettingsForm } from "../form/settings-form.js";
 import { get, send } from "../server.js";
 
-const WHILE_RUNNING = ["texts", "limits", "skipping", "endings"];
-const IN_DRAFT = ["texts", "choosing", "limits", "checks", "skipping", "endings", "people"];
+const WHILE_RUNNING = ["texts", "limits", "skipping", "endings", "proof"];
+const IN_DRAFT = ["texts", "choosing", "limits", "checks", "skipping", "endings", "people", "proof"];
 // Settings that the server allows to change after the draft.
-const LATER = ["texts", "limits", "skipping", "endings", "target_error"];
+const LATER = ["texts", "limits", "skipping", "endings", "identity_proof", "target_error"];
 
 /** Resolves to the changed study, or to null if nothing was saved. */
 export async function editSettings(study) {
@@ -39,10 +39,16 @@ export async function editSettings(study) {
         ),
       title.node,
       el("div", { class: "folds" }, sections),
+      el("p", {}, button("Copy the signing key", "quiet small", () => copyKey(path))),
     ),
     confirm: "Save",
     act: () => save(form, title, path, draft),
   });
+}
+
+async function copyKey(path) {
+  const found = await attempt(() => get(`${path}/signing-key`));
+  if (found) await copy(found.key, "The signing key is copied. Keep it secret.");
 }
 
 async function save(form, title, path, draft) {

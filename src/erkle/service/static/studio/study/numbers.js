@@ -34,6 +34,7 @@ function pace({ per_minute: minutes }) {
 
 /** How many answers the learner has not read yet. It reads practice and catch answers, but does not learn from them. */
 function learner({ answers, learner: state }) {
+  if (state.stall) return `standing still, ${counted(answers - state.sequence, "answer")} behind`;
   if (!state.ready) return answers ? "the learner is starting" : "waiting for answers";
   const behind = answers - state.sequence;
   return behind > 0 ? `${counted(behind, "answer")} behind` : "up to date";

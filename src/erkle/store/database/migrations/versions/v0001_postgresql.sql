@@ -60,6 +60,7 @@ CREATE TABLE studies (
   roster BIGINT NOT NULL,
   created_at BIGINT NOT NULL,
   owner TEXT,
+  signing_key TEXT NOT NULL,
   CONSTRAINT pk_studies PRIMARY KEY (id),
   CONSTRAINT ck_studies_state CHECK (state IN ('draft', 'open', 'paused', 'closed')),
   CONSTRAINT ck_studies_public_id CHECK (public_id ~ '^[A-Za-z0-9_-]{1,64}$'),
@@ -68,6 +69,7 @@ CREATE TABLE studies (
   CONSTRAINT ck_studies_n_objects CHECK (n_objects BETWEEN 3 AND 2147483647),
   CONSTRAINT ck_studies_roster CHECK (roster BETWEEN 0 AND 9007199254740992),
   CONSTRAINT ck_studies_created_at CHECK (created_at BETWEEN 0 AND 253402300799999999),
+  CONSTRAINT ck_studies_signing_key CHECK (signing_key ~ '^[A-Za-z0-9_-]{1,64}$'),
   CONSTRAINT uq_studies_public_id UNIQUE (public_id),
   CONSTRAINT fk_studies_owner FOREIGN KEY(owner) REFERENCES accounts (id)
 );
@@ -87,12 +89,47 @@ CREATE TABLE media (
   study_id BIGINT NOT NULL,
   name TEXT NOT NULL,
   type TEXT NOT NULL,
-  data BYTEA NOT NULL,
+  size BIGINT NOT NULL,
   CONSTRAINT pk_media PRIMARY KEY (study_id, name),
+  CONSTRAINT ck_media_size CHECK (size BETWEEN 0 AND 9007199254740992),
   CONSTRAINT ck_media_name CHECK (length(name) > 0),
   CONSTRAINT ck_media_type CHECK (length(type) > 0),
   CONSTRAINT fk_media_study_id FOREIGN KEY(study_id) REFERENCES studies (id)
 );
+
+CREATE TABLE media_parts (
+  study_id BIGINT NOT NULL,
+  name TEXT NOT NULL,
+  number INTEGER NOT NULL,
+  data BYTEA NOT NULL,
+  CONSTRAINT pk_media_parts PRIMARY KEY (study_id, name, number),
+  CONSTRAINT ck_media_parts_number CHECK (number BETWEEN 0 AND 2147483647),
+  CONSTRAINT fk_media_parts_study_id FOREIGN KEY(study_id, name) REFERENCES media (study_id, name)
+);
+
+CREATE TABLE unfinished_studies (
+  study_id BIGINT NOT NULL,
+  written_at BIGINT NOT NULL,
+  CONSTRAINT pk_unfinished_studies PRIMARY KEY (study_id),
+  CONSTRAINT ck_unfinished_studies_written_at CHECK (written_at BETWEEN 0 AND 253402300799999999),
+  CONSTRAINT fk_unfinished_studies_study_id FOREIGN KEY(study_id) REFERENCES studies (id)
+);
+
+CREATE TABLE import_batches (
+  id BIGSERIAL NOT NULL,
+  study_id BIGINT NOT NULL,
+  import_id TEXT NOT NULL,
+  ready BOOLEAN NOT NULL,
+  content JSON NOT NULL,
+  staged_at BIGINT NOT NULL,
+  CONSTRAINT pk_import_batches PRIMARY KEY (id),
+  CONSTRAINT ck_import_batches_import_id CHECK (import_id ~ '^[A-Za-z0-9_-]{1,64}$'),
+  CONSTRAINT ck_import_batches_content CHECK (json_typeof(content) = 'object'),
+  CONSTRAINT ck_import_batches_staged_at CHECK (staged_at BETWEEN 0 AND 253402300799999999),
+  CONSTRAINT fk_import_batches_study_id FOREIGN KEY(study_id) REFERENCES studies (id)
+);
+
+CREATE INDEX ix_import_batches_study ON import_batches (study_id, id);
 
 CREATE TABLE objects (
   study_id BIGINT NOT NULL,
@@ -161,6 +198,14 @@ CREATE TABLE snapshots (
 );
 
 CREATE INDEX ix_snapshots_study ON snapshots (study_id, id);
+
+CREATE TABLE usage (
+  study_id BIGINT NOT NULL,
+  stored_bytes BIGINT NOT NULL,
+  CONSTRAINT pk_usage PRIMARY KEY (study_id),
+  CONSTRAINT ck_usage_stored_bytes CHECK (stored_bytes BETWEEN 0 AND 9007199254740992),
+  CONSTRAINT fk_usage_study_id FOREIGN KEY(study_id) REFERENCES studies (id)
+);
 
 CREATE TABLE questions (
   id BIGSERIAL NOT NULL,

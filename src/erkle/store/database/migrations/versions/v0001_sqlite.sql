@@ -2,7 +2,7 @@
 --
 -- CHECK constraints refuse invalid values. Times are microseconds since 1970, up to the end of the year 9999.
 -- SQLite accepts text in an integer column, and any text as JSON. The constraints whose names end in _type refuse values
--- of another type.
+-- of another type. AUTOINCREMENT: the number of a deleted study is never used again.
 
 CREATE TABLE accounts (
   id TEXT NOT NULL,
@@ -69,7 +69,8 @@ CREATE TABLE studies (
   roster BIGINT NOT NULL,
   created_at BIGINT NOT NULL,
   owner TEXT,
-  CONSTRAINT pk_studies PRIMARY KEY (id),
+  signing_key TEXT NOT NULL,
+  CONSTRAINT pk_studies PRIMARY KEY (id AUTOINCREMENT),
   CONSTRAINT ck_studies_state CHECK (state IN ('draft', 'open', 'paused', 'closed')),
   CONSTRAINT ck_studies_public_id CHECK (typeof(public_id) = 'text' AND public_id NOT GLOB '*[^A-Za-z0-9_-]*' AND length(public_id) BETWEEN 1 AND 64),
   CONSTRAINT ck_studies_title CHECK (length(title) > 0),
@@ -81,6 +82,7 @@ CREATE TABLE studies (
   CONSTRAINT ck_studies_roster_type CHECK (typeof(roster) IN ('integer', 'null')),
   CONSTRAINT ck_studies_created_at CHECK (created_at BETWEEN 0 AND 253402300799999999),
   CONSTRAINT ck_studies_created_at_type CHECK (typeof(created_at) IN ('integer', 'null')),
+  CONSTRAINT ck_studies_signing_key CHECK (typeof(signing_key) = 'text' AND signing_key NOT GLOB '*[^A-Za-z0-9_-]*' AND length(signing_key) BETWEEN 1 AND 64),
   CONSTRAINT uq_studies_public_id UNIQUE (public_id),
   CONSTRAINT fk_studies_owner FOREIGN KEY(owner) REFERENCES accounts (id)
 );
@@ -103,15 +105,55 @@ CREATE TABLE media (
   study_id INTEGER NOT NULL,
   name TEXT NOT NULL,
   type TEXT NOT NULL,
-  data BLOB NOT NULL,
+  size BIGINT NOT NULL,
   CONSTRAINT pk_media PRIMARY KEY (study_id, name),
-  CONSTRAINT ck_media_data CHECK (typeof(data) = 'blob'),
+  CONSTRAINT ck_media_size CHECK (size BETWEEN 0 AND 9007199254740992),
+  CONSTRAINT ck_media_size_type CHECK (typeof(size) IN ('integer', 'null')),
   CONSTRAINT ck_media_name CHECK (length(name) > 0),
   CONSTRAINT ck_media_name_type CHECK (typeof(name) IN ('text', 'null') AND NOT coalesce(instr(name, char(0)), 0)),
   CONSTRAINT ck_media_type CHECK (length(type) > 0),
   CONSTRAINT ck_media_type_type CHECK (typeof(type) IN ('text', 'null') AND NOT coalesce(instr(type, char(0)), 0)),
   CONSTRAINT fk_media_study_id FOREIGN KEY(study_id) REFERENCES studies (id)
 );
+
+CREATE TABLE media_parts (
+  study_id INTEGER NOT NULL,
+  name TEXT NOT NULL,
+  number INTEGER NOT NULL,
+  data BLOB NOT NULL,
+  CONSTRAINT pk_media_parts PRIMARY KEY (study_id, name, number),
+  CONSTRAINT ck_media_parts_number CHECK (number BETWEEN 0 AND 2147483647),
+  CONSTRAINT ck_media_parts_number_type CHECK (typeof(number) IN ('integer', 'null')),
+  CONSTRAINT ck_media_parts_data CHECK (typeof(data) = 'blob'),
+  CONSTRAINT fk_media_parts_study_id FOREIGN KEY(study_id, name) REFERENCES media (study_id, name)
+);
+
+CREATE TABLE unfinished_studies (
+  study_id INTEGER NOT NULL,
+  written_at BIGINT NOT NULL,
+  CONSTRAINT pk_unfinished_studies PRIMARY KEY (study_id),
+  CONSTRAINT ck_unfinished_studies_written_at CHECK (written_at BETWEEN 0 AND 253402300799999999),
+  CONSTRAINT ck_unfinished_studies_written_at_type CHECK (typeof(written_at) IN ('integer', 'null')),
+  CONSTRAINT fk_unfinished_studies_study_id FOREIGN KEY(study_id) REFERENCES studies (id)
+);
+
+CREATE TABLE import_batches (
+  id INTEGER NOT NULL,
+  study_id INTEGER NOT NULL,
+  import_id TEXT NOT NULL,
+  ready BOOLEAN NOT NULL,
+  content JSON NOT NULL,
+  staged_at BIGINT NOT NULL,
+  CONSTRAINT pk_import_batches PRIMARY KEY (id),
+  CONSTRAINT ck_import_batches_import_id CHECK (typeof(import_id) = 'text' AND import_id NOT GLOB '*[^A-Za-z0-9_-]*' AND length(import_id) BETWEEN 1 AND 64),
+  CONSTRAINT ck_import_batches_content CHECK (typeof(content) = 'text' AND CASE WHEN json_valid(content) THEN json_type(content) = 'object' ELSE 0 END),
+  CONSTRAINT ck_import_batches_staged_at CHECK (staged_at BETWEEN 0 AND 253402300799999999),
+  CONSTRAINT ck_import_batches_staged_at_type CHECK (typeof(staged_at) IN ('integer', 'null')),
+  CONSTRAINT fk_import_batches_study_id FOREIGN KEY(study_id) REFERENCES studies (id),
+  CONSTRAINT ck_import_batches_ready CHECK (ready IN (0, 1))
+);
+
+CREATE INDEX ix_import_batches_study ON import_batches (study_id, id);
 
 CREATE TABLE objects (
   study_id INTEGER NOT NULL,
@@ -193,6 +235,15 @@ CREATE TABLE snapshots (
 );
 
 CREATE INDEX ix_snapshots_study ON snapshots (study_id, id);
+
+CREATE TABLE usage (
+  study_id INTEGER NOT NULL,
+  stored_bytes BIGINT NOT NULL,
+  CONSTRAINT pk_usage PRIMARY KEY (study_id),
+  CONSTRAINT ck_usage_stored_bytes CHECK (stored_bytes BETWEEN 0 AND 9007199254740992),
+  CONSTRAINT ck_usage_stored_bytes_type CHECK (typeof(stored_bytes) IN ('integer', 'null')),
+  CONSTRAINT fk_usage_study_id FOREIGN KEY(study_id) REFERENCES studies (id)
+);
 
 CREATE TABLE questions (
   id INTEGER NOT NULL,

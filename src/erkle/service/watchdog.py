@@ -1,0 +1,57 @@
+"""A thread that looks after the database every few seconds, also when nobody sends a request."""
+
+import logging
+import threading
+
+from erkle.store import Store
+
+# Seconds between two looks.
+SECONDS = 2.0
+
+log = logging.getLogger("erkle.service")
+
+
+class Watchdog:
+    """The thread that looks after a database, until it is closed.
+
+    Parameters
+    ----------
+    store : Store
+    seconds : float
+        Time between two looks.
+    """
+
+    def __init__(self, store: Store, seconds: float = SECONDS) -> None:
+        self._store, self._seconds = store, seconds
+        # What was wrong at the last look; the same trouble is logged once.
+        self._trouble = ""
+        self._closing = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="erkle-watchdog", daemon=True)
+        self._thread.start()
+
+    def close(self) -> None:
+        """Look once more, and end the thread."""
+        self._closing.set()
+        self._thread.join()
+
+    def _run(self) -> None:
+        while not self._closing.wait(self._seconds):
+            self._look()
+        self._look()
+
+    def _look(self) -> None:
+        before, self._trouble = self._trouble, self._tend()
+        if self._trouble and self._trouble != before:
+            log.error("the database is not available", extra={"trouble": self._trouble})
+
+    def _tend(self) -> str:
+        """Tend to the database; return what is wrong with it, or nothing."""
+        try:
+            self._store.tend()
+        except (ValueError, OSError) as trouble:
+            # StoreError, or the disk refuses a file.
+            return str(trouble)
+        except Exception as error:
+            log.exception("the database could not be tended")
+            return type(error).__name__
+        return ""

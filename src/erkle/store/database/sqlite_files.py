@@ -1,0 +1,162 @@
+"""The files of an open SQLite database: the database, its write-ahead log (WAL) and the index of the log.
+
+If one of them is removed or replaced, SQLite goes on with the file that it has open. What it writes there is lost when
+the process ends. So every write compares the files with those that were opened.
+
+If the log was removed, SQLite still has its content. It is written into the database once, unless somebody else may
+have changed the database meanwhile: two logs must not be mixed.
+"""
+
+import os
+import sqlite3
+import threading
+from contextlib import suppress
+from pathlib import Path
+from typing import NamedTuple
+
+from erkle.store.errors import Damaged, Unavailable
+
+# Endings of the files next to a database: the log and its index, and the numbers of acknowledged answers.
+LOG, INDEX, ACKNOWLEDGED = "-wal", "-shm", "-acknowledged"
+
+
+class _File(NamedTuple):
+    """A file on disk; all fields are 0 if it does not exist."""
+
+    device: int = 0
+    inode: int = 0
+    size: int = 0
+    modified_ns: int = 0
+
+    @classmethod
+    def at(cls, path: str) -> "_File":
+        try:
+            found = os.stat(path)  # noqa: PTH116
+        except OSError:
+            return cls()
+        return cls(found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns)
+
+    def is_same(self, other: "_File") -> bool:
+        """Whether this is the same file, though its content may have changed."""
+        return self[:2] == other[:2]
+
+
+class _Files(NamedTuple):
+    database: _File
+    log: _File
+    log_index: _File
+
+    @classmethod
+    def of(cls, name: str) -> "_Files":
+        return cls(_File.at(name), _File.at(name + LOG), _File.at(name + INDEX))
+
+
+def prepare_file(name: str) -> None:
+    """Create a database file that only its owner can read; refuse a missing or empty one that was in use before.
+
+    SQLite gives the log and its index the permissions of the database. It would delete the log of an empty database.
+    """
+    path = os.path.realpath(name)
+    if not _File.at(path).size:
+        for other in (path + LOG, path + ACKNOWLEDGED):
+            if _File.at(other).size:
+                raise Damaged(
+                    f"{name}: is missing or empty, but {other} is there, so a server has used it before; restore the "
+                    f"file or a backup, or move {other} to another folder to start anew."
+                )
+    # If this fails, SQLite reports why the file cannot be opened.
+    with suppress(OSError):
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+
+
+class OpenFiles:
+    """The files of a database that is in WAL mode, and a connection that keeps the log open.
+
+    Without that connection, SQLite itself would remove the log whenever the last connection is closed.
+
+    Parameters
+    ----------
+    name : str
+        The path of the database.
+
+    Attributes
+    ----------
+    connection : sqlite3.Connection
+        A connection for checks and checkpoints, which begins no transactions of its own.
+    """
+
+    def __init__(self, name: str) -> None:
+        # SQLite puts the log next to the real file, not next to a symbolic link.
+        self._name = os.path.realpath(name)
+        self.connection = sqlite3.connect(name, isolation_level=None, check_same_thread=False)
+        self._lock = threading.Lock()
+        # Whether everything in a removed log has been written into the database.
+        self._is_saved = False
+        try:
+            self.connection.execute("PRAGMA synchronous=FULL")
+            open_log(self.connection)
+        except BaseException:
+            self.connection.close()
+            raise
+        # The files as they were when nothing was wrong with them.
+        self._sound = _Files.of(self._name)
+
+    def check(self) -> None:
+        """Raise `Unavailable` if one of the files was removed or replaced."""
+        found = _Files.of(self._name)
+        if all(map(_File.is_same, found, self._sound)):
+            self._sound = found
+            return
+        if not found.database.is_same(self._sound.database):
+            raise Unavailable(
+                f"{self._name}: was removed or replaced while it was in use, so nothing more is written to it; export "
+                "what you need, stop the server, restore the file and start the server again."
+            )
+        if found.log.is_same(self._sound.log):
+            raise Unavailable(
+                f"{self._name}: its file {Path(self._name).name}{INDEX} was removed or replaced while it was in use, "
+                "so nothing more is written to it; stop the server and start it again."
+            )
+        raise Unavailable(f"{self._name}: {self._log_is_lost(found)}")
+
+    def close(self) -> None:
+        """Close the connection. The last connection to a database removes its log."""
+        self.connection.close()
+
+    def _log_is_lost(self, found: _Files) -> str:
+        with self._lock:
+            if not self._is_saved and self._may_save(found):
+                self._is_saved = self._checkpoint()
+        lost = f"its write-ahead log {Path(self._name).name}{LOG} was removed or replaced while it was in use"
+        if self._is_saved:
+            return (
+                f"{lost}. Its content has been saved in the database, but nothing more is written; stop the server and "
+                "start it again."
+            )
+        return (
+            f"{lost}, and its content may not be in the database. Nothing more is written; export what you need before "
+            "you stop the server, then run erkle check."
+        )
+
+    def _may_save(self, found: _Files) -> bool:
+        """Whether the database is as this process knows it, and nobody can have written to another log."""
+        is_unchanged = found.database == self._sound.database
+        return (
+            is_unchanged
+            and not found.log.size
+            and (not found.log_index.inode or found.log_index.is_same(self._sound.log_index))
+        )
+
+    def _checkpoint(self) -> bool:
+        """Write the log into the database; return whether all of it is there now, and not only a part."""
+        with suppress(sqlite3.Error):
+            # Passive: this thread may be inside a write transaction, for which any other checkpoint would wait.
+            [[_, n_pages, n_written]] = self.connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
+            self._sound = self._sound._replace(database=_File.at(self._name))
+            return bool(n_pages == n_written)
+        return False
+
+
+def open_log(connection: sqlite3.Connection) -> None:
+    """Let a connection open the database and its log, which SQLite does at the first read."""
+    connection.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchall()
