@@ -115,7 +115,7 @@ class ObjectReader:
     def add_entries(self, entries: Iterable[Entry]) -> None:
         """Add the objects of a list, with the files that they name; stop when too many are refused."""
         for entry in entries:
-            if len(self.faults) >= MOST:
+            if self._has_too_many_faults():
                 return
             try:
                 payload = {"text": text} if (text := _text(entry)) else {}
@@ -124,12 +124,14 @@ class ObjectReader:
                         payload |= self._shown(entry.parts[kind], kind)
                 self._add(entry.name, payload, entry.where)
             except FileError as fault:
-                self._complain(f"{entry.where}: {fault}")
+                self.faults.append(f"{entry.where}: {fault}")
 
     def add_files(self, files: Files) -> None:
         """Add an object for each file name without extension: cat.jpg and cat.mp3 are one object, cat."""
         by_stem: dict[str, dict[str, str]] = {}
         for file in files.names:
+            if self._has_too_many_faults():
+                return
             try:
                 prepared = self._prepare(file, files.read(file))
                 stem = str(PurePosixPath(file).with_suffix(""))
@@ -139,18 +141,20 @@ class ObjectReader:
                 self._keep(file, prepared)
                 payload |= prepared.payload
             except FileError as fault:
-                self._complain(str(fault))
+                self.faults.append(str(fault))
         for stem, payload in by_stem.items():
+            if self._has_too_many_faults():
+                return
             try:
                 self._add(PurePosixPath(stem).name, payload, stem)
             except FileError as fault:
-                self._complain(f"{stem}: {fault}")
+                self.faults.append(f"{stem}: {fault}")
 
-    def _complain(self, sentence: str) -> None:
-        """Add a sentence about an object. After too many, raise an error that ends the reading."""
-        self.faults.append(sentence)
-        if len(self.faults) >= MOST:
-            raise FileError(MORE)
+    def _has_too_many_faults(self) -> bool:
+        """Whether so many objects were refused that reading ends; the last fault then says so."""
+        if len(self.faults) == MOST:
+            self.faults.append(MORE)
+        return len(self.faults) > MOST
 
     def _add(self, name: str, payload: dict[str, str], where: str) -> None:
         if not name.strip() or len(name) > limits.OBJECT_NAME or "\0" in name:
