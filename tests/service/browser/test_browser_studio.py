@@ -237,7 +237,7 @@ def test_identities_places_and_the_signing_key_are_in_the_settings(site, signed_
         page.get_by_text("Proof of identity").click()
         page.get_by_label("What a link must contain").select_option("prolific" if state == "draft" else "signature")
         page.get_by_role("button", name="Copy the signing key").click()
-        expect(page.get_by_text("The signing key is copied")).to_be_attached()
+        expect(page.get_by_text("The signing key is copied").last).to_be_attached()
         assert page.evaluate("navigator.clipboard.readText()") == site.store.studies.signing_key(draft)
         page.get_by_role("button", name="Save").click()
         expect(page.get_by_text("The settings are saved.").last).to_be_visible()
