@@ -95,7 +95,7 @@ def test_answers_that_arrive_during_an_import_keep_their_place(opened):
 def test_nobody_sees_an_unfinished_study(store):
     with store.unfinished.create("Letters", list("ABC")) as study:
         assert store.studies.all() == []
-        assert store.studies.totals().studies == {}
+        assert store.studies.totals(()).studies == {}
         store.imports.append(study.id, [Imported("p", 0, 1, 2)])
     assert [each.id for each in store.studies.all()] == [study.id]
     assert triples(store, study.id) == [(0, 1, 2)]

@@ -5,6 +5,7 @@ import http.client
 import json
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from fastapi.testclient import TestClient
@@ -19,6 +20,12 @@ from people import PASSWORD, reason
 
 SLOW = 1 / 3600
 RESUME = {"participant": "somebody"}
+
+
+def run(coroutine):
+    """Run a coroutine in a thread, because browser tests keep an event loop running in this one."""
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(asyncio.run, coroutine).result()
 
 
 @pytest.fixture
@@ -236,7 +243,7 @@ def test_at_most_so_many_requests_of_one_address_are_worked_on_at_once():
         assert (max(most), order) == (3, list(range(20)))
         await asyncio.gather(*(work(key, 0) for key in "abcdef"))
 
-    asyncio.run(all_work())
+    run(all_work())
     assert max(most) == 6
     assert len(turns) == 0
 
@@ -257,7 +264,7 @@ def test_whoever_stops_waiting_gives_up_their_turn():
         async with turns.turn("a"):
             return True
 
-    assert asyncio.run(work())
+    assert run(work())
     assert len(turns) == 0
 
 
@@ -279,7 +286,7 @@ def test_a_client_that_reads_slowly_does_not_keep_others_of_its_address_waiting(
             task.cancel()
         await asyncio.gather(*slow, return_exceptions=True)
 
-    asyncio.run(work())
+    run(work())
 
 
 def test_a_client_that_sends_slowly_does_not_keep_others_of_its_address_waiting(client):
@@ -306,7 +313,7 @@ def test_a_client_that_sends_slowly_does_not_keep_others_of_its_address_waiting(
             task.cancel()
         await asyncio.gather(*slow, return_exceptions=True)
 
-    asyncio.run(work())
+    run(work())
     assert worked_on == [{"type": "http.request", "body": b"abc", "more_body": False}]
 
 

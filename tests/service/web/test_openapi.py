@@ -2,6 +2,9 @@
 
 import pytest
 import schemathesis
+
+# Now, not when it is first used: Python 3.11 sometimes cannot compile while a browser runs in the same thread.
+import schemathesis.specs.openapi.schemas
 from fastapi.testclient import TestClient
 from hypothesis import HealthCheck, Phase, given, settings
 from schemathesis import GenerationMode

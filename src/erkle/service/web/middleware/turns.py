@@ -17,8 +17,9 @@ from erkle.service.web.middleware.addressing import address_of
 # Requests of one address that are worked on at the same time: enough to share flushes of the disk. More would keep
 # other people waiting for Python's interpreter lock.
 _AT_ONCE = 4
-# What researchers do may take minutes, and needs a session. Only here, bodies are large.
-_WITHOUT_TURNS = ("/api/studies", "/api/import")
+# What researchers do may take minutes, and needs a session; only there, bodies are large. Monitoring must not wait for
+# others at the same address.
+_WITHOUT_TURNS = ("/api/studies", "/api/import", "/health", "/alive")
 
 
 class InTurn:
