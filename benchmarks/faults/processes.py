@@ -22,6 +22,8 @@ __all__ = ["KilledInDeletion", "KilledInFirstStart", "KilledInImport", "TwoServe
 _KILLS = 4
 # Answers of the file that is imported: the import takes about a second.
 _IMPORTED = 10_000
+# Seconds in which a new server completes an import that was certain when the old one was killed.
+_RECOVERY = 10.0
 
 
 class WorkerStopped(Fault):
@@ -165,10 +167,16 @@ def _answers(path: Path) -> Path:
 
 def _state(serving: Serving, study: str) -> str:
     """Whether a study is there with all answers or without any, or is gone."""
+    deadline = time.monotonic() + _RECOVERY
     with Store(serving.database) as store:
-        try:
-            n_answers = store.answers.last(study)
-        except Unknown:
-            return "no study"
+        while True:
+            try:
+                n_answers = store.answers.last(study)
+            except Unknown:
+                return "no study"
+            if n_answers in (0, _IMPORTED) or time.monotonic() > deadline:
+                break
+            # A server that has just started is still completing the import.
+            time.sleep(0.1)
     assert n_answers in (0, _IMPORTED), f"{n_answers} of {_IMPORTED} answers are there."
     return "all answers" if n_answers else "no answers"
