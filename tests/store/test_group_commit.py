@@ -113,4 +113,6 @@ def test_a_lock_of_another_process_is_waited_for_once_by_all_waiting_writes():
         release.set()
         assert first.result() == "saved"
         assert {type(each.exception()) for each in others} == {Busy}
+        # Each thread adds its own calls to the traceback of its error.
+        assert len({id(each.exception()) for each in others}) == len(others)
     assert len(n_transactions) == 2

@@ -228,3 +228,15 @@ def test_a_server_completes_an_import_that_was_killed(data_folder, client):
             while store.answers.last(study) < 5 and time.monotonic() < deadline:
                 time.sleep(0.01)
         assert store.answers.last(study) == 5
+
+
+def test_a_time_without_a_zone_is_in_utc(here, monkeypatch):
+    monkeypatch.setenv("TZ", "Asia/Tokyo")
+    time.tzset()
+    try:
+        rows = given("anchor,near,far,time_received\na,b,c,2020-09-13T12:26:40\n")
+        study = study_of(here, rows, "Times", owner=None)
+    finally:
+        monkeypatch.undo()
+        time.tzset()
+    assert [answer.answered_at for answer in here.answers.log(study.id)] == [1_600_000_000_000_000]

@@ -188,7 +188,7 @@ def test_a_database_that_fails_when_a_learner_starts_does_not_end_the_learner(st
 
 
 def test_pauses_double_up_to_two_minutes_and_a_stall_keeps_its_beginning():
-    stall = Stall.of(ValueError("secret"), 7, 1_000_000)
+    stall = Stall.of(MemoryError("secret"), 7, 1_000_000)
     pauses = []
     for _ in range(2000):
         pauses.append(stall.pause)
@@ -196,6 +196,14 @@ def test_pauses_double_up_to_two_minutes_and_a_stall_keeps_its_beginning():
     assert pauses[:4] == [5.0, 10.0, 20.0, 40.0]
     assert max(pauses) == pauses[-1] == 120.0
     assert (stall.since, stall.sequence, stall.reason, stall.n_failures) == (1_000_000, 7, "memory", 2001)
+
+
+def test_pauses_start_again_when_the_reason_changes_but_the_beginning_stays():
+    stall = Stall.of(Unavailable("secret"), 7, 1_000_000)
+    for _ in range(60):
+        stall = stall.again(Unavailable("secret"))
+    stall = stall.again(ValueError("secret"))
+    assert (stall.pause, stall.reason, stall.since, stall.sequence) == (5.0, "error", 1_000_000, 7)
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,8 @@ from erkle.service.accounts import passwords
 from erkle.service.studies.complaints import Complaint, Complaints
 from erkle.service.web.errors import Problem
 from erkle.service.web.logs import JsonLines
-from erkle.store import Imported, NotAllowed, State, Store, StoreError, Unknown
+from erkle.service.web.metrics import Exposition
+from erkle.store import Imported, NotAllowed, State, Store, StoreError, Unavailable, Unknown
 from people import PASSWORD, THINGS, lines, reason, settings
 
 
@@ -181,6 +182,16 @@ def test_metrics_count_what_happened(client, admin, study, store):
     assert 'erkle_request_seconds_count{method="POST",route="/api/take/{study}/join",status="200"}' in text
     assert study not in text
     assert "ann" not in text
+
+
+def test_metrics_say_how_long_learning_has_failed_even_while_the_database_is_not_available(admin, store, monkeypatch):
+    def gone(*_):
+        raise Unavailable("The disk is gone.")
+
+    monkeypatch.setattr(store.studies, "totals", gone)
+    text = Exposition(store, admin.app.state.runtimes).text().decode()
+    assert "erkle_learner_stalled_seconds 0.0" in text
+    assert "erkle_answers_total" not in text
 
 
 def test_the_strategies_of_an_import_are_one_label(admin, study, store):

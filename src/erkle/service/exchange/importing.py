@@ -8,7 +8,7 @@ The file is read twice, first for the names of its objects and then for the answ
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import PurePath
 from typing import Any, BinaryIO
 
@@ -196,11 +196,12 @@ def _milliseconds(ms: str, seconds: str) -> int | None:
 
 
 def _micros(cell: str) -> int | None:
-    """Return microseconds since 1970 from seconds or from an ISO date, or None."""
+    """Return microseconds since 1970 from seconds or from an ISO date, or None; a date without a zone is in UTC."""
     found = _number(cell)
     if math.isnan(found):
         with suppress(ValueError):
             moment = datetime.fromisoformat(cell)
+            moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
             return round(moment.replace(microsecond=0).timestamp()) * 1_000_000 + moment.microsecond
     return round(found * 1e6) if 0 <= found * 1e6 <= limits.LATEST else None
 

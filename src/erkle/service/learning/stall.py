@@ -30,7 +30,7 @@ class Stall(NamedTuple):
     sequence : int
         The number of the last answer that the model had learned by then.
     n_failures : int
-        Failed attempts so far.
+        Failed attempts in a row for this reason.
     """
 
     since: int
@@ -54,7 +54,9 @@ class Stall(NamedTuple):
 
     def again(self, error: Exception) -> Self:
         """Describe the next failure of the same stall. The model still stands where it stood."""
-        return self.of(error, self.sequence, self.since)._replace(n_failures=self.n_failures + 1)
+        found = self.of(error, self.sequence, self.since)
+        # The pauses grow only while the reason stays the same.
+        return found._replace(n_failures=self.n_failures + 1) if found.reason == self.reason else found
 
     @property
     def pause(self) -> float:

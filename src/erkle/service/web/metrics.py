@@ -6,7 +6,6 @@ restart. No label names a study or a person, and each label has few values.
 
 import os
 from collections.abc import Iterable
-from functools import partial
 
 from prometheus_client import CollectorRegistry, Counter, Histogram, disable_created_metrics, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
@@ -16,8 +15,9 @@ from erkle.service.dashboard.cache import Cache
 from erkle.service.learning import Learning
 from erkle.service.learning.choosing import LABELS
 from erkle.service.runtime import Runtimes
-from erkle.store import State, Store, Unknown
+from erkle.store import State, Store, StoreError, Unknown
 from erkle.store.clock import now
+from erkle.store.studies import Totals
 
 # Minimum seconds between two reads of the database.
 _SECONDS = 5.0
@@ -41,11 +41,15 @@ REFUSED = Counter("erkle_refused", "Refused requests, by reason.", ["route", "re
 
 
 class Exposition:
-    """The content of ``/metrics``. The database is read at most every five seconds."""
+    """The content of ``/metrics``. The database is read at most every five seconds.
+
+    While the database is not available, what is counted in it is left out.
+    """
 
     def __init__(self, store: Store, runtimes: Runtimes) -> None:
         self._runtimes = runtimes
-        self._counted = Cache(partial(_count, store), _SECONDS)
+        self._store = store
+        self._counted = Cache(self._count, _SECONDS)
 
     def text(self) -> bytes:
         """Return all metrics in the text format of Prometheus."""
@@ -58,13 +62,19 @@ class Exposition:
         return generate_latest(registry)
 
     def collect(self) -> Iterable[Metric]:
-        """Yield the counts from the database, how many answers are not learned, and how long learning has failed."""
-        learners = [runtime.learning for runtime in self._runtimes.all()]
-        lag, stalled = sum(map(_lag, learners)), max(map(_stalled_seconds, learners), default=0.0)
-        yield from self._counted.value()
-        yield GaugeMetricFamily("erkle_learner_lag_answers", "Answers not learned yet.", value=lag)
+        """Yield how long learning has failed, and the counts from the database."""
+        stalled = max((_stalled_seconds(runtime.learning) for runtime in self._runtimes.all()), default=0.0)
         sentence = "Longest time for which the model of a study has stood still because learning fails."
         yield GaugeMetricFamily("erkle_learner_stalled_seconds", sentence, value=stalled)
+        yield from self._counted.value()
+
+    def _count(self) -> list[Metric]:
+        try:
+            lag = sum(_lag(runtime.learning) for runtime in self._runtimes.all())
+            totals = self._store.studies.totals(_STRATEGIES)
+        except StoreError:
+            return []
+        return [GaugeMetricFamily("erkle_learner_lag_answers", "Answers not learned yet.", value=lag), *_counts(totals)]
 
 
 def _lag(learning: Learning) -> int:
@@ -76,12 +86,13 @@ def _lag(learning: Learning) -> int:
 
 
 def _stalled_seconds(learning: Learning) -> float:
+    # The learner's thread may change it meanwhile.
+    stall = learning.stall
     # The clock may have been set back since.
-    return 0.0 if learning.stall is None else max(0, now() - learning.stall.since) / 1e6
+    return 0.0 if stall is None else max(0, now() - stall.since) / 1e6
 
 
-def _count(store: Store) -> list[Metric]:
-    totals = store.studies.totals(_STRATEGIES)
+def _counts(totals: Totals) -> list[Metric]:
     states = GaugeMetricFamily("erkle_studies", "Studies.", labels=["state"])
     for state in State:
         states.add_metric([state.value], totals.studies.get(state, 0))

@@ -10,6 +10,7 @@ import threading
 from collections import deque
 from collections.abc import Callable
 from contextlib import AbstractContextManager
+from copy import copy
 from typing import Any, TypeVar
 
 from sqlalchemy import Connection
@@ -108,7 +109,8 @@ class GroupCommit:
 
 def _fail(batch: list["_Write"], error: Exception) -> None:
     for each in batch:
-        each.error = error
+        # A copy, because each thread adds its own calls to the traceback of what it raises.
+        each.error = copy(error)
 
 
 class _Write:
