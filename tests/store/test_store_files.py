@@ -6,7 +6,7 @@ import shutil
 import sqlite3
 import stat
 import threading
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager, suppress
 
 import pytest
 from sqlalchemy import text
@@ -77,6 +77,71 @@ def test_nothing_is_acknowledged_without_the_log_and_its_index(sqlite, running, 
         store.tend()
     # What was there can still be read and exported.
     assert len(list(store.answers.log(study))) == 3
+
+
+LOG_CHANGES = {
+    "emptied": lambda log: b"",
+    "cut in half": lambda log: log[: len(log) // 2],
+    "overwritten": lambda log: bytes(len(log)),
+}
+
+
+@pytest.mark.parametrize("change", LOG_CHANGES)
+def test_nothing_is_acknowledged_that_a_changed_log_would_lose(sqlite, running, memory_folder, change):
+    store, study, participant = running
+    asked = store.questions.issue(study, participant, [Query(0, 1, 2)] * 3)
+    log = beside(sqlite, "-wal")
+    log.write_bytes(LOG_CHANGES[change](log.read_bytes()))
+    for each in asked:
+        with pytest.raises(Unavailable):
+            store.answers.submit(study, participant, each.token, 1)
+    with pytest.raises(Unavailable, match="-wal was cut short or overwritten"):
+        store.check()
+
+
+def test_a_log_that_another_process_writes_into_the_database_and_empties_is_no_fault(sqlite, running):
+    store, study, _ = running
+    for _ in range(3):
+        checkpoint(sqlite)
+        assert beside(sqlite, "-wal").stat().st_size == 0
+        store.check()
+        answer(*running)
+        store.check()
+    assert len(list(store.answers.log(study))) == 6
+
+
+def test_what_a_damaged_log_has_left_does_not_keep_a_store_from_writing(sqlite):
+    store, study, participant = start(sqlite)
+    store.close()
+    beside(sqlite, "-wal").write_bytes(bytes(100_000))
+    with Store(sqlite) as store:
+        answer(store, study, participant, 3)
+        store.check()
+
+
+@pytest.mark.parametrize("opened_by", [Store, check_database])
+def test_a_restored_backup_is_not_mixed_with_the_log_of_another_database(sqlite, running, memory_folder, opened_by):
+    store = running[0]
+    store.back_up(memory_folder / "backup.db")
+    answer(*running, 100)
+    path = after_a_kill(sqlite, memory_folder / "left")
+    shutil.copy(memory_folder / "backup.db", path)
+    before = path.read_bytes(), beside(path, "-wal").read_bytes()
+    with pytest.raises(Damaged, match=r"answers\.db-wal belongs to another database; .*\.$"):
+        opened_by(path)
+    assert (path.read_bytes(), beside(path, "-wal").read_bytes()) == before
+
+
+@pytest.mark.parametrize("opened_by", [Store, check_database])
+def test_the_log_of_a_damaged_database_stays_as_it_is(sqlite, running, memory_folder, opened_by):
+    checkpoint(sqlite)
+    answer(*running, 20)
+    path = after_a_kill(sqlite, memory_folder / "left")
+    path.write_bytes(zero_the_middle(path.read_bytes()))
+    before = path.read_bytes(), beside(path, "-wal").read_bytes()
+    with suppress(Damaged):
+        assert opened_by(path).findings
+    assert (path.read_bytes(), beside(path, "-wal").read_bytes()) == before
 
 
 @pytest.mark.parametrize("noticed_by", ["a write", "a check"])
@@ -174,6 +239,37 @@ def test_answers_that_are_missing_at_the_start_are_noticed(sqlite, running, memo
     assert n_answers(sqlite, study) == 3
 
 
+NOTES = {
+    "nothing": b"",
+    "no JSON": b"\0" * 28,
+    "a list": b'{"last_answers": [1]}',
+    "null": b'{"last_answers": null}',
+    "infinity": b'{"last_answers": {"1": 1e999}}',
+    "deep": b"[" * 100_000,
+}
+
+
+@pytest.mark.parametrize("content", [*NOTES, "a folder", "a pipe"])
+def test_a_damaged_file_of_acknowledged_answers_is_reported(sqlite, running, content):
+    store, study, _ = running
+    store.tend()
+    store.close()
+    noted = beside(sqlite, "-acknowledged")
+    noted.unlink()
+    match content:
+        case "a folder":
+            noted.mkdir()
+        case "a pipe":
+            os.mkfifo(noted)
+        case _:
+            noted.write_bytes(NOTES[content])
+    with pytest.raises(Damaged, match=r"answers\.db-acknowledged"):
+        Store(sqlite)
+    assert any("answers.db-acknowledged" in finding for finding in check_database(sqlite).findings)
+    noted.rmdir() if content == "a folder" else noted.unlink()
+    assert n_answers(sqlite, study) == 3
+
+
 def test_a_study_that_was_lost_is_noticed_and_one_that_was_deleted_is_not(sqlite, running, memory_folder):
     store, study, _ = running
     store.back_up(memory_folder / "backup.db")
@@ -262,6 +358,37 @@ def test_a_damaged_file_is_refused_in_a_sentence(sqlite, damage):
     assert "codec" not in str(caught.value)
 
 
+TAMPERED = {
+    "no answers": "DROP TABLE answers",
+    "two versions": "INSERT INTO erkle_version VALUES ('another')",
+    "no version": "ALTER TABLE erkle_version RENAME COLUMN version_num TO number",
+}
+
+
+@pytest.mark.parametrize("change", TAMPERED)
+def test_a_database_whose_tables_were_changed_is_refused_in_a_sentence(sqlite, running, change):
+    running[0].tend()
+    running[0].close()
+    with closing(sqlite3.connect(sqlite)) as connection:
+        connection.execute(TAMPERED[change])
+        connection.commit()
+    with pytest.raises(StoreError, match=r"answers\.db: .*; .*\.$"):
+        Store(sqlite)
+    with suppress(StoreError):
+        assert check_database(sqlite).findings
+
+
+@pytest.mark.parametrize("opened_by", [Store, check_database])
+def test_a_file_of_a_future_format_is_refused_in_a_sentence(sqlite, running, opened_by):
+    running[0].close()
+    data = bytearray(sqlite.read_bytes())
+    # The number of the schema's format (https://sqlite.org/fileformat2.html), of which 4 is the highest.
+    data[44:48] = (9).to_bytes(4, "big")
+    sqlite.write_bytes(data)
+    with pytest.raises(Damaged, match=r"answers\.db: .*; .*\.$"):
+        opened_by(sqlite)
+
+
 def test_a_file_that_was_cut_short_is_refused_although_its_log_is_there(sqlite, running, memory_folder):
     store = running[0]
     store.studies.create("Media", list("ABC"), media={"a.png": Medium("image/png", b"x" * 8_000_000)})
@@ -292,6 +419,21 @@ def test_a_store_is_not_ready_after_a_failed_write_until_one_succeeds(sqlite, mo
             store.tend()
         with pytest.raises(Unavailable, match="disk is full"):
             store.check()
+        store.tend()
+        store.check()
+
+
+def test_a_store_that_cannot_write_is_not_ready_from_its_first_look_on(sqlite, running):
+    running[0].close()
+    with Store(sqlite) as store:
+        with store._database.reading() as connection:
+            connection.exec_driver_sql("PRAGMA query_only=ON")
+        with pytest.raises(Unavailable, match="cannot be written to"):
+            store.tend()
+        with pytest.raises(Unavailable, match="cannot be written to"):
+            store.check()
+        with store._database.reading() as connection:
+            connection.exec_driver_sql("PRAGMA query_only=OFF")
         store.tend()
         store.check()
 

@@ -135,8 +135,8 @@ class Store(_Topics):
     def tend(self) -> None:
         """Look after the database; a server calls this every few seconds.
 
-        After a failed write, this tries to write again. It also notes the numbers of the last answers in a file next
-        to an SQLite database, so that the next start notices if answers are missing.
+        After a start and after a failed write, this tries to write. It also notes the numbers of the last answers in a
+        file next to an SQLite database, so that the next start notices if answers are missing.
         """
         self._database.check_files()
         self._database.try_again()

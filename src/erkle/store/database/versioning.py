@@ -22,7 +22,7 @@ _LOCK = 0x65726B6C65
 
 def is_current(connection: Connection, name: str) -> bool:
     """Return whether the tables have the current version; raise an error if they cannot be migrated to it."""
-    found = _context(connection).get_current_revision()
+    found = ", ".join(_context(connection).get_current_heads()) or None
     wanted, *older = [revision.revision for revision in _script().walk_revisions()]
     if found not in (None, wanted, *older):
         raise StoreError(
