@@ -525,6 +525,17 @@ def test_the_log_of_a_linked_database_is_next_to_the_real_file(sqlite, tmp_path)
         answer(store, study, participant)
 
 
+def test_a_file_with_two_names_is_refused(sqlite, memory_folder):
+    Store(sqlite).close()
+    (memory_folder / "other").mkdir()
+    (memory_folder / "other" / "answers.db").hardlink_to(sqlite)
+    for path in (sqlite, memory_folder / "other" / "answers.db"):
+        with pytest.raises(StoreError, match="hard links"):
+            Store(path)
+    sqlite.unlink()
+    Store(memory_folder / "other" / "answers.db").close()
+
+
 def test_a_statement_that_is_not_allowed_is_still_an_error_of_the_program(running):
     with pytest.raises(Exception, match="no such table") as caught, running[0]._database.writing() as connection:
         connection.execute(text("SELECT * FROM nowhere"))

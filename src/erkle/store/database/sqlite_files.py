@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from erkle.store.database.log_file import LOG, LogState, check_log, open_log
-from erkle.store.errors import Damaged, Unavailable
+from erkle.store.errors import Damaged, StoreError, Unavailable
 
 # Endings of the other files next to a database: the index of the log, and the numbers of acknowledged answers.
 INDEX, ACKNOWLEDGED = "-shm", "-acknowledged"
@@ -56,12 +56,18 @@ class _Files(NamedTuple):
 
 
 def prepare_file(name: str) -> None:
-    """Create a database file that only its owner can read; refuse a missing or empty one that was in use before.
+    """Create a database file that only its owner can read; refuse one that has several names, or has lost its content.
 
     SQLite gives the log and its index the permissions of the database. It would delete the log of an empty database.
     """
     path = os.path.realpath(name)
     refuse_other_log(path)
+    if Path(path).is_file() and Path(path).stat().st_nlink > 1:
+        # SQLite has a log for each name, and does not read the others.
+        raise StoreError(
+            f"{name}: has several names (hard links), and another server may use another of them; delete the other "
+            "names, or copy the file."
+        )
     if not _File.at(path).size:
         for other in (path + LOG, path + ACKNOWLEDGED):
             if _File.at(other).size:
