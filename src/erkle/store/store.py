@@ -11,14 +11,14 @@ from erkle.store.answers import Answers
 from erkle.store.clock import Clock, now
 from erkle.store.database.engine import Database
 from erkle.store.database.location import Pathlike
-from erkle.store.database.room import check_room
-from erkle.store.importing import Imports
+from erkle.store.database.sqlite.room import check_room
+from erkle.store.imports.importing import Imports
+from erkle.store.imports.unfinished import UnfinishedStudies
 from erkle.store.learners import Leases, Snapshots
 from erkle.store.media import Media
 from erkle.store.participants import Participants
 from erkle.store.questions import Questions
 from erkle.store.studies import Studies
-from erkle.store.unfinished import UnfinishedStudies
 from erkle.store.usage import Usage
 
 R = TypeVar("R")

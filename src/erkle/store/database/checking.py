@@ -19,10 +19,10 @@ from sqlalchemy import JSON, Connection, Text, create_engine, func, select, text
 from sqlalchemy.exc import DBAPIError
 
 from erkle.store.database import schema
-from erkle.store.database.acknowledged import AcknowledgedAnswers
 from erkle.store.database.location import Pathlike, database_url, new_engine, shown_name
-from erkle.store.database.log_file import keeping_log
-from erkle.store.database.sqlite_files import refuse_other_log
+from erkle.store.database.sqlite.acknowledged import AcknowledgedAnswers
+from erkle.store.database.sqlite.files import refuse_other_log
+from erkle.store.database.sqlite.log_file import keeping_log
 from erkle.store.database.trouble import opening, translating_errors
 from erkle.store.database.versioning import initial_statements, is_current, statements
 from erkle.store.errors import StoreError

@@ -16,15 +16,15 @@ from typing import Self, TypeVar
 from sqlalchemy import Connection, Engine, event, text
 
 from erkle.files import write_atomically
-from erkle.store.database.acknowledged import AcknowledgedAnswers
 from erkle.store.database.engines import new_postgresql_engine, new_sqlite_engine
 from erkle.store.database.group_commit import GroupCommit
 from erkle.store.database.location import Pathlike, database_url, shown_name
-from erkle.store.database.log_file import keeping_log, open_log
 from erkle.store.database.readiness import Readiness
-from erkle.store.database.room import is_full
-from erkle.store.database.soundness import check_soundness
-from erkle.store.database.sqlite_files import OpenFiles, prepare_file
+from erkle.store.database.sqlite.acknowledged import AcknowledgedAnswers
+from erkle.store.database.sqlite.files import OpenFiles, prepare_file
+from erkle.store.database.sqlite.log_file import keeping_log, open_log
+from erkle.store.database.sqlite.room import is_full
+from erkle.store.database.sqlite.soundness import check_soundness
 from erkle.store.database.trouble import SQLITE_LOCK_SECONDS, opening, translating_errors
 from erkle.store.database.versioning import VERSION_TABLE, is_current, migrate
 from erkle.store.errors import Busy, Damaged, StoreError

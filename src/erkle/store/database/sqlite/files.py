@@ -15,7 +15,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from erkle.store.database.log_file import LOG, LogState, check_log, open_log
+from erkle.store.database.sqlite.log_file import LOG, LogState, check_log, open_log
 from erkle.store.errors import Damaged, StoreError, Unavailable
 
 # Endings of the other files next to a database: the index of the log, and the numbers of acknowledged answers.

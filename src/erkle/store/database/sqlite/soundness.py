@@ -8,7 +8,7 @@ import sqlite3
 import threading
 from pathlib import Path
 
-from erkle.store.database.log_file import HEADER, LOG, PAGE_HEADER
+from erkle.store.database.sqlite.log_file import HEADER, LOG, PAGE_HEADER
 from erkle.store.errors import Damaged
 
 # Seconds after which the check of the pages ends, whether it is complete or not.

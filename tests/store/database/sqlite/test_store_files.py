@@ -12,7 +12,7 @@ import pytest
 from sqlalchemy import text
 
 from erkle.store import Medium, NoRoom, Query, State, Store, StoreError, Unavailable, check_database
-from erkle.store.database import soundness
+from erkle.store.database.sqlite import soundness
 from erkle.store.errors import Damaged
 
 PAGE = 4096

@@ -13,7 +13,7 @@ from sqlalchemy import Connection, func, inspect, select, text
 
 from erkle.files import write_atomically
 from erkle.store.database import schema
-from erkle.store.database.sqlite_files import ACKNOWLEDGED
+from erkle.store.database.sqlite.files import ACKNOWLEDGED
 
 
 class AcknowledgedAnswers:
