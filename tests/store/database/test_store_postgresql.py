@@ -6,10 +6,10 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
 
 import pytest
-from sqlalchemy import event, text
+from sqlalchemy import event, make_url, text
 from sqlalchemy.exc import DBAPIError
 
-from erkle.store import Acknowledged, Query, State, Store, Unavailable
+from erkle.store import Acknowledged, Query, State, Store, StoreError, Unavailable
 from erkle.store.errors import Busy
 
 
@@ -136,3 +136,17 @@ def test_a_connection_that_ends_while_it_is_prepared_is_unavailable(impatient):
         store.studies.all()
     event.remove(engine, "connect", terminate)
     assert len(store.studies.all()) == 2
+
+
+def test_a_database_that_cannot_store_every_text_is_refused(new_postgresql):
+    import psycopg
+
+    with psycopg.connect(new_postgresql, autocommit=True) as connection:
+        connection.execute("DROP DATABASE IF EXISTS latin")
+        connection.execute("CREATE DATABASE latin ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0")
+    try:
+        with pytest.raises(StoreError, match="LATIN1"):
+            Store(make_url(new_postgresql).set(database="latin").render_as_string(hide_password=False))
+    finally:
+        with psycopg.connect(new_postgresql, autocommit=True) as connection:
+            connection.execute("DROP DATABASE latin")

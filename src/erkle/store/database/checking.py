@@ -168,8 +168,10 @@ def _unreadable(connection: Connection) -> Iterator[str]:
     for table in schema.metadata.sorted_tables:
         columns = [column for column in table.c if isinstance(column.type, Text | JSON)]
         try:
-            for _ in connection.execute(select(*columns)) if columns else ():
-                pass
+            # After a failed statement, PostgreSQL refuses all others unless it can return to a savepoint.
+            with connection.begin_nested():
+                for _ in connection.execute(select(*columns)) if columns else ():
+                    pass
         except (DBAPIError, ValueError, RecursionError) as error:
             yield f"{table.name}: contains a value that cannot be read ({_first_line(error)})"
 

@@ -26,7 +26,7 @@ from erkle.store.database.sqlite.log_file import keeping_log, open_log
 from erkle.store.database.sqlite.room import is_full
 from erkle.store.database.sqlite.soundness import check_soundness
 from erkle.store.database.trouble import SQLITE_LOCK_SECONDS, opening, translating_errors
-from erkle.store.database.versioning import VERSION_TABLE, is_current, migrate
+from erkle.store.database.versioning import VERSION_TABLE, check_encoding, is_current, migrate
 from erkle.store.errors import Busy, Damaged, StoreError
 
 T = TypeVar("T")
@@ -153,6 +153,8 @@ class Database:
             if self.is_sqlite:
                 self._open_files()
             with self.reading() as connection:
+                if not self.is_sqlite:
+                    check_encoding(connection, self.name)
                 current = is_current(connection, self.name)
                 if self.is_sqlite and (missing := self._acknowledged.missing(connection)):
                     raise Damaged(f"{self.name}: {missing}.")
