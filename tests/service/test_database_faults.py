@@ -54,7 +54,7 @@ def test_a_server_gets_ready_again_by_itself(data_folder):
             store.studies.create("A", [str(number) for number in range(1000)])
         watchdog = Watchdog(store, seconds=0.01)
         deadline = time.monotonic() + 30
-        while store._database._readiness.failed and time.monotonic() < deadline:
+        while store._database._readiness.is_doubtful and time.monotonic() < deadline:
             time.sleep(0.01)
         watchdog.close()
         store.check()

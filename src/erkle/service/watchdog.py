@@ -30,11 +30,12 @@ class Watchdog:
         self._thread.start()
 
     def close(self) -> None:
-        """Look once more, and end the thread."""
+        """Look a last time, and end the thread."""
         self._closing.set()
         self._thread.join()
 
     def _run(self) -> None:
+        self._look()
         while not self._closing.wait(self._seconds):
             self._look()
         self._look()
@@ -42,7 +43,7 @@ class Watchdog:
     def _look(self) -> None:
         before, self._trouble = self._trouble, self._tend()
         if self._trouble and self._trouble != before:
-            log.error("the database is not available", extra={"trouble": self._trouble})
+            log.error("the database needs attention", extra={"trouble": self._trouble})
 
     def _tend(self) -> str:
         """Tend to the database; return what is wrong with it, or nothing."""

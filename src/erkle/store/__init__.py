@@ -19,7 +19,8 @@ from erkle.store.answers import Acknowledged, Answer, Skip, Skipped
 from erkle.store.database.checking import Report, check_database
 from erkle.store.database.enumerations import Kind, Purpose, Reason, Standing, State
 from erkle.store.errors import Full, NoRoom, NotAllowed, StoreError, Unavailable, Unknown
-from erkle.store.imported_rows import Imported
+from erkle.store.imports.rows import Imported
+from erkle.store.imports.unfinished import ImportedStudy
 from erkle.store.learners import Snapshot
 from erkle.store.media import Medium
 from erkle.store.participants import Participant
@@ -27,7 +28,6 @@ from erkle.store.questions import Entry, Issued, Query
 from erkle.store.refusals import Refused
 from erkle.store.store import Store, Transaction
 from erkle.store.studies import Counts, Object, Study
-from erkle.store.unfinished import ImportedStudy
 
 __all__ = [
     "Account", "Acknowledged", "Answer", "Counts", "Entry", "Full", "Imported", "ImportedStudy", "Issued", "Kind",

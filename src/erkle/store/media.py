@@ -10,7 +10,7 @@ from sqlalchemy import Connection, Table, insert, select
 
 from erkle.store import limits
 from erkle.store.database import rows, schema
-from erkle.store.database.room import check_room
+from erkle.store.database.sqlite.room import check_room
 from erkle.store.database.topics import Topic, reading
 from erkle.store.errors import StoreError, Unknown
 from erkle.store.sanitising import bounded_text, is_text, strict_text

@@ -11,14 +11,14 @@ from erkle.store.answers import Answers
 from erkle.store.clock import Clock, now
 from erkle.store.database.engine import Database
 from erkle.store.database.location import Pathlike
-from erkle.store.database.room import check_room
-from erkle.store.importing import Imports
+from erkle.store.database.sqlite.room import check_room
+from erkle.store.imports.importing import Imports
+from erkle.store.imports.unfinished import UnfinishedStudies
 from erkle.store.learners import Leases, Snapshots
 from erkle.store.media import Media
 from erkle.store.participants import Participants
 from erkle.store.questions import Questions
 from erkle.store.studies import Studies
-from erkle.store.unfinished import UnfinishedStudies
 from erkle.store.usage import Usage
 
 R = TypeVar("R")
@@ -135,8 +135,8 @@ class Store(_Topics):
     def tend(self) -> None:
         """Look after the database; a server calls this every few seconds.
 
-        After a failed write, this tries to write again. It also notes the numbers of the last answers in a file next
-        to an SQLite database, so that the next start notices if answers are missing.
+        After a start and after a failed write, this tries to write. It also notes the numbers of the last answers in a
+        file next to an SQLite database, so that the next start notices if answers are missing.
         """
         self._database.check_files()
         self._database.try_again()

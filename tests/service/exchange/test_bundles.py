@@ -247,7 +247,7 @@ def test_nothing_of_a_truncated_bundle_is_imported(there, whole, cut):
 
 
 def test_an_import_that_fails_at_the_end_leaves_nothing_behind(there, whole, monkeypatch):
-    monkeypatch.setattr("erkle.store.unfinished.UnfinishedStudies._skip", lambda *_, **__: 1 / 0)
+    monkeypatch.setattr("erkle.store.imports.unfinished.UnfinishedStudies._skip", lambda *_, **__: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         imported(there, whole)
     assert there.studies.all() == []

@@ -165,7 +165,7 @@ def test_answers_cannot_be_imported_into_a_closed_study_or_a_study_of_somebody_e
 
 def test_a_failed_import_leaves_no_study_behind(here, monkeypatch):
     given = read_answers(io.BytesIO(b"head,winner,loser\na,b,c\n"), "t.csv")
-    monkeypatch.setattr("erkle.store.importing.Imports._move", lambda *_, **__: 1 / 0)
+    monkeypatch.setattr("erkle.store.imports.importing.Imports._move", lambda *_, **__: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         study_of(here, given, "A")
     assert here.studies.all() == []

@@ -8,7 +8,7 @@ import os
 import re
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, nullcontext
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -19,9 +19,11 @@ from sqlalchemy import JSON, Connection, Text, create_engine, func, select, text
 from sqlalchemy.exc import DBAPIError
 
 from erkle.store.database import schema
-from erkle.store.database.acknowledged import AcknowledgedAnswers
 from erkle.store.database.location import Pathlike, database_url, new_engine, shown_name
-from erkle.store.database.trouble import translating_errors
+from erkle.store.database.sqlite.acknowledged import AcknowledgedAnswers
+from erkle.store.database.sqlite.files import refuse_other_log
+from erkle.store.database.sqlite.log_file import keeping_log
+from erkle.store.database.trouble import opening, translating_errors
 from erkle.store.database.versioning import initial_statements, is_current, statements
 from erkle.store.errors import StoreError
 from erkle.store.media import PARTS
@@ -64,7 +66,9 @@ def check_database(location: Pathlike) -> Report:
     """
     acknowledged = AcknowledgedAnswers(shown_name(database_url(location)))
     with _reading(location) as (name, connection):
-        if not is_current(connection, name):
+        with opening(name):
+            current = is_current(connection, name)
+        if not current:
             raise StoreError(f"{name}: is empty; pass a database that a server has used.")
         counts: dict[str, int] = {}
         findings: list[str] = []
@@ -90,17 +94,20 @@ def _reading(location: Pathlike) -> Iterator[tuple[str, Connection]]:
         options = {"postgresql_readonly": True, "isolation_level": "REPEATABLE READ"}
         engine = new_engine(url, execution_options=options)
     name = shown_name(url)
-    try:
-        with translating_errors(name), engine.connect() as connection:
-            for statement in ("PRAGMA query_only=ON", "BEGIN") if engine.dialect.name == "sqlite" else ():
-                connection.exec_driver_sql(statement)
-            yield name, connection
-    finally:
-        engine.dispose()
+    is_sqlite = engine.dialect.name == "sqlite"
+    with keeping_log(name) if is_sqlite else nullcontext():
+        try:
+            with translating_errors(name), engine.connect() as connection:
+                for statement in ("PRAGMA query_only=ON", "BEGIN") if is_sqlite else ():
+                    connection.exec_driver_sql(statement)
+                yield name, connection
+        finally:
+            engine.dispose()
 
 
 def _sqlite(file: str) -> sqlite3.Connection:
     """Connect to a file; connect to a copy of a read-only file, in which SQLite would not check constraints."""
+    refuse_other_log(file)
     uri = f"file:{quote(file)}?mode="
     if os.access(file, os.W_OK):
         return sqlite3.connect(f"{uri}rw", uri=True, isolation_level=None)
@@ -161,8 +168,10 @@ def _unreadable(connection: Connection) -> Iterator[str]:
     for table in schema.metadata.sorted_tables:
         columns = [column for column in table.c if isinstance(column.type, Text | JSON)]
         try:
-            for _ in connection.execute(select(*columns)) if columns else ():
-                pass
+            # After a failed statement, PostgreSQL refuses all others unless it can return to a savepoint.
+            with connection.begin_nested():
+                for _ in connection.execute(select(*columns)) if columns else ():
+                    pass
         except (DBAPIError, ValueError, RecursionError) as error:
             yield f"{table.name}: contains a value that cannot be read ({_first_line(error)})"
 

@@ -9,23 +9,24 @@ import os
 import sqlite3
 import time
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, nullcontext
 from pathlib import Path
 from typing import Self, TypeVar
 
 from sqlalchemy import Connection, Engine, event, text
 
 from erkle.files import write_atomically
-from erkle.store.database.acknowledged import AcknowledgedAnswers
 from erkle.store.database.engines import new_postgresql_engine, new_sqlite_engine
 from erkle.store.database.group_commit import GroupCommit
 from erkle.store.database.location import Pathlike, database_url, shown_name
 from erkle.store.database.readiness import Readiness
-from erkle.store.database.room import is_full
-from erkle.store.database.soundness import check_soundness
-from erkle.store.database.sqlite_files import OpenFiles, open_log, prepare_file
-from erkle.store.database.trouble import SQLITE_LOCK_SECONDS, translating_errors
-from erkle.store.database.versioning import VERSION_TABLE, is_current, migrate
+from erkle.store.database.sqlite.acknowledged import AcknowledgedAnswers
+from erkle.store.database.sqlite.files import OpenFiles, prepare_file
+from erkle.store.database.sqlite.log_file import keeping_log, open_log
+from erkle.store.database.sqlite.room import is_full
+from erkle.store.database.sqlite.soundness import check_soundness
+from erkle.store.database.trouble import SQLITE_LOCK_SECONDS, opening, translating_errors
+from erkle.store.database.versioning import VERSION_TABLE, check_encoding, is_current, migrate
 from erkle.store.errors import Busy, Damaged, StoreError
 
 T = TypeVar("T")
@@ -57,11 +58,12 @@ class Database:
         # Not on PostgreSQL, where shared transactions that lock several studies could deadlock.
         self._group_commit = GroupCommit(self.writing) if self.is_sqlite else None
         self._acknowledged = AcknowledgedAnswers(self.name)
-        try:
-            self._prepare()
-        except BaseException:
-            self.close()
-            raise
+        with keeping_log(self.name) if self.is_sqlite else nullcontext():
+            try:
+                self._prepare()
+            except BaseException:
+                self.close()
+                raise
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
@@ -91,8 +93,9 @@ class Database:
         self._readiness.check()
 
     def try_again(self) -> None:
-        """After a failed write, write something that changes nothing, to find out whether it works again."""
-        if self._readiness.failed and not (self.is_sqlite and is_full(Path(self.name).parent)):
+        """If the last write failed, or there was none, write something that changes nothing."""
+        is_still_full = self._readiness.failed and self.is_sqlite and is_full(Path(self.name).parent)
+        if self._readiness.is_doubtful and not is_still_full:
             with self.writing() as connection:
                 connection.execute(_TRIAL)
 
@@ -146,12 +149,15 @@ class Database:
             self._files.close()
 
     def _prepare(self) -> None:
-        if self.is_sqlite:
-            self._open_files()
-        with self.reading() as connection:
-            current = is_current(connection, self.name)
-            if self.is_sqlite and (missing := self._acknowledged.missing(connection)):
-                raise Damaged(f"{self.name}: {missing}.")
+        with opening(self.name):
+            if self.is_sqlite:
+                self._open_files()
+            with self.reading() as connection:
+                if not self.is_sqlite:
+                    check_encoding(connection, self.name)
+                current = is_current(connection, self.name)
+                if self.is_sqlite and (missing := self._acknowledged.missing(connection)):
+                    raise Damaged(f"{self.name}: {missing}.")
         if not current:
             with self.writing() as connection:
                 migrate(connection, self.name)

@@ -3,6 +3,7 @@
 from typing import Any
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event
+from sqlalchemy.exc import OperationalError
 
 from erkle.store.database.contention import KEY, LockedStudies
 from erkle.store.database.location import new_engine
@@ -45,6 +46,13 @@ def new_postgresql_engine(url: URL, pool_size: int = 8, max_overflow: int = 8) -
     locked = LockedStudies()
 
     def prepare(connection: Any, record: Any) -> None:
+        try:
+            configure(connection, record)
+        except engine.dialect.loaded_dbapi.Error as error:
+            # SQLAlchemy translates errors of its own calls only.
+            raise OperationalError(None, None, error) from error
+
+    def configure(connection: Any, record: Any) -> None:
         record.info[KEY] = locked
         connection.execute(
             f"SELECT set_config('lock_timeout', '{1000 * LOCK_SECONDS:.0f}ms', false), "

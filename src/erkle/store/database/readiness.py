@@ -17,6 +17,8 @@ class Readiness:
 
     def __init__(self, is_shared: bool) -> None:
         self._is_shared = is_shared
+        # Whether a write has succeeded since this object was created.
+        self._is_proven = False
         self._trouble: Unavailable | None = None
         # Damage does not go away, even if other writes succeed.
         self._damage: Damaged | None = None
@@ -25,6 +27,11 @@ class Readiness:
     def failed(self) -> bool:
         """Whether the last write failed and none has succeeded since."""
         return self._trouble is not None
+
+    @property
+    def is_doubtful(self) -> bool:
+        """Whether the last write failed, or there has been none."""
+        return self.failed or not self._is_proven
 
     @contextmanager
     def reading(self) -> Iterator[None]:
@@ -45,7 +52,7 @@ class Readiness:
             if not (self._is_shared and isinstance(trouble, Busy)):
                 self._trouble = trouble
             raise
-        self._trouble = None
+        self._trouble, self._is_proven = None, True
 
     def check(self) -> None:
         """Raise what went wrong, if the database is damaged or the last write failed."""

@@ -45,10 +45,13 @@ _SQLITE = {
         f"has been locked by another process for {SQLITE_LOCK_SECONDS:.0f} seconds; end that process", Busy
     ),
 }
+_ENDED = _Trouble("the database server has ended a transaction that took too long; try again", Busy)
 # By SQLSTATE or its beginning; the longest that matches counts.
 _POSTGRESQL = {
     "08": _Trouble("cannot be reached; check the database server and the network"),
     "25006": _Trouble("cannot be written to; use the primary server and a role that may write"),
+    "25P03": _ENDED,
+    "25P04": _ENDED,
     "40": _Trouble("was changed by another transaction at the same time; try again", Busy),
     "42501": _Trouble("does not allow its role to do this; grant the role all rights to the database"),
     "53": _Trouble("the database server has too little memory or too few connections; give it more"),
@@ -76,6 +79,17 @@ def translating_errors(name: str) -> Iterator[None]:
         raise trouble.kind(f"{name}: {trouble.sentence}.") from error
 
 
+@contextmanager
+def opening(name: str) -> Iterator[None]:
+    """Turn all errors of a database that is being opened into sentences: the cause can only be its content."""
+    try:
+        with translating_errors(name):
+            yield
+    except (DBAPIError, sqlite3.Error) as error:
+        reason = _first_line(getattr(error, "orig", error))
+        raise Damaged(f"{name}: is not a sound database of erkle ({reason}); restore a backup.") from error
+
+
 def sqlite_code(error: BaseException | None) -> int | None:
     """Return SQLite's primary error code, without the extended part."""
     code = getattr(getattr(error, "orig", error), "sqlite_errorcode", None)
@@ -100,8 +114,10 @@ def _trouble(error: Exception) -> _Trouble | None:
     if isinstance(original, sqlite3.Error):
         # SQLite's own errors have a code; this one comes from Python's decoding of text.
         return _NOT_UTF8 if isinstance(original, sqlite3.OperationalError) else None
-    if (state := sqlstate(error)) is not None:
-        return next((_POSTGRESQL[state[:n]] for n in (5, 2) if state[:n] in _POSTGRESQL), None)
+    state = sqlstate(error) or ""
+    for known in (state, state[:2]):
+        if known in _POSTGRESQL:
+            return _POSTGRESQL[known]
     if isinstance(error, OperationalError) or (isinstance(error, DBAPIError) and error.connection_invalidated):
         return _Trouble(f"cannot be reached ({_first_line(original)}); check the URL and the server")
     return None

@@ -20,9 +20,15 @@ VERSION_TABLE = "erkle_version"
 _LOCK = 0x65726B6C65
 
 
+def check_encoding(connection: Connection, name: str) -> None:
+    """Raise `StoreError` if a PostgreSQL database cannot store every text."""
+    if (found := connection.execute(text("SHOW server_encoding")).scalar_one()) != "UTF8":
+        raise StoreError(f"{name}: has the encoding {found}; create a database with ENCODING 'UTF8' and use that.")
+
+
 def is_current(connection: Connection, name: str) -> bool:
     """Return whether the tables have the current version; raise an error if they cannot be migrated to it."""
-    found = _context(connection).get_current_revision()
+    found = ", ".join(_context(connection).get_current_heads()) or None
     wanted, *older = [revision.revision for revision in _script().walk_revisions()]
     if found not in (None, wanted, *older):
         raise StoreError(

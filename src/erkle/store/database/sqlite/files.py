@@ -1,7 +1,7 @@
 """The files of an open SQLite database: the database, its write-ahead log (WAL) and the index of the log.
 
 If one of them is removed or replaced, SQLite goes on with the file that it has open. What it writes there is lost when
-the process ends. So every write compares the files with those that were opened.
+the process ends. So every write compares the files with those that were opened, and the log with what it was before.
 
 If the log was removed, SQLite still has its content. It is written into the database once, unless somebody else may
 have changed the database meanwhile: two logs must not be mixed.
@@ -10,14 +10,18 @@ have changed the database meanwhile: two logs must not be mixed.
 import os
 import sqlite3
 import threading
+from collections import Counter
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from erkle.store.errors import Damaged, Unavailable
+from erkle.store.database.sqlite.log_file import LOG, LogState, check_log, open_log
+from erkle.store.errors import Damaged, StoreError, Unavailable
 
-# Endings of the files next to a database: the log and its index, and the numbers of acknowledged answers.
-LOG, INDEX, ACKNOWLEDGED = "-wal", "-shm", "-acknowledged"
+# Endings of the other files next to a database: the index of the log, and the numbers of acknowledged answers.
+INDEX, ACKNOWLEDGED = "-shm", "-acknowledged"
+# How often each database is open in this process.
+_open = Counter[str]()
 
 
 class _File(NamedTuple):
@@ -52,11 +56,18 @@ class _Files(NamedTuple):
 
 
 def prepare_file(name: str) -> None:
-    """Create a database file that only its owner can read; refuse a missing or empty one that was in use before.
+    """Create a database file that only its owner can read; refuse one that has several names, or has lost its content.
 
     SQLite gives the log and its index the permissions of the database. It would delete the log of an empty database.
     """
     path = os.path.realpath(name)
+    refuse_other_log(path)
+    if Path(path).is_file() and Path(path).stat().st_nlink > 1:
+        # SQLite has a log for each name, and does not read the others.
+        raise StoreError(
+            f"{name}: has several names (hard links), and another server may use another of them; delete the other "
+            "names, or copy the file."
+        )
     if not _File.at(path).size:
         for other in (path + LOG, path + ACKNOWLEDGED):
             if _File.at(other).size:
@@ -67,6 +78,13 @@ def prepare_file(name: str) -> None:
     # If this fails, SQLite reports why the file cannot be opened.
     with suppress(OSError):
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+
+
+def refuse_other_log(name: str) -> None:
+    """Raise `Damaged` if the log next to a database belongs to another one."""
+    path = os.path.realpath(name)
+    if not _open[path]:
+        check_log(path)
 
 
 class OpenFiles:
@@ -98,14 +116,25 @@ class OpenFiles:
         except BaseException:
             self.connection.close()
             raise
+        _open[self._name] += 1
         # The files as they were when nothing was wrong with them.
-        self._sound = _Files.of(self._name)
+        self._sound, self._log = _Files.of(self._name), LogState.of(self._name + LOG)
 
     def check(self) -> None:
-        """Raise `Unavailable` if one of the files was removed or replaced."""
+        """Raise `Unavailable` if one of the files was removed or replaced, or the log cut short or overwritten."""
+        with self._lock:
+            self._check()
+
+    def close(self) -> None:
+        """Close the connection. The last connection to a database removes its log."""
+        self.connection.close()
+        _open[self._name] -= 1
+
+    def _check(self) -> None:
         found = _Files.of(self._name)
         if all(map(_File.is_same, found, self._sound)):
             self._sound = found
+            self._check_log()
             return
         if not found.database.is_same(self._sound.database):
             raise Unavailable(
@@ -119,14 +148,19 @@ class OpenFiles:
             )
         raise Unavailable(f"{self._name}: {self._log_is_lost(found)}")
 
-    def close(self) -> None:
-        """Close the connection. The last connection to a database removes its log."""
-        self.connection.close()
+    def _check_log(self) -> None:
+        log = LogState.of(self._name + LOG)
+        if not log.may_follow(self._log):
+            raise Unavailable(
+                f"{self._name}: its write-ahead log {Path(self._name).name}{LOG} was cut short or overwritten while it "
+                "was in use, so nothing more is written; stop the server, and start it again to see whether answers "
+                "are missing."
+            )
+        self._log = log
 
     def _log_is_lost(self, found: _Files) -> str:
-        with self._lock:
-            if not self._is_saved and self._may_save(found):
-                self._is_saved = self._checkpoint()
+        if not self._is_saved and self._may_save(found):
+            self._is_saved = self._checkpoint()
         lost = f"its write-ahead log {Path(self._name).name}{LOG} was removed or replaced while it was in use"
         if self._is_saved:
             return (
@@ -155,8 +189,3 @@ class OpenFiles:
             self._sound = self._sound._replace(database=_File.at(self._name))
             return bool(n_pages == n_written)
         return False
-
-
-def open_log(connection: sqlite3.Connection) -> None:
-    """Let a connection open the database and its log, which SQLite does at the first read."""
-    connection.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchall()

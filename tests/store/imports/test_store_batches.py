@@ -10,9 +10,9 @@ from all_rows import all_rows
 from sqlalchemy import event
 
 from erkle.store import Imported, Medium, Query, State, Store, check_database
-from erkle.store.imported_rows import BATCH
+from erkle.store.imports.rows import BATCH
+from erkle.store.imports.unfinished import ABANDONED
 from erkle.store.media import PART
-from erkle.store.unfinished import ABANDONED
 
 SOUND = Medium("audio/mpeg", bytes(range(256)) * 4096 + b"end")
 

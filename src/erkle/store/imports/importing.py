@@ -21,10 +21,10 @@ from erkle.store.database import rows, schema
 from erkle.store.database.enumerations import Kind, Standing, State
 from erkle.store.database.topics import Topic, reading, writing
 from erkle.store.errors import NotAllowed, StoreError, Unavailable, Unknown
-from erkle.store.imported_rows import Imported, add_answers, check_answer_room, checked, in_batches
+from erkle.store.imports.rows import Imported, add_answers, check_answer_room, checked, in_batches
+from erkle.store.imports.unfinished import ABANDONED, written
 from erkle.store.participants import bounded_identity, join_all, new_participant
 from erkle.store.questions import new_token
-from erkle.store.unfinished import ABANDONED, written
 
 _B, _P = schema.import_batches.c, schema.participants.c
 

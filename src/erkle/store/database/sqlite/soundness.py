@@ -8,13 +8,11 @@ import sqlite3
 import threading
 from pathlib import Path
 
-from erkle.store.database.sqlite_files import LOG
+from erkle.store.database.sqlite.log_file import HEADER, LOG, PAGE_HEADER
 from erkle.store.errors import Damaged
 
 # Seconds after which the check of the pages ends, whether it is complete or not.
 SECONDS = 2.0
-# Bytes of the log before its first page, and before each page.
-_LOG_HEADER, _PAGE_HEADER = 32, 24
 
 
 def check_soundness(connection: sqlite3.Connection, name: str) -> None:
@@ -22,7 +20,7 @@ def check_soundness(connection: sqlite3.Connection, name: str) -> None:
     [page_size], [n_pages] = (connection.execute(f"PRAGMA {each}").fetchone() for each in ("page_size", "page_count"))
     # The last pages may still be in the log.
     n_in_file = Path(name).stat().st_size // page_size
-    n_in_log = max(0, _size(os.path.realpath(name) + LOG) - _LOG_HEADER) // (page_size + _PAGE_HEADER)
+    n_in_log = max(0, _size(os.path.realpath(name) + LOG) - HEADER) // (page_size + PAGE_HEADER)
     if n_pages > n_in_file + n_in_log:
         raise Damaged(f"{name}: is cut short: {n_in_file:,} of {n_pages:,} pages are there; restore a backup.")
     if (finding := _finding(connection)) is not None:

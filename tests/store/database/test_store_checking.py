@@ -184,3 +184,9 @@ def test_a_damaged_file_has_findings(sqlite):
     data[page : page + 4096] = b"\xff" * 4096
     path.write_bytes(data)
     assert any("the file: " in finding for finding in check_database(path).findings)
+
+
+def test_a_missing_table_in_postgresql_is_a_finding(new_postgresql):
+    Store(new_postgresql).close()
+    change_by_hand(new_postgresql, "ALTER TABLE answers RENAME TO gone")
+    assert any(finding.startswith("answers: ") for finding in check_database(new_postgresql).findings)

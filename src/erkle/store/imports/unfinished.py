@@ -20,7 +20,7 @@ from erkle.store.database import rows, schema
 from erkle.store.database.enumerations import Standing, State
 from erkle.store.database.topics import Topic, reading, writing
 from erkle.store.errors import StoreError, Unknown
-from erkle.store.imported_rows import Imported, add_answers, add_skips, check_answer_room, checked, in_batches
+from erkle.store.imports.rows import Imported, add_answers, add_skips, check_answer_room, checked, in_batches
 from erkle.store.media import Medium, Row, add_rows, check_media_room, media_rows
 from erkle.store.participants import Participant, join_all, new_participant
 from erkle.store.sanitising import Json, bounded_json, bounded_text, strict_member

@@ -7,14 +7,13 @@ Otherwise their numbers would be given to other answers.
 
 import json
 import os
-from contextlib import suppress
 from pathlib import Path
 
 from sqlalchemy import Connection, func, inspect, select, text
 
 from erkle.files import write_atomically
 from erkle.store.database import schema
-from erkle.store.database.sqlite_files import ACKNOWLEDGED
+from erkle.store.database.sqlite.files import ACKNOWLEDGED
 
 
 class AcknowledgedAnswers:
@@ -29,6 +28,8 @@ class AcknowledgedAnswers:
     def __init__(self, name: str) -> None:
         self._path = Path(os.path.realpath(name) + ACKNOWLEDGED)
         self._noted: dict[str, int] | None = None
+        # Whether the file is there, but cannot be read.
+        self._is_damaged = False
         # Read before the database, because a running server may write both meanwhile.
         self._found = self._read()
 
@@ -44,6 +45,11 @@ class AcknowledgedAnswers:
 
     def missing(self, connection: Connection) -> str | None:
         """Say what is missing in the database, or return None."""
+        if self._is_damaged:
+            return (
+                f"{self._path.name} next to it has the numbers of acknowledged answers and cannot be read; run erkle "
+                f"check, and delete {self._path} to continue"
+            )
         if self._found is None:
             return None
         if not inspect(connection).has_table(schema.studies.name):
@@ -64,11 +70,17 @@ class AcknowledgedAnswers:
         )
 
     def _read(self) -> dict[str, int] | None:
-        """Return the noted number for each study; None without a file, or if it cannot be read."""
-        with suppress(OSError, ValueError, KeyError, TypeError):
-            noted = json.loads(self._path.read_bytes())["last_answers"]
+        """Return the noted number for each study; None without a file, or if it is damaged."""
+        try:
+            if not self._path.exists():
+                return None
+            # Reading a pipe would never end.
+            noted = json.loads(self._path.read_bytes() if self._path.is_file() else b"")["last_answers"]
             return {str(int(study)): int(number) for study, number in noted.items()}
-        return None
+        except Exception:
+            # Whatever is wrong with it, nobody knows whether answers are missing.
+            self._is_damaged = True
+            return None
 
     def _remedy(self, otherwise: str) -> str:
         return f"restore its files or a backup, or delete {self._path} to {otherwise}"

@@ -3,13 +3,13 @@
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 
 import pytest
-from sqlalchemy import text
+from sqlalchemy import event, make_url, text
 from sqlalchemy.exc import DBAPIError
 
-from erkle.store import Acknowledged, Query, State, Store, Unavailable
+from erkle.store import Acknowledged, Query, State, Store, StoreError, Unavailable
 from erkle.store.errors import Busy
 
 
@@ -107,3 +107,46 @@ def test_a_statement_does_not_run_for_ever(shared_postgresql, monkeypatch):
             store._database.read(lambda connection: connection.execute(text("SELECT pg_sleep(30)")))
         with pytest.raises(DBAPIError):
             store._database.read(lambda connection: connection.execute(text("SELECT no_column")))
+
+
+def test_a_transaction_that_the_server_has_ended_is_unavailable(impatient):
+    store, [(study, _), _] = impatient
+
+    def wait(connection):
+        connection.execute(text("SET idle_in_transaction_session_timeout = 50"))
+        time.sleep(0.5)
+        connection.execute(text("SELECT 1"))
+
+    with pytest.raises(Unavailable):
+        store._database.read(wait)
+    assert store.studies.get(study).title == "Letters"
+
+
+def test_a_connection_that_ends_while_it_is_prepared_is_unavailable(impatient):
+    store, _ = impatient
+
+    def terminate(connection, _):
+        with suppress(Exception):
+            connection.execute("SELECT pg_terminate_backend(pg_backend_pid())")
+
+    engine = store._database.engine
+    engine.dispose()
+    event.listen(engine, "connect", terminate, insert=True)
+    with pytest.raises(Unavailable):
+        store.studies.all()
+    event.remove(engine, "connect", terminate)
+    assert len(store.studies.all()) == 2
+
+
+def test_a_database_that_cannot_store_every_text_is_refused(new_postgresql):
+    import psycopg
+
+    with psycopg.connect(new_postgresql, autocommit=True) as connection:
+        connection.execute("DROP DATABASE IF EXISTS latin")
+        connection.execute("CREATE DATABASE latin ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0")
+    try:
+        with pytest.raises(StoreError, match="LATIN1"):
+            Store(make_url(new_postgresql).set(database="latin").render_as_string(hide_password=False))
+    finally:
+        with psycopg.connect(new_postgresql, autocommit=True) as connection:
+            connection.execute("DROP DATABASE latin")

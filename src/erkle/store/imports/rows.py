@@ -11,7 +11,7 @@ from erkle.store import limits
 from erkle.store.answers import Skip, response_time
 from erkle.store.database import schema
 from erkle.store.database.enumerations import Kind
-from erkle.store.database.room import check_room
+from erkle.store.database.sqlite.room import check_room
 from erkle.store.errors import StoreError
 from erkle.store.questions import Issued, new_question, new_token
 from erkle.store.sanitising import Json, bounded_json, bounded_text, strict_member, strict_text
