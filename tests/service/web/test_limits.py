@@ -489,7 +489,7 @@ class TestWithTheDefaultLimits:
     def test_a_class_of_300_behind_one_address_can_open_the_page_and_see_pictures(self, client):
         per_person = len([*(STATIC / "take").iterdir()]) + 30
         buckets = Buckets(Configuration().request_rate, clock=lambda: 0.0)
-        assert [buckets.wait("a") for _ in range(300 * per_person)] == [0.0] * 300 * per_person
+        assert max(buckets.wait("a") for _ in range(300 * per_person)) == 0
 
     def test_a_signed_in_researcher_may_send_more_with_and_without_a_length(self, researcher):
         body = json.dumps({"title": "Many", "objects": [f"a rather long name {i}" for i in range(2000)]}).encode()
