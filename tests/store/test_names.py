@@ -12,6 +12,7 @@ SAME = [
     ("Ann", "ANN "),
     ("Ann", "A\ufe0fnn"),
     ("Ann", "A\u034fnn"),
+    ("Ann", "Ann\u2800"),
     ("Zo\u00eb", "Zoe\u0308"),
     ("Stra\u00dfe", "STRASSE"),
     ("\ufb01n", "fin"),
@@ -28,7 +29,7 @@ VALID = [
     "\uff21nn",
 ]
 MIXED = ["\u0430nn", "Ann \u0410\u043d\u043d\u0430", "\u03b1nn", "\u5c71\u0430", "\u0627a"]
-INVISIBLE = ["\u3164", "\u115f", "\ufe0f"]
+INVISIBLE = ["\u3164", "\u2800", "\u115f", "\ufe0f"]
 
 
 @pytest.mark.parametrize(("name", "other"), SAME)

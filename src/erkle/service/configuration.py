@@ -67,8 +67,9 @@ class Configuration(BaseSettings):
     upload_bytes: PositiveInt = 200 * _MB
     study_bytes: PositiveInt = 2000 * _MB
 
-    # Generous, because a whole class may share one address.
-    request_rate: Rate = Rate(per_second=100, burst=5000)
+    # Generous, because a whole class may share one address: the page of a participant makes about 30 requests, and one
+    # more for each picture.
+    request_rate: Rate = Rate(per_second=300, burst=20_000)
     login_rate: Rate = Rate(per_second=0.1, burst=10)
     login_name_rate: Rate = Rate(per_second=1, burst=100)
     login_address_rate: Rate = Rate(per_second=0.5, burst=30)

@@ -5,10 +5,10 @@ from fastapi.routing import APIRoute
 from fastapi.testclient import TestClient
 
 from erkle.service import Configuration
-from erkle.service.accounts.sessions import COOKIE, SECURE_COOKIE
+from erkle.service.accounts.sessions import COOKIE, SECURE_COOKIE, drop_other_cookies
 from erkle.service.app import ROUTERS
 from erkle.service.web.limits import rate_of
-from people import PASSWORD, reason
+from people import PASSWORD, THINGS, reason, settings
 
 
 def cookie_of(answer):
@@ -129,6 +129,16 @@ def test_content_types_that_a_form_can_send_are_not_read_as_json(client, researc
     assert answer.status_code == 422
 
 
+@pytest.mark.parametrize("other", ['a="' + "\\a" * 7000 + '"', "a=b; " * 2000, "x" + COOKIE + "=forged"])
+def test_cookies_of_other_programs_are_dropped(client, researcher, other):
+    token = researcher.cookies[COOKIE]
+    scope = {"headers": [(b"cookie", f"{other}; {COOKIE}={token}; b=c".encode()), (b"host", b"a")]}
+    drop_other_cookies(scope)
+    assert scope["headers"] == [(b"host", b"a"), (b"cookie", f"{COOKIE}={token}".encode())]
+    answer = TestClient(client.app).get("/api/me", headers={"Cookie": f"{other}; {COOKIE}={token}"})
+    assert answer.status_code == 200
+
+
 def test_scripts_and_other_sites_cannot_use_the_cookie(client, researcher):
     name, flags = cookie_of(client.post("/api/login", json={"name": "ann", "password": PASSWORD}))
     assert name.startswith(f"{COOKIE}=")
@@ -157,6 +167,13 @@ class TestBehindHttps:
         https = TestClient(client.app, base_url="https://testserver")
         for name, status in ((COOKIE, 401), (SECURE_COOKIE, 200)):
             assert https.get("/api/me", headers={"Cookie": f"{name}={token}"}).status_code == status
+
+    def test_researchers_see_their_drafts_as_participants_will(self, client, store, kept_password):
+        store.accounts.create("ann", kept_password)
+        https = TestClient(client.app, base_url="https://testserver")
+        me = https.post("/api/login", json={"name": "ann", "password": PASSWORD}).json()
+        study = store.studies.create("Cities", THINGS, settings(), owner=me["account"]["id"]).id
+        assert https.get(f"/api/take/{study}").status_code == 200
 
     def test_an_invitation_has_the_public_address(self, client, store, kept_password):
         store.accounts.create("root", kept_password, admin=True)

@@ -77,6 +77,11 @@ def test_a_signed_link_lets_its_participant_in_and_nobody_else(client, store, si
     assert len(store.participants.all(study)) == 1
 
 
+def test_a_signature_belongs_to_one_value_only():
+    values = ["a?b", "a\ud800b", "a\ud801b", "a\ufffdb"]
+    assert len({signature("key", "puid", value) for value in values}) == len(values)
+
+
 def test_what_proves_an_identity_is_not_stored(client, store, signed):
     study, sign = signed
     join(client, study, **sign("puid", "7"), colour="red")

@@ -93,6 +93,28 @@ def test_a_head_without_an_end_is_not_read_for_ever(site, start):
         assert sent_until_closed(connection, piece) < 30_000_000
 
 
+def test_many_tiny_headers_are_refused(site):
+    with connected(site) as connection:
+        connection.sendall(GET + b"a:b\r\n" * 300 + b"\r\n")
+        status, body = response(connection)
+    assert (status, body["error"]["reason"]) == (431, "head-too-large")
+
+
+def test_a_body_in_chunks_of_one_byte_is_refused(site):
+    with connected(site) as connection:
+        connection.sendall(POST + b"Transfer-Encoding: chunked\r\n\r\n" + b"1\r\n[\r\n" * 2000)
+        status, body = response(connection)
+    assert (status, body["error"]["reason"]) == (400, "small-chunks")
+
+
+def test_a_body_that_the_response_did_not_need_is_not_read_for_ever(site):
+    with connected(site) as connection:
+        connection.sendall(GET + b"Transfer-Encoding: chunked\r\n\r\n")
+        assert connection.recv(1 << 16).startswith(b"HTTP/1.1 200")
+        piece = b"ffff\r\n" + b"x" * 0xFFFF + b"\r\n"
+        assert sent_until_closed(connection, piece) < 30_000_000
+
+
 def test_what_is_not_http_gets_the_one_form_of_errors(site):
     with connected(site) as connection:
         connection.sendall(b"HELO mail.example\r\n\r\n")

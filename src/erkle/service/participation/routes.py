@@ -98,7 +98,7 @@ _REPLIES: dict[int | str, dict[str, Any]] = {200: {"model": Reply}, **problems(4
 @router.get("", responses=problems(404))
 def read(study: str, store: StoreDep, request: Request) -> StudyToTake:
     """Return what participants may see of the study. Only its researchers can see a draft."""
-    session = sessions.found(store, request.cookies.get(sessions.COOKIE))
+    session = sessions.found(store, sessions.token_of(request))
     account = None if session is None else session.account
     is_theirs = account is not None and (account.admin or account.id == store.studies.get(study).owner)
     found = store.studies.get(study, drafts=is_theirs)

@@ -6,15 +6,19 @@ arrives and a response is read. It also accepts any number of connections.
 
 import asyncio
 from collections import Counter
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NoReturn
 
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
 from erkle.service.web.errors import Problem
 from erkle.service.web.middleware.addressing import address_of, is_trusted
 
-# Bytes of the request line and the headers.
+# Bytes of the request line and the headers. Each header counts as at least 80 bytes, because thousands of tiny ones
+# take milliseconds.
 HEAD_BYTES = 16_000
+_LEAST_HEADER = 80
+# Parts in which a body may arrive, and bytes for each further part: 40,000 chunks of one byte take a tenth of a second.
+_MOST_PARTS, _PART = 1000, 100
 # Bytes around each byte of a body: a chunk of one byte has five.
 _FRAMING = 8
 # A request arrives within this many seconds, and a second more for each `_RATE` bytes.
@@ -22,12 +26,14 @@ _SECONDS = 20.0
 _RATE = 10_000
 # Seconds in which a client reads at least a part of what waits for it.
 _READ_SECONDS = 60.0
-# Connections of one address, except those of a trusted proxy, which everybody shares.
-_MOST = 500
+# Connections of one address, except those of a trusted proxy, which everybody shares. A class of 300 may share one
+# address, and a browser opens six.
+_MOST = 2000
 # Requests that a client may send before it gets the response to the first one. Browsers send one.
 _MOST_PIPELINED = 20
 
 _TOO_LARGE = Problem(431, "head-too-large", f"The headers have more than {HEAD_BYTES:,} bytes; send fewer or shorter.")
+_TOO_MANY_PARTS = Problem(400, "small-chunks", "The body arrives in chunks of a few bytes; send larger chunks.")
 _INVALID = Problem(400, "unreadable", "This is not a valid HTTP request; check what was sent.")
 
 
@@ -41,8 +47,8 @@ class Guarded(HttpToolsProtocol):
 
     def __init__(self, *arguments: Any, **named: Any) -> None:
         super().__init__(*arguments, **named)
-        self._is_arriving, self._received, self._head, self._body = True, 0, 0, 0
-        self._since = 0.0
+        self._is_arriving, self._received, self._head, self._body, self._parts = True, 0, 0, 0, 0
+        self._problem, self._since = _INVALID, 0.0
         self._deadline: asyncio.TimerHandle | None = None
         self._reading: asyncio.TimerHandle | None = None
 
@@ -82,18 +88,22 @@ class Guarded(HttpToolsProtocol):
 
     def on_header(self, name: bytes, value: bytes) -> None:
         """Count a header, or a trailer after the body."""
-        self._count(len(name) + len(value))
+        self._count(max(len(name) + len(value), _LEAST_HEADER))
         super().on_header(name, value)
 
     def on_headers_complete(self) -> None:
         """Start to serve the request, unless too many others wait on this connection."""
         if len(self.pipeline) >= _MOST_PIPELINED:
-            raise ValueError("Too many requests wait for their responses.")
+            self._refuse(_INVALID)
         super().on_headers_complete()
 
     def on_body(self, body: bytes) -> None:
-        """Count a part of the body."""
-        self._body += len(body)
+        """Count a part of the body, unless the response did not need it: then nobody reads it, so it must end."""
+        if self.cycle.response_complete:
+            self.transport.close()
+        self._body, self._parts = self._body + len(body), self._parts + 1
+        if self.transport.is_closing() or self._parts > _MOST_PARTS + self._body / _PART:
+            self._refuse(_TOO_MANY_PARTS)
         super().on_body(body)
 
     def on_message_begin(self) -> None:
@@ -104,13 +114,13 @@ class Guarded(HttpToolsProtocol):
     def on_message_complete(self) -> None:
         """Stop waiting: the request has arrived."""
         super().on_message_complete()
-        self._is_arriving, self._received, self._head, self._body = False, 0, 0, 0
+        self._is_arriving, self._received, self._head, self._body, self._parts = False, 0, 0, 0, 0
         _cancel(self._deadline)
         self._deadline = None
 
     def send_400_response(self, msg: str) -> None:
         """Say what is wrong with a request that the parser has refused."""
-        self._respond(_TOO_LARGE if self._head > HEAD_BYTES else _INVALID)
+        self._respond(self._problem)
 
     def pause_writing(self) -> None:
         """Give the client some time to read."""
@@ -125,8 +135,12 @@ class Guarded(HttpToolsProtocol):
     def _count(self, size: int) -> None:
         self._head += size
         if self._head > HEAD_BYTES:
-            # The parser stops, and uvicorn calls `send_400_response`.
-            raise ValueError("The head of the request is too large.")
+            self._refuse(_TOO_LARGE)
+
+    def _refuse(self, problem: Problem) -> NoReturn:
+        """Stop the parser; uvicorn then calls `send_400_response`."""
+        self._problem = problem
+        raise ValueError(problem.reason)
 
     def _expect_request(self) -> None:
         if self._deadline is None:
@@ -153,6 +167,8 @@ class Guarded(HttpToolsProtocol):
         return self.client is not None and is_trusted(self.client[0], self.app.state.configuration.trusted_proxies)
 
     def _respond(self, problem: Problem) -> None:
+        if self.transport.is_closing():
+            return
         is_responding = self.cycle is not None and self.cycle.response_started and not self.cycle.response_complete
         if is_responding or self.pipeline:
             return self.transport.abort()

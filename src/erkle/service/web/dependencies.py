@@ -9,7 +9,7 @@ from fastapi import Depends, Request, Security
 from fastapi.security import APIKeyCookie
 from starlette.requests import HTTPConnection
 
-from erkle.service.accounts.sessions import COOKIE, SECURE_COOKIE, found, token_of
+from erkle.service.accounts.sessions import COOKIE, SECURE_COOKIE, needed, token_of
 from erkle.service.configuration import Configuration
 from erkle.service.participation.participation import Participation
 from erkle.service.runtime import Runtimes
@@ -52,9 +52,7 @@ def _session(
     cookie: Annotated[str | None, Security(_cookie)],
     token: Annotated[str | None, Security(csrf.HEADER)],
 ) -> Session:
-    session = found(store, cookie)
-    if session is None:
-        raise Problem(401, "signed-out", "You are not signed in; sign in first.")
+    session = needed(store, cookie or "")
     csrf.check_token(request, session, token)
     return session
 

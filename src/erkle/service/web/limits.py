@@ -21,6 +21,7 @@ from starlette.types import Scope
 from erkle.service.configuration import Configuration, Rate
 from erkle.service.web.errors import Problem
 from erkle.service.web.middleware.addressing import address_of, site_of
+from erkle.store import limits as sizes
 from erkle.store.names import folded
 
 # Buckets per rate; the least recently used one is dropped.
@@ -103,8 +104,10 @@ class Limits:
         One address has few attempts per account name. All addresses together have more, so that somebody who guesses
         from one address or one site does not lock the owner out.
         """
-        self._take_address("login_rate", folded(name))
-        self._take("login_name_rate", folded(name))
+        # No account has a longer name, but a letter can become eighteen when it is folded.
+        name = folded(name)[: sizes.ACCOUNT_NAME]
+        self._take_address("login_rate", name)
+        self._take("login_name_rate", name)
 
     def answer(self, participant: str) -> None:
         """Count an answer, a skip or a resumption of a participant."""

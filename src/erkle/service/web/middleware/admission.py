@@ -7,13 +7,14 @@ import asyncio
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from erkle.service.accounts.sessions import drop_other_cookies
 from erkle.service.web.errors import Problem
 from erkle.service.web.limits import limits_of
 
 # Seconds before a request above a rate is refused. Without this pause, refusing requests as fast as somebody can send
 # them would keep the server busy.
 PAUSE = 1.0
-# Parameters of a query, or cookies: splitting 16 kB into thousands of them takes milliseconds.
+# Parameters of a query: splitting 16 kB into thousands of them takes milliseconds.
 _MOST_PARAMETERS = 200
 
 
@@ -36,13 +37,13 @@ class Admission:
         try:
             limits_of(scope).request(scope["method"], scope["path"])
             _check_parameters(scope)
+            drop_other_cookies(scope)
         except Problem as problem:
             return await problem.refuse(scope, receive, paused)
         await self._app(scope, receive, paused)
 
 
 def _check_parameters(scope: Scope) -> None:
-    cookies = sum(value.count(b";") for name, value in scope["headers"] if name == b"cookie")
-    if max(cookies, scope["query_string"].count(b"&")) >= _MOST_PARAMETERS:
-        sentence = f"The request has more than {_MOST_PARAMETERS} URL parameters or cookies; send fewer."
+    if scope["query_string"].count(b"&") >= _MOST_PARAMETERS:
+        sentence = f"The request has more than {_MOST_PARAMETERS} URL parameters; send fewer."
         raise Problem(400, "too-many-parameters", sentence)

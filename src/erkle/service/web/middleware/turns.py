@@ -6,20 +6,20 @@ slowly does not keep others of its address waiting.
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Hashable
 from contextlib import AsyncExitStack, asynccontextmanager
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from erkle.service.web.errors import Problem
 from erkle.service.web.middleware.addressing import address_of
+from erkle.service.web.middleware.bodies import OF_RESEARCHERS, is_upload
 
 # Requests of one address that are worked on at the same time: enough to share flushes of the disk. More would keep
 # other people waiting for Python's interpreter lock.
 _AT_ONCE = 4
-# What researchers do may take minutes, and needs a session; only there, bodies are large. Monitoring must not wait for
-# others at the same address.
-_WITHOUT_TURNS = ("/api/studies", "/api/import", "/health", "/alive")
+# Monitoring has turns of its own, so that it does not wait for others at the same address.
+_MONITORING = ("/health", "/alive")
 
 
 class InTurn:
@@ -30,7 +30,7 @@ class InTurn:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass on the request when it is its turn."""
-        if scope["type"] != "http" or scope["path"].startswith(_WITHOUT_TURNS):
+        if scope["type"] != "http" or _may_take_minutes(scope):
             return await self._app(scope, receive, send)
         if scope["method"] not in ("GET", "HEAD"):
             try:
@@ -38,7 +38,7 @@ class InTurn:
             except Problem as problem:
                 return await problem.refuse(scope, receive, send)
         async with AsyncExitStack() as turn:
-            await turn.enter_async_context(self._turns.turn(address_of(scope)))
+            await turn.enter_async_context(self._turns.turn((address_of(scope), scope["path"] in _MONITORING)))
 
             async def watched(message: Message) -> None:
                 if message["type"] == "http.response.start":
@@ -53,19 +53,21 @@ class Turns:
 
     def __init__(self, most: int) -> None:
         self._most = most
-        self._turns: dict[str, asyncio.Semaphore] = {}
-        self._users: Counter[str] = Counter()
+        self._turns: dict[Hashable, asyncio.Semaphore] = {}
+        self._users: Counter[Hashable] = Counter()
 
     def __len__(self) -> int:
         return len(self._turns)
 
     @asynccontextmanager
-    async def turn(self, key: str) -> AsyncIterator[None]:
+    async def turn(self, key: Hashable) -> AsyncIterator[None]:
         """Wait for a turn, and have it for the duration of a block."""
         free = self._turns.setdefault(key, asyncio.Semaphore(self._most))
         self._users[key] += 1
         try:
             async with free:
+                # Requests that never wait would otherwise all be served at once, before those of other people.
+                await asyncio.sleep(0)
                 yield
         finally:
             self._users[key] -= 1
@@ -73,8 +75,14 @@ class Turns:
                 del self._users[key], self._turns[key]
 
 
+def _may_take_minutes(scope: Scope) -> bool:
+    """Return whether this is an export, an upload or a deletion of a researcher."""
+    has_json = scope["method"] not in ("GET", "HEAD", "DELETE") and not is_upload(scope)
+    return scope["path"].startswith(OF_RESEARCHERS) and not has_json
+
+
 async def _arrived(receive: Receive) -> Receive:
-    """Read the whole body, which is small, and return a function that receives it at once."""
+    """Read the whole body, which has at most a megabyte, and return a function that receives it at once."""
     message, body = await receive(), bytearray()
     while message["type"] == "http.request":
         body += message.get("body", b"")
