@@ -29,7 +29,7 @@ from erkle.service.web.middleware.bodies import BodyLimit
 from erkle.service.web.middleware.cors import Cors
 from erkle.service.web.middleware.headers import Headers
 from erkle.service.web.middleware.observing import Observing
-from erkle.service.web.middleware.turns import InTurn
+from erkle.service.web.middleware.turns import InTurn, Turns
 from erkle.service.web.pages import STATIC, Files
 from erkle.service.web.shutdown import Shutdown
 from erkle.store import Store
@@ -38,6 +38,8 @@ from erkle.store import Store
 _HASHING_AT_ONCE = 2
 # Checks of the service's health at the same time, in threads that no other request uses.
 _CHECKING_AT_ONCE = 2
+# Imports, uploads and exports of one account at the same time.
+_EXCHANGES_AT_ONCE = 2
 # Routes are matched in this order; participants' routes come first because they are used most.
 ROUTERS = (
     participation.router,
@@ -97,6 +99,7 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     app.state.shutdown = Shutdown(app.state.owns_process)
     app.state.hashing = CapacityLimiter(_HASHING_AT_ONCE)
     app.state.checking = CapacityLimiter(_CHECKING_AT_ONCE)
+    app.state.account_turns = Turns(_EXCHANGES_AT_ONCE)
     store = app.state.store = await run_sync(Store, configuration.place)
     try:
         runtimes = app.state.runtimes = await run_sync(Runtimes, store)

@@ -325,6 +325,22 @@ def test_pictures_are_drawn_again_and_sounds_are_checked_again(here, there):
     assert not any(b"script" in there.media.get(copy.id, each).data for each in there.media.names(copy.id))
 
 
+def test_of_the_media_of_a_bundle_one_is_in_memory_at_a_time(here, there, tmp_path):
+    songs = [b"ID3" + bytes([number]) * (8 << 20) for number in range(6)]
+    media = {f"{sha256(song).hexdigest()[:40]}.mp3": Medium("audio/mpeg", song) for song in songs}
+    objects = [Object(f"song {number}", {"audio": name}) for number, name in enumerate(media)]
+    study = here.studies.create("Songs", objects, settings(), media=media)
+    del songs
+    with (tmp_path / "songs.zip").open("w+b") as file:
+        with peak_memory() as peak:
+            write_bundle(here, study, file)
+        assert peak() < 4 << 20
+        with peak_memory() as peak:
+            copy = import_bundle(there, file, "songs.zip")
+        assert peak() < 28 << 20
+    assert {name: there.media.get(copy.id, name) for name in there.media.names(copy.id)} == media
+
+
 LISTS = b"[]," * 2_000_000 + b"0]}\n"
 BOMBS = {
     "a description of lists": ("study.json", b'{"format":"erkle study","version":3,"settings":[' + LISTS),

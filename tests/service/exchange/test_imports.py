@@ -2,6 +2,7 @@
 
 import io
 import time
+from contextlib import asynccontextmanager
 
 import pytest
 from exchanged import NAMES, filled, kernel, log, peak_memory
@@ -126,12 +127,38 @@ def test_a_file_that_is_not_a_table_is_refused(data):
         read_answers(io.BytesIO(data), "answers.csv")
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "anchor,near,far,near\ncat,dog,bus,cow\n",
+        "anchor,near,far,puid,PUID\ncat,dog,bus,ann,bob\n",
+        '{"anchor": "cat", "near": "dog", "NEAR": "cow", "far": "bus"}\n',
+    ],
+)
+def test_a_column_that_occurs_twice_is_refused(text):
+    with pytest.raises(ReadError, match="line 1: "):
+        given(text)
+
+
+def test_parameters_whose_names_differ_in_case_are_all_imported(here):
+    study = here.studies.create("Three", ["cat", "dog", "bus"])
+    add_answers(here, study, given("anchor,near,far,parameter.Age,parameter.age\ncat,dog,bus,1,2\n"))
+    [participant] = here.participants.all(study.id)
+    assert participant.parameters == {"Age": "1", "age": "2"}
+
+
 STRANGE = "head,winner,loser,response_time,time_received,response_ms,answered_at,client,excluded,puid\n"
 
 
 @pytest.mark.parametrize(
     "row",
-    ["0,1,2,nan,nan,x,yesterday,[1],maybe,", "0,1,2,inf,-5,-1,9999-99-99,{,,x", "0,1,2,1e300,1e300,1e300,2020,null,,"],
+    [
+        "0,1,2,nan,nan,x,yesterday,[1],maybe,",
+        "0,1,2,inf,-5,-1,9999-99-99,{,,x",
+        "0,1,2,1e300,1e300,1e300,2020,null,,",
+        "0,1,2,,,,9999-12-31T23:59:59-23:59,,,",
+        "0,1,2,,,,0001-01-01T00:00:00Z,,,",
+    ],
 )
 def test_an_answer_with_invalid_times_is_imported_without_them(here, row):
     study = here.studies.create("Three", ["cat", "dog", "bus"])
@@ -240,3 +267,22 @@ def test_a_time_without_a_zone_is_in_utc(here, monkeypatch):
         monkeypatch.undo()
         time.tzset()
     assert [answer.answered_at for answer in here.answers.log(study.id)] == [1_600_000_000_000_000]
+
+
+def test_imports_uploads_and_exports_take_turns_by_account(researcher, study, monkeypatch):
+    keys = []
+
+    class Turns:
+        @asynccontextmanager
+        async def turn(self, key):
+            keys.append(key)
+            yield
+
+    monkeypatch.setattr(researcher.app.state, "account_turns", Turns())
+    file = {"file": ("a.csv", b"anchor,near,far\nParis,Lyon,Oslo\n")}
+    assert researcher.post(f"/api/studies/{study}/import", files=file).status_code == 200
+    assert researcher.post("/api/import/triplets", files=file, data={"title": "New"}).status_code == 201
+    bundle = researcher.get(f"/api/studies/{study}/export/bundle.zip").content
+    assert researcher.post("/api/import", files={"file": ("b.zip", bundle)}).status_code == 201
+    assert researcher.post("/api/studies/upload", files={"files": ("a.txt", b"a\nb\nc")}).status_code == 201
+    assert keys == [researcher.get("/api/me").json()["account"]["id"]] * 5

@@ -105,6 +105,12 @@ def test_an_image_with_too_many_pixels_is_refused_before_it_is_decoded(side):
         prepared("bomb.png", bomb)
 
 
+@pytest.mark.parametrize(("width", "height"), [(1, 70_000), (70_000, 1)])
+def test_a_very_long_image_is_refused_however_narrow_it_is(width, height):
+    with pytest.raises(FileError, match=r"^long\.png: "):
+        prepared("long.png", encoded(Image.new("L", (width, height))))
+
+
 @pytest.mark.parametrize(
     ("name", "data", "part", "extension"),
     [
@@ -166,6 +172,6 @@ def test_an_image_with_any_byte_changed_is_shown_or_refused_in_a_sentence():
             except FileError as refused:
                 sentences.add(str(refused))
             else:
-                assert all(is_valid(name, medium.data) for name, medium in found.media.items())
+                assert all(is_valid(name, [medium.data]) for name, medium in found.media.items())
     assert sentences
     assert all(re.fullmatch(r"x: [^\n]+; [^\n]+\.", sentence) for sentence in sentences)

@@ -7,6 +7,7 @@ import time
 import zipfile
 
 import pytest
+from exchanged import peak_memory
 
 from erkle.files import FileError
 from erkle.service.studies.uploads import Caps, Files
@@ -96,10 +97,10 @@ def test_a_bomb_is_refused_before_it_is_unpacked():
     assert time.perf_counter() - began < 1.0
 
 
-def test_a_zip_that_lies_about_its_sizes_is_refused():
+def test_an_entry_that_unpacks_to_more_than_it_declares_is_refused():
     data = bytearray(zipped([("bomb.bmp", b"\0" * (20 << 20))]).getvalue())
     at = data.find(b"PK\x01\x02")
-    data[at + 20 : at + 28] = struct.pack("<II", 1 << 30, 10)
+    data[at + 24 : at + 28] = struct.pack("<I", 10)
     with pytest.raises(FileError, match=r"^bomb\.bmp: "):
         read_all(Files.sent([("things.zip", io.BytesIO(bytes(data)))], SMALL))
 
@@ -126,6 +127,29 @@ def test_overlapping_entries_count_each_time():
     tail = struct.pack("<4sHHHHIIH", b"PK\x05\x06", 0, 0, 10, 10, len(many), at, 0)
     with pytest.raises(FileError, match=r"3 MB|damaged"):
         read_all(Files.sent([("things.zip", io.BytesIO(bytes(data[:at]) + many + tail))], SMALL))
+
+
+def test_an_entry_that_claims_more_bytes_than_it_has_is_refused():
+    # It would seem to grow less than it does.
+    data = bytearray(zipped([("bomb.bmp", b"\0" * (20 << 20)), ("b.bin", bytes(range(200)))]).getvalue())
+    at = data.find(b"PK\x01\x02")
+    data[at + 20 : at + 24] = struct.pack("<I", 1 << 20)
+    with pytest.raises(FileError, match=r"^things\.zip: "):
+        Files.sent([("things.zip", io.BytesIO(bytes(data)))])
+
+
+def test_long_names_with_many_numbers_take_little_memory():
+    files = sent([("1-" * 490 + str(number), b"") for number in range(400)], Caps())
+    with peak_memory() as peak:
+        assert len(files.names) == 400
+    assert peak() < 8 << 20
+
+
+def test_a_file_is_in_memory_once():
+    files = Files.sent([("a.bin", io.BytesIO(bytes(32 << 20)))])
+    with peak_memory() as peak:
+        files.read("a.bin")
+    assert peak() < 48 << 20
 
 
 @pytest.mark.parametrize("method", [zipfile.ZIP_LZMA, zipfile.ZIP_BZIP2])

@@ -6,7 +6,7 @@ depend on what the file contains.
 
 import io
 import json
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import suppress
 from itertools import count
 from pathlib import PurePath
@@ -25,6 +25,7 @@ _OTHERS = ("kind", "answered_at", "time_received", "issued_at", "response_ms", "
 _USED = frozenset((*WHO, *HOW, *IMAGES, *_TRIPLES, *_OTHERS))
 # Columns of JSON objects.
 _OBJECTS = ("client", PARAMETERS)
+_NAMED = _USED.union(_OBJECTS)
 _JSON = (".jsonl", ".ndjson", ".json")
 # Bytes of a file.
 _MOST_BYTES = 64 << 20
@@ -70,7 +71,7 @@ class AnswerRows:
         header = ["anchor", "near", "far"]
         if len(words) != 3 or has_triples(word.lower() for word in words):
             line, header = next(rows, (1, header))
-            self._check_columns(line, len(header))
+            self._check_columns(line, header)
         columns = _Columns.of(header)
         for line, cells in rows:
             if len(cells) != len(header):
@@ -90,7 +91,7 @@ class AnswerRows:
                 found = _object(decoded(line, self.name))
                 if found is None:
                     raise complaint(self.name, number, "is not a JSON object; put one on each line.")
-                self._check_columns(number, len(found))
+                self._check_columns(number, found)
                 yield _json_row(number, found)
 
     def _first_lines(self) -> bytes:
@@ -98,10 +99,15 @@ class AnswerRows:
         end = max(self._start.rfind(b"\n"), self._start.rfind(b"\r")) + 1
         return self._start[:end] or self._start
 
-    def _check_columns(self, line: int, n_columns: int) -> None:
-        if n_columns > _MOST_COLUMNS:
-            problem = f"has {n_columns:,} columns; use at most {_MOST_COLUMNS:,}."
+    def _check_columns(self, line: int, columns: Collection[str]) -> None:
+        if len(columns) > _MOST_COLUMNS:
+            problem = f"has {len(columns):,} columns; use at most {_MOST_COLUMNS:,}."
             raise complaint(self.name, line, problem)
+        seen = set[str]()
+        for column in map(str.lower, columns):
+            if column in seen and column in _NAMED:
+                raise complaint(self.name, line, f"names {column} more than once; rename or remove the others.")
+            seen.add(column)
 
 
 class _Columns(NamedTuple):
@@ -117,7 +123,7 @@ class _Columns(NamedTuple):
         return cls(
             {column: place for column, place in places.items() if column in _USED},
             {column: place for column, place in places.items() if column in _OBJECTS},
-            {header[at][len(PARAMETER) :]: at for column, at in places.items() if column.startswith(PARAMETER)},
+            {name[len(PARAMETER) :]: at for at, name in enumerate(header) if name.lower().startswith(PARAMETER)},
         )
 
     def row(self, line: int, cells: list[str]) -> Row:

@@ -17,7 +17,7 @@ from typing import Any, BinaryIO
 
 from erkle.service.studies.media import is_valid
 from erkle.service.studies.objects import MEDIA as KINDS
-from erkle.store import Answer, Medium, Object, Participant, Skip, Store, Study
+from erkle.store import Answer, Object, Participant, Skip, Store, Study
 
 FORMAT, VERSION = "erkle study", 3
 STUDY, OBJECTS, PARTICIPANTS = "study.json", "objects.jsonl", "participants.jsonl"
@@ -37,7 +37,9 @@ def write_bundle(store: Store, study: Study, file: BinaryIO) -> None:
     log = store.answers.log(study.id, limit=last, include_excluded=True)
     skips = [skip for skip in store.answers.skips(study.id) if skip.participant in numbers]
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
-        media = {_write_medium(archive, name, medium) for name, medium in _media(store, study, objects)}
+        media = frozenset(_media(store, study, objects))
+        for name in sorted(media):
+            _write_medium(archive, name, _pieces(store, study, name))
         n_objects = _write(archive, OBJECTS, (_json(_object(each, media)) for each in objects))
         n_participants = _write(archive, PARTICIPANTS, (_json(_participant(each)) for each in participants))
         n_answers = _write(archive, ANSWERS, (_json(_answer(each, numbers)) for each in log))
@@ -46,14 +48,16 @@ def write_bundle(store: Store, study: Study, file: BinaryIO) -> None:
         _write(archive, STUDY, [_json(_study(study, counts))])
 
 
-def _media(store: Store, study: Study, objects: Iterable[Object]) -> Iterator[tuple[str, Medium]]:
-    """Yield the media of objects one at a time, as all may not fit into memory, without those an import refuses."""
+def _media(store: Store, study: Study, objects: Iterable[Object]) -> Iterator[str]:
+    """Yield the names of the media of objects, without those that an import refuses."""
     shown = {str(each.payload[part]) for each in objects for part in KINDS if part in each.payload}
     for name in store.media.names(study.id):
-        if name in shown:
-            medium = store.media.get(study.id, name)
-            if is_valid(name, medium.data):
-                yield name, medium
+        if name in shown and is_valid(name, _pieces(store, study, name)):
+            yield name
+
+
+def _pieces(store: Store, study: Study, name: str) -> Iterator[bytes]:
+    return store.media.read(study.id, name, 0, store.media.info(study.id, name).size)
 
 
 def _object(given: Object, media: Collection[str]) -> Json:
@@ -84,10 +88,9 @@ def _skip(skip: Skip, numbers: dict[str, int]) -> Json:
     return {**skip._asdict(), "participant": numbers[skip.participant]}
 
 
-def _write_medium(archive: zipfile.ZipFile, name: str, medium: Medium) -> str:
+def _write_medium(archive: zipfile.ZipFile, name: str, pieces: Iterable[bytes]) -> None:
     with archive.open(_entry(MEDIA + name, zipfile.ZIP_STORED), "w") as member:
-        member.write(medium.data)
-    return name
+        member.writelines(pieces)
 
 
 def _write(archive: zipfile.ZipFile, name: str, lines: Iterable[str]) -> int:

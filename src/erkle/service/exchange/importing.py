@@ -197,13 +197,13 @@ def _milliseconds(ms: str, seconds: str) -> int | None:
 
 def _micros(cell: str) -> int | None:
     """Return microseconds since 1970 from seconds or from an ISO date, or None; a date without a zone is in UTC."""
-    found = _number(cell)
+    found = _number(cell) * 1e6
     if math.isnan(found):
-        with suppress(ValueError):
+        with suppress(ValueError, OverflowError):
             moment = datetime.fromisoformat(cell)
             moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-            return round(moment.replace(microsecond=0).timestamp()) * 1_000_000 + moment.microsecond
-    return round(found * 1e6) if 0 <= found * 1e6 <= limits.LATEST else None
+            found = round(moment.replace(microsecond=0).timestamp()) * 1_000_000 + moment.microsecond
+    return round(found) if 0 <= found <= limits.LATEST else None
 
 
 def _number(cell: str) -> float:

@@ -20,12 +20,12 @@ from erkle.service.learning.full_log import embedding, kernel_npz
 from erkle.service.learning.stall import Stall
 from erkle.service.runtime import Runtimes
 from erkle.service.studies.routes import StudyOut
-from erkle.service.web.dependencies import AccountDep, RuntimesDep, StoreDep, StudyDep
+from erkle.service.web.dependencies import AccountDep, AccountTurn, RuntimesDep, StoreDep, StudyDep
 from erkle.service.web.errors import Problem, problems
 from erkle.store import StoreError, Study, limits
 from erkle.store.clock import now
 
-router = APIRouter(prefix="/api", tags=["exchange"], responses=problems(401, 404))
+router = APIRouter(prefix="/api", tags=["exchange"], responses=problems(401, 404), dependencies=[AccountTurn])
 
 # Bytes sent at a time.
 _CHUNK = 1 << 18

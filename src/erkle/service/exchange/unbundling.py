@@ -5,7 +5,7 @@ Answers must be numbered without gaps, by participants and about objects that th
 sent is cut, not refused, if it is nested too deeply. Everything is checked before the first row is written.
 
 The ZIP is read with limits on its size, its growth, the length of a line and the number of lines. One line is read at a
-time, so memory use depends on the largest medium and not on what a ZIP unpacks to.
+time, and media wait on the disk, so memory use depends on the largest medium and not on what a ZIP unpacks to.
 """
 
 import json
@@ -142,7 +142,7 @@ class _Bundle:
 
     def __init__(self, files: Files, name: str) -> None:
         self._files = files
-        self._names = frozenset(files.names)
+        self._names = frozenset(files)
         data = b"".join(files.chunks(bundle.STUDY, _LARGEST_STUDY)) if bundle.STUDY in self._names else b"{}"
         values = _loaded(bundle.STUDY, data)
         _check_kind(values, name)

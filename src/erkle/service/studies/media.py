@@ -5,7 +5,7 @@ photo was taken. Audio and video are stored unchanged. The name of a medium is a
 """
 
 import io
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from hashlib import sha256
 from threading import Lock
@@ -30,11 +30,12 @@ _FORMATS = ("JPEG", "PNG", "GIF", "WEBP", "BMP")
 SIDE = 1200
 # Longest side of a thumbnail, in pixels.
 _THUMB = 160
-# Most pixels of an uploaded image.
+# Most pixels of an uploaded image, and of one of its sides: the longest that a JPEG can have.
 _PIXELS = 50_000_000
+_LONGEST_SIDE = 65_535
 # Images with at most this many colours are drawings, which are compressed without loss.
 _COLOURS = 4096
-# One image at a time, because decoding the largest takes 200 MB.
+# One image at a time, because decoding the largest takes hundreds of megabytes.
 _decoding = Lock()
 
 
@@ -88,12 +89,16 @@ def kind_of(name: str, data: bytes) -> str | None:
     return None
 
 
-def is_valid(name: str, data: bytes) -> bool:
+def is_valid(name: str, pieces: Iterable[bytes]) -> bool:
     """Return whether a medium's name is the hash of its bytes, with the extension of their kind."""
     stem, _, extension = name.rpartition(".")
-    is_picture = extension == "webp" and data[:4] == b"RIFF" and data[8:12] == b"WEBP"
-    is_named = extension in TYPES and stem == sha256(data).hexdigest()[:40]
-    return is_named and (is_picture or kind_of(name, data) == extension)
+    start, digest = b"", sha256()
+    for piece in pieces:
+        start = start or piece
+        digest.update(piece)
+    is_picture = extension == "webp" and start[:4] == b"RIFF" and start[8:12] == b"WEBP"
+    is_named = extension in TYPES and stem == digest.hexdigest()[:40]
+    return is_named and (is_picture or kind_of(name, start) == extension)
 
 
 def _of_brand(name: str, brand: bytes) -> str:
@@ -132,6 +137,9 @@ def _decoded(name: str, data: bytes) -> Image.Image:
         raise FileError(f"{name}: has more than {_PIXELS:,} pixels; make it smaller.") from None
     if image.width * image.height > _PIXELS:
         raise FileError(f"{name}: has more than {_PIXELS:,} pixels ({image.width} x {image.height}); make it smaller.")
+    # Each row of pixels takes further memory, however short it is.
+    if max(image.size) > _LONGEST_SIDE:
+        raise FileError(f"{name}: is more than {_LONGEST_SIDE:,} pixels long; make it smaller.")
     # Decode a large JPEG at an eighth, a quarter or half of its size, if that is large enough.
     image.draft("RGB", (SIDE, SIDE))
     image.load()

@@ -16,8 +16,9 @@ from erkle.files import FileError, read_bytes
 from erkle.service.studies import media
 from erkle.service.studies.complaints import MORE, MOST, printable, remedy, shown
 from erkle.service.studies.media import Prepared
+from erkle.service.studies.spooled import SpooledMedia
 from erkle.service.studies.uploads import LARGEST, Files
-from erkle.store import Medium, Object, limits
+from erkle.store import Object, limits
 from erkle.store.media import PARTS
 from erkle.triplets.decoding import BadLine
 from erkle.triplets.tables import Lines, Strict, decoded, first_row
@@ -75,11 +76,11 @@ class ObjectReader:
     def __init__(self, files: Files, folder: Path | None = None) -> None:
         self._files, self._folder = files, folder
         self.objects: list[Object] = []
-        self.media: dict[str, Medium] = {}
+        self.media = SpooledMedia()
         self.faults: list[str] = []
         self._where: dict[str, str] = {}
-        self._prepared: dict[str, Prepared] = {}
-        self._kept = self._pixels = 0
+        self._payloads: dict[str, dict[str, str]] = {}
+        self._pixels = 0
 
     def add_named(self, name: str | None) -> None:
         """Add the objects of a table, folder or ZIP on disk, or of the uploaded files."""
@@ -167,11 +168,11 @@ class ObjectReader:
         self.objects.append(Object(name, dict(payload)))
 
     def _shown(self, path: str, kind: str) -> dict[str, str]:
-        if path not in self._prepared:
+        if path not in self._payloads:
             prepared = self._prepare(printable(path), self._read(path))
             self._keep(path, prepared)
-            self._prepared[path] = prepared
-        payload = self._prepared[path].payload
+            self._payloads[path] = prepared.payload
+        payload = self._payloads[path]
         if kind not in payload:
             raise FileError(
                 f"{printable(path)}: is {next(iter(payload))}, not {kind}; list it under {next(iter(payload))}."
@@ -195,12 +196,12 @@ class ObjectReader:
         return found
 
     def _keep(self, path: str, prepared: Prepared) -> None:
-        self._kept += sum(len(medium.data) for name, medium in prepared.media.items() if name not in self.media)
-        if self._kept > _MEDIA_BYTES:
+        for name, medium in prepared.media.items():
+            self.media.add(name, medium)
+        if self.media.size > _MEDIA_BYTES:
             raise FileError(
                 f"{printable(path)}: makes the media larger than {_MEDIA_BYTES >> 20} MB in total; make them smaller."
             )
-        self.media |= prepared.media
 
 
 def _text(entry: Entry) -> str:

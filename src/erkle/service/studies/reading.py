@@ -4,7 +4,7 @@ All errors are reported together, each with its file and line. A study is create
 """
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path, PurePosixPath
 from typing import Any, BinaryIO, NamedTuple
@@ -36,7 +36,7 @@ class Draft(NamedTuple):
 
     title: str
     objects: list[Object]
-    media: dict[str, Medium]
+    media: Mapping[str, Medium]
     settings: StudySettings
 
 

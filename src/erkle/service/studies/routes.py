@@ -15,7 +15,7 @@ from erkle.service.studies.media import TYPES
 from erkle.service.studies.objects import ShownObject
 from erkle.service.studies.reading import Draft, read_upload, read_values
 from erkle.service.studies.spec import StudySettings, checked
-from erkle.service.web.dependencies import AccountDep, ParticipationDep, RuntimesDep, StoreDep, StudyDep
+from erkle.service.web.dependencies import AccountDep, AccountTurn, ParticipationDep, RuntimesDep, StoreDep, StudyDep
 from erkle.service.web.errors import Problem, problems
 from erkle.service.web.ranges import Unsatisfiable, span
 from erkle.store import Object, State, Store, Study, limits
@@ -140,7 +140,7 @@ def create(body: StudyIn, store: StoreDep, account: AccountDep) -> StudyOut:
     return _created(store, account.id, read_values(body.model_dump(exclude_none=True)))
 
 
-@router.post("/upload", status_code=201)
+@router.post("/upload", status_code=201, dependencies=[AccountTurn])
 def upload(
     store: StoreDep,
     account: AccountDep,

@@ -1,9 +1,11 @@
 """Files from an upload, a ZIP or a folder, read one at a time with limits on their size.
 
-The sizes that a ZIP declares are not trusted: bytes are counted while they are unpacked. Names that lead out of the
+The sizes that a ZIP declares are not trusted: bytes are counted while they are unpacked, and no two entries may share
+bytes. Names that lead out of the
 folder and ZIPs inside a ZIP are refused, and nothing is written to disk.
 """
 
+import io
 import re
 import stat
 import zipfile
@@ -84,6 +86,10 @@ class Files:
                 found._add(clean_name(name), _Part(partial(open_binary, path)))
         return found
 
+    def __iter__(self) -> Iterator[str]:
+        """Yield all names, in the order in which the files were sent."""
+        return iter(self._parts)
+
     @property
     def names(self) -> list[str]:
         """All names, sorted."""
@@ -99,7 +105,10 @@ class Files:
 
     def read(self, name: str) -> bytes:
         """Return the bytes of a file."""
-        return b"".join(self.chunks(name))
+        # Joined chunks would take twice as much memory.
+        content = io.BytesIO()
+        content.writelines(self.chunks(name))
+        return content.getvalue()
 
     def chunks(self, name: str, most: int | None = None) -> Iterator[bytes]:
         """Yield the bytes of a file in chunks, for files that may not fit into memory; refuse more than ``most``."""
@@ -146,6 +155,7 @@ class Files:
             archive = zipfile.ZipFile(file)
         except Exception:
             raise FileError(f"{name}: is a truncated or damaged ZIP file; create it again.") from None
+        _check_overlaps(archive, name)
         for entry in archive.infolist():
             _check_entry(entry, name)
             inside = clean_name(entry.filename, name)
@@ -169,6 +179,15 @@ def clean_name(name: str, where: str = "") -> str:
     if not path or len(path) > 1000 or not path.isprintable():
         raise FileError(f"{shown} is not a valid file name; rename it.")
     return "/".join(part for part in path.split("/") if part not in ("", ".")) or path
+
+
+def _check_overlaps(archive: zipfile.ZipFile, name: str) -> None:
+    """Refuse entries that share bytes, or that claim to have more bytes than there are, to hide how much they grow."""
+    entries = sorted(archive.infolist(), key=lambda entry: entry.header_offset)
+    starts = [*(entry.header_offset for entry in entries), archive.start_dir]
+    for entry, end in zip(entries, starts[1:], strict=True):
+        if entry.header_offset + entry.compress_size > end:
+            raise FileError(f"{name}: is a truncated or damaged ZIP file; create it again.")
 
 
 def _check_entry(entry: zipfile.ZipInfo, where: str) -> None:
@@ -202,10 +221,9 @@ def _occurrences(file: BinaryIO, what: bytes) -> int:
     return found
 
 
-def _natural(name: str) -> list[tuple[int, int, str]]:
-    parts = re.split(r"(\d+)", name.casefold())
-    # Very long runs of digits are compared as text, because Python limits the length of integers.
-    return [(0, int(part), "") if part.isdecimal() and len(part) < 300 else (1, 0, part) for part in parts]
+def _natural(name: str) -> str:
+    # One text, because a list of parts takes fifty times as much memory as the name.
+    return re.sub(r"\d+", lambda digits: digits[0].zfill(20), name.casefold())
 
 
 def _megabytes(size: int) -> str:

@@ -3,6 +3,7 @@
 A dependency that only passes something on is a coroutine, because a plain function would wait for a thread.
 """
 
+from collections.abc import AsyncIterator
 from typing import Annotated, Any
 
 from fastapi import Depends, Request, Security
@@ -65,6 +66,16 @@ async def _account(session: SessionDep) -> Account:
 
 
 AccountDep = Annotated[Account, Depends(_account)]
+
+
+async def _turn(request: Request, account: AccountDep) -> AsyncIterator[None]:
+    async with request.app.state.account_turns.turn(account.id):
+        yield
+
+
+# For routes that may take minutes: a few of one account at the same time, so that threads and memory are left for
+# others. The turn ends before the response is sent, because somebody may receive it slowly.
+AccountTurn = Depends(_turn, scope="function")
 
 
 async def _admin(account: AccountDep) -> Account:
