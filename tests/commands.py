@@ -11,7 +11,7 @@ import pytest
 
 from erkle import ERKLE, Dense, LowRank, PassiveAggressiveI, triplets
 from erkle.cli.learn.run import Run
-from erkle.files import load_npz
+from erkle.npz_files import load_npz
 
 COMMAND = [sys.executable, "-m", "erkle"]
 # Files written with --exact, and by the default learner.

@@ -10,7 +10,7 @@ from commands import EXACT, FILES, KINDS, answers_of, learned, listing, table, w
 from erkle import ERKLE, Dense, metrics, triplets
 from erkle.answer_models import in_words
 from erkle.datasets import city_answers
-from erkle.files import load_npz
+from erkle.npz_files import load_npz
 
 pytestmark = pytest.mark.usefixtures("without_pictures")
 

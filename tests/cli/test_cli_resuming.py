@@ -14,7 +14,7 @@ from erkle import ERKLE, Dense, triplets
 from erkle.cli.learn import report
 from erkle.cli.learn.run import Run
 from erkle.cli.options import results_folder
-from erkle.files import load_npz
+from erkle.npz_files import load_npz
 from erkle.triplets import Labels
 
 pytestmark = pytest.mark.usefixtures("without_pictures")

@@ -13,7 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from erkle import ERKLE, SOE, STE, Constant, Dense, LowRank, PassiveAggressiveI
-from erkle.files import FileError, load_npz, save_npz
+from erkle.files import FileError
+from erkle.npz_files import load_npz, save_npz
 from parts import DIRECTIONS, KERNELS, PAIRS, PROJECTIONS, Cooling, SquaredHinge, answers, precise, state
 
 T = answers(7, 200, flipped=0.2)

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 import numpy as np
 from PIL import Image
 
-from erkle.files import npz_from_bytes, npz_to_bytes
+from erkle.npz_files import npz_from_bytes, npz_to_bytes
 from erkle.service.learning import Fold
 from erkle.service.studies.media import prepared
 from erkle.service.studies.spec import StudySettings

@@ -32,7 +32,8 @@ def info(
 
 def _kernel_facts(path: Path) -> dict[str, str]:
     """Facts from the file itself, so that a learner with a custom loss can also be described."""
-    from erkle.files import FileError, load_npz
+    from erkle.files import FileError
+    from erkle.npz_files import load_npz
 
     arrays, meta = load_npz(path)
     try:
@@ -43,7 +44,8 @@ def _kernel_facts(path: Path) -> dict[str, str]:
 
 def _facts(path: Path, arrays: dict[str, Any], meta: dict[str, Any]) -> dict[str, str]:
     from erkle.cli.learn.findings import calibration, estimate, how_people_answer, outlook
-    from erkle.files import FileError, under
+    from erkle.files import FileError
+    from erkle.npz_files import under
     from erkle.online.models import unpack_model
     from erkle.online.record import Curve, Record
 
@@ -74,7 +76,7 @@ def _facts(path: Path, arrays: dict[str, Any], meta: dict[str, Any]) -> dict[str
 def _participant_facts(arrays: dict[str, Any], lapse: float) -> dict[str, str]:
     """Who answers at random, if the learner knows its participants; ``lapse`` is that of the study."""
     from erkle.cli.learn.participants import at_random
-    from erkle.files import under
+    from erkle.npz_files import under
     from erkle.online.participants import Participants
 
     lapses = Participants.from_arrays(under("participants", arrays)).table(lapse)

@@ -16,13 +16,13 @@ from sklearn.base import BaseEstimator, clone
 from erkle.answer_models import AnswerModel, Lapse
 from erkle.checks import whole
 from erkle.estimators import TripletLearner, answers
-from erkle.files import load_npz, save_npz
 from erkle.interruption import uninterrupted
 from erkle.kernels.dense import Dense
 from erkle.kernels.kernel import Counters
 from erkle.kernels.lapack import one_thread
 from erkle.kernels.low_rank import LowRank
 from erkle.losses import Loss
+from erkle.npz_files import load_npz, save_npz
 from erkle.online import saving
 from erkle.online.background import Background
 from erkle.online.forecast import Forecast, forecast

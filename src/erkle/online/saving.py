@@ -15,10 +15,11 @@ from numpy.typing import NDArray
 
 from erkle import triplets
 from erkle.checks import shaped, whole
-from erkle.files import Arrays, FileError, Packed, prefixed, under
+from erkle.files import FileError
 from erkle.kernels.dense import Dense
 from erkle.kernels.low_rank import LowRank
 from erkle.losses import LOSSES, Loss, check_loss
+from erkle.npz_files import Arrays, Packed, prefixed, under
 from erkle.online.models import unpack_model
 from erkle.online.participants import Participants
 from erkle.online.record import Record

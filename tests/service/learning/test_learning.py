@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from erkle import ERKLE, LowRank
-from erkle.files import FileError, npz_from_bytes, npz_to_bytes
+from erkle.files import FileError
+from erkle.npz_files import npz_from_bytes, npz_to_bytes
 from erkle.service.learning import Fold, View
 from erkle.service.learning.fold import LEARNED
 from erkle.service.learning.full_log import embedding, kernel_npz

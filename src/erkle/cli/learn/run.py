@@ -13,9 +13,10 @@ from erkle.cli.learn.curve import ErrorCurve, ShowCurve
 from erkle.cli.learn.interruption import Interruption
 from erkle.cli.learn.settings import Settings
 from erkle.cli.screen import waiting
-from erkle.files import FileError, load_npz, save_npz
+from erkle.files import FileError
 from erkle.kernels.dense import Dense
 from erkle.kernels.forms import check_room
+from erkle.npz_files import load_npz, save_npz
 from erkle.online import ERKLE
 from erkle.online.saving import pack, unpack
 from erkle.triplets import Labels

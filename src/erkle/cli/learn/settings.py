@@ -11,10 +11,10 @@ from typing import Any
 
 from sklearn.base import clone
 
-from erkle.files import load_npz
 from erkle.kernels.dense import Dense
 from erkle.kernels.low_rank import LowRank
 from erkle.losses import LOSSES, Loss, check_loss
+from erkle.npz_files import load_npz
 from erkle.online import ERKLE
 from erkle.online.settings import check_settings
 from erkle.steps import STEPS, Step, check_step, margin_of_probability

@@ -5,10 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from erkle.files import Arrays
 from erkle.kernels.dense import Dense, DenseKernel
 from erkle.kernels.looping import Rule
 from erkle.kernels.low_rank import LowRankKernel
+from erkle.npz_files import Arrays
 from erkle.online.models.base import Answers, Model
 from erkle.online.models.racing import Racing
 from erkle.online.models.refitting import Refitting

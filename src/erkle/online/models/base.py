@@ -12,9 +12,9 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from erkle.files import Packed
 from erkle.kernels.kernel import Kernel
 from erkle.kernels.looping import Stretch
+from erkle.npz_files import Packed
 from erkle.online.selection.candidates import Candidate, Candidates
 from erkle.online.selection.evidence import Evidence
 

@@ -5,10 +5,10 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from erkle.files import Arrays, Packed, prefixed, under
 from erkle.kernels.looping import Rule, Stretch
 from erkle.kernels.low_rank import LowRankKernel, Mixture
 from erkle.losses import STE
+from erkle.npz_files import Arrays, Packed, prefixed, under
 from erkle.online.models.base import Answers, ChoosingModel
 from erkle.online.selection.candidates import Candidates, Entry, Floats, Ids, next_review, steps
 from erkle.online.selection.evidence import Evidence

@@ -27,10 +27,10 @@ from numpy.typing import NDArray
 from erkle._compiled.fitting import minimise
 from erkle.answer_models import AnswerModel
 from erkle.checks import shaped
-from erkle.files import Arrays, Packed, prefixed, under
 from erkle.kernels.lapack import one_thread
 from erkle.kernels.looping import Rule, Stretch
 from erkle.kernels.low_rank import LowRankKernel
+from erkle.npz_files import Arrays, Packed, prefixed, under
 from erkle.online.models.base import Answers, ChoosingModel
 from erkle.online.models.fits import TUNING, FitProposals, FitSetting, is_alive, largest_rank, predicted_distances
 from erkle.online.selection.candidates import Candidates, Entry, next_review

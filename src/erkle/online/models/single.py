@@ -2,10 +2,10 @@
 
 from typing import Any, Self
 
-from erkle.files import Arrays, Packed, prefixed, under
 from erkle.kernels.dense import DenseKernel
 from erkle.kernels.looping import Rule, Stretch
 from erkle.kernels.low_rank import LowRankKernel
+from erkle.npz_files import Arrays, Packed, prefixed, under
 from erkle.online.models.base import Model
 from erkle.online.selection.evidence import Evidence
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from erkle.answer_models import AnswerModel
-from erkle.files import Arrays, Packed, prefixed, under
+from erkle.npz_files import Arrays, Packed, prefixed, under
 from erkle.online.selection.evidence import Evidence
 
 Floats = NDArray[np.float64]

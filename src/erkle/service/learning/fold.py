@@ -10,7 +10,8 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from erkle.files import FileError, npz_from_bytes, npz_to_bytes, prefixed, under
+from erkle.files import FileError
+from erkle.npz_files import npz_from_bytes, npz_to_bytes, prefixed, under
 from erkle.online import ERKLE, saving
 from erkle.online.record import Curve, Record
 from erkle.store import Answer, Kind

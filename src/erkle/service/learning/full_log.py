@@ -10,7 +10,7 @@ from itertools import islice
 import numpy as np
 from numpy.typing import NDArray
 
-from erkle.files import npz_to_bytes
+from erkle.npz_files import npz_to_bytes
 from erkle.online import saving
 from erkle.service.learning.fold import Fold
 from erkle.service.learning.snapshots import Snapshots
