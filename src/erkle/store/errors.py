@@ -21,7 +21,7 @@ class NotAllowed(StoreError):
 
 
 class Full(NotAllowed):
-    """The study has its maximum number of participants."""
+    """All places of the study are taken."""
 
 
 class OverQuota(NotAllowed):
