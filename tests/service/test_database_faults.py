@@ -1,5 +1,7 @@
 """A database that fails: nothing is acknowledged that is not saved, /health says so, and a start says what is wrong."""
 
+import errno
+import io
 import os
 import shutil
 import signal
@@ -13,9 +15,11 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 
 import pytest
+from PIL import Image
 
 from erkle.client import Client, Refused, Unreachable
 from erkle.service.watchdog import Watchdog
+from erkle.service.web.errors import problem_of
 from erkle.store import State, Store, Unavailable
 from people import THINGS, Somebody, reason, settings
 
@@ -97,6 +101,24 @@ def test_an_upload_that_would_fill_the_disk_is_refused(researcher, client, study
         answer = researcher.post(path, data=data, files={"file": ("a.zip", b"x" * 2_000_000)})
         assert (answer.status_code, reason(answer)) == (507, "no-room")
     assert somebody.send().status_code == 200
+
+
+@pytest.mark.parametrize("full", ["starlette.formparsers.SpooledTemporaryFile.write", "tempfile.TemporaryFile"])
+def test_an_upload_is_refused_when_temporary_files_have_no_room(researcher, full, monkeypatch):
+    def write(*_, **__):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(full, write)
+    picture = io.BytesIO()
+    Image.new("RGB", (8, 8)).save(picture, "PNG")
+    files = [("files", (f"{name}.png", picture.getvalue())) for name in "abc"]
+    answer = researcher.post("/api/studies/upload", data={"spec": "title: A"}, files=files)
+    assert (answer.status_code, reason(answer)) == (507, "no-room")
+
+
+def test_other_errors_of_the_system_are_not_reworded():
+    with pytest.raises(PermissionError):
+        problem_of(PermissionError(errno.EACCES, "Permission denied"))
 
 
 def test_an_upload_without_a_database_is_unavailable(researcher, configuration):

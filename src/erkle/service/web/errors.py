@@ -5,6 +5,7 @@ with the request. An unexpected error, such as a plain ValueError, is logged, an
 `erkle.service.web.middleware.observing`).
 """
 
+import errno
 import logging
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -32,6 +33,7 @@ _HTTP = {
 
 # Seconds after which a client should try again if the database is not available.
 _RETRY_AFTER = "5"
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 # Errors that are shown with their own sentence, with status and reason; the first matching type decides.
 _EXPECTED: dict[type[Exception], tuple[int, str]] = {
     WeakPassword: (422, "password"),
@@ -108,7 +110,7 @@ def problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
 
 def install(app: FastAPI) -> None:
     """Respond to every error in the one form."""
-    for kind in (HTTPException, RequestValidationError, *_EXPECTED):
+    for kind in (HTTPException, RequestValidationError, OSError, *_EXPECTED):
         app.add_exception_handler(kind, _respond)
 
 
@@ -132,6 +134,9 @@ def problem_of(error: Exception) -> Problem:
     match error:
         case Problem():
             return error
+        # FastAPI reports whatever goes wrong while it reads a form as an HTTPException.
+        case OSError() | HTTPException(__cause__=OSError()) if _is_full(error):
+            return Problem(507, "no-room", "The server's disk has no room for these files; try again later.")
         case HTTPException():
             reason, sentence = _HTTP.get(error.status_code, ("http", str(error.detail)))
             return Problem(error.status_code, reason, sentence, headers=error.headers)
@@ -142,8 +147,15 @@ def problem_of(error: Exception) -> Problem:
             sentence = "The database is not available; try again in a few seconds."
             return Problem(503, "database", sentence, headers={"Retry-After": _RETRY_AFTER})
         case _:
-            status, reason = next(found for kind, found in _EXPECTED.items() if isinstance(error, kind))
-            return Problem(status, reason, str(error))
+            known = (found for kind, found in _EXPECTED.items() if isinstance(error, kind))
+            if (found := next(known, None)) is None:
+                raise error
+            return Problem(*found, str(error))
+
+
+def _is_full(error: Exception) -> bool:
+    """Return whether a temporary file could not be written for lack of space."""
+    return any(isinstance(each, OSError) and each.errno in _FULL for each in (error, error.__cause__))
 
 
 def validation_sentence(errors: Sequence[Any]) -> str:
