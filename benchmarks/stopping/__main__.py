@@ -42,7 +42,7 @@ def main() -> None:
 
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.stopping", description=__doc__)
-    parser.add_argument("--seeds", type=int, default=8, help="studies per world")
+    parser.add_argument("--seeds", type=int, default=7, help="studies per world")
     parser.add_argument("--first", type=int, default=_FIRST_SEED, help="the first seed; 0 to 99 are for tuning")
     parser.add_argument("--quick", action="store_true", help="two seeds of two worlds; does not write stopping.md")
     return parser.parse_args()

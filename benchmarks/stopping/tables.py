@@ -25,6 +25,11 @@ _ABOUT = (
     "infinite. *Error in interval* (80 %) and *error / truth* (median) are those of the error at that moment, one per "
     "moment."
 )
+_STUDIES = (
+    "Random questions, or adaptive ones with a tenth drawn at random. 40 points if it does not say otherwise, and "
+    "participants who answer with 2 to 5 % slips. Participants with a list answer all of its questions, one after "
+    "another."
+)
 
 
 class Stopped(NamedTuple):
@@ -45,8 +50,14 @@ def report(worlds: Mapping[str, World], found: Mapping[str, list[Study]], seeds:
     ]
     names = list(worlds)
     moments = sorted({moment for world in worlds.values() for moment in world.moments})
-    by_world = _table("Data sets", "data set", stopped, names, lambda each: each.world)
-    by_moment = _table("Answers per object", "answers per object", stopped, moments, lambda each: each.moment)
+    by_world = _table("Data set", _STUDIES, stopped, names, lambda each: each.world)
+    by_moment = _table(
+        "Answers per object",
+        "The same cases, by the moment of the forecast.",
+        stopped,
+        moments,
+        lambda each: each.moment,
+    )
     made = [by_world, by_moment._replace(requirements=[])]
     first, *_, last = seeds
     about = f"Seeds {first} to {last}; the constants of the forecast were chosen on seeds 0 to 4. {_ABOUT}"
@@ -54,12 +65,16 @@ def report(worlds: Mapping[str, World], found: Mapping[str, list[Study]], seeds:
 
 
 def _table(
-    title: str, first: str, stopped: list[Stopped], labels: list[str] | list[int], label: Callable[[Stopped], object]
+    title: str,
+    about: str,
+    stopped: list[Stopped],
+    labels: list[str] | list[int],
+    label: Callable[[Stopped], object],
 ) -> Table:
     groups = {str(each): [one for one in stopped if label(one) == each] for each in labels}
     rows = [_row(name, group) for name, group in {**groups, "all": stopped}.items()]
     requirements = [one for name, group in groups.items() for one in _requirements(name, group)]
-    return Table(title, "", [first, *_HEADER], rows, [*requirements, *_requirements("all", stopped)])
+    return Table(title, about, [title.lower(), *_HEADER], rows, [*requirements, *_requirements("all", stopped)])
 
 
 def _row(name: str, stopped: list[Stopped]) -> list[str]:
