@@ -90,9 +90,9 @@ def test_an_expired_question_refuses_answers_but_still_acknowledges_its_old_one(
 def test_answers_of_finished_and_excluded_participants_are_refused(opened):
     store, study, ann = opened
     [asked] = opened.ask()
-    store.participants.exclude(study, ann)
+    store.participants.exclude(study, [ann])
     assert opened.answer(asked) == Refused(Reason.EXCLUDED)
-    store.participants.exclude(study, ann, False)
+    store.participants.exclude(study, [ann], False)
     store.participants.finish(study, ann, Standing.COMPLETED)
     assert opened.answer(asked) == Refused(Reason.ENDED)
     with pytest.raises(NotAllowed, match="completed"):
@@ -131,12 +131,12 @@ def test_the_log_leaves_out_excluded_participants_until_they_are_included(opened
     bob = store.participants.join(study).id
     for participant in (ann, bob, ann):
         opened.answer(opened.ask(participant=participant)[0])
-    assert store.participants.exclude(study, ann).standing == "excluded"
+    assert store.participants.exclude(study, [ann])[0].standing == "excluded"
     assert [a.sequence for a in store.answers.log(study)] == [2]
     assert [a.excluded for a in store.answers.log(study, include_excluded=True)] == [True, False, True]
     assert store.studies.counts(study).excluded_answers == 2
     opened.answer(opened.ask(participant=bob)[0])
-    assert store.participants.exclude(study, ann, False).standing == Standing.ACTIVE
+    assert store.participants.exclude(study, [ann], False)[0].standing == Standing.ACTIVE
     assert [a.sequence for a in store.answers.log(study)] == [1, 2, 3, 4]
     assert store.studies.get(study).roster == 2
 
@@ -151,7 +151,7 @@ def test_pending_questions_can_still_be_answered(opened, clock):
     store.answers.skip(study, ann, skipped.token)
     clock.advance(1)
     assert store.questions.pending(study) == [waiting, of_bob]
-    store.participants.exclude(study, ann)
+    store.participants.exclude(study, [ann])
     assert store.questions.pending(study) == [of_bob]
 
 

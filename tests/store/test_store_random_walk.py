@@ -82,7 +82,7 @@ class Model:
         if self.standing:
             participant = self.rng.choice(list(self.standing))
             self.excluded ^= {participant}
-            changed = self.store.participants.exclude(self.study, participant, participant in self.excluded)
+            [changed] = self.store.participants.exclude(self.study, [participant], participant in self.excluded)
             assert changed.standing == self.standing_of(participant)
 
     def finish(self):

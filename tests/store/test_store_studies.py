@@ -84,10 +84,10 @@ def test_a_participation_ends_once(opened):
 def test_including_a_participant_restores_their_standing(opened):
     store, study, ann = opened
     store.participants.finish(study, ann, Standing.SCREENED)
-    store.participants.exclude(study, ann)
-    store.participants.exclude(study, ann)
+    store.participants.exclude(study, [ann])
+    store.participants.exclude(study, [ann])
     assert [p.standing for p in store.participants.all(study)] == ["excluded"]
-    assert store.participants.exclude(study, ann, False).standing == Standing.SCREENED
+    assert store.participants.exclude(study, [ann], False)[0].standing == Standing.SCREENED
     assert store.studies.get(study).roster == 2
 
 

@@ -165,24 +165,20 @@ class Client:
         """Return the table of participants."""
         return list(self._server.call("GET", f"/api/studies/{path_segment(study)}/participants"))
 
-    def exclude(self, study: str, participant: str) -> None:
-        """Exclude a participant; the kernel is learned again without their answers."""
-        self._server.call(
-            "POST", f"/api/studies/{path_segment(study)}/participants/{path_segment(participant)}", {"excluded": True}
-        )
+    def exclude(self, study: str, participants: Sequence[str], excluded: bool = True) -> None:
+        """Exclude participants, or include them again; then the kernel is learned again from the start."""
+        self._decide(study, participants, excluded=excluded)
 
-    def include(self, study: str, participant: str) -> None:
-        """Include an excluded participant again; the kernel is learned again with their answers."""
-        self._server.call(
-            "POST", f"/api/studies/{path_segment(study)}/participants/{path_segment(participant)}", {"excluded": False}
-        )
+    def flag(self, study: str, participants: Sequence[str], flagged: bool = True) -> None:
+        """Flag participants for review, or remove the flags."""
+        self._decide(study, participants, flagged=flagged)
 
     def disputed(self, study: str) -> list[Json]:
         """Return the questions on which participants disagree most."""
         return list(self._server.call("GET", f"/api/studies/{path_segment(study)}/disputed"))
 
     def export(self, study: str, name: str, out: Pathlike | None = None) -> bytes:
-        """Return answers.csv, answers.jsonl, kernel.npz, embedding.csv or bundle.zip; also write it to ``out``."""
+        """Return the export with this name, such as answers.csv or bundle.zip; also write it to ``out``."""
         data = self._server.send("GET", f"/api/studies/{path_segment(study)}/export/{path_segment(name)}").content
         if out is not None:
             Path(out).write_bytes(data)
@@ -217,6 +213,9 @@ class Client:
 
     def __exit__(self, *exception: object) -> None:
         self.close()
+
+    def _decide(self, study: str, participants: Sequence[str], **what: bool) -> None:
+        self._json("POST", f"/api/studies/{path_segment(study)}/participants", {"ids": list(participants), **what})
 
     def _json(self, method: str, path: str, sent: Json | None = None, **how: Any) -> Json:
         return dict(self._server.call(method, path, sent, **how))

@@ -18,6 +18,9 @@ from erkle.store.sanitising import Json, bounded_json, bounded_text, strict_memb
 
 T = TypeVar("T")
 
+# The strategy of answers whose file does not name one. It may not say where the objects were either.
+IMPORTED = "imported"
+
 # Rows written in one transaction: about 50 ms of work, for which other writers wait.
 BATCH = 1000
 # Bytes of an answer and its question in the database, with their indexes, generously.
@@ -33,7 +36,7 @@ class Imported(NamedTuple):
     far: int
     left: int | None = None
     kind: Kind = Kind.CHOSEN
-    strategy: str = "imported"
+    strategy: str = IMPORTED
     response_ms: int | None = None
     client: Json = {}  # noqa: RUF012
     answered_at: int | None = None
@@ -132,7 +135,7 @@ def _question(row: Imported, study: int, participant: int) -> dict[str, Any]:
 
 def _skipped(skip: Skip, study: int, participant: int) -> dict[str, Any]:
     at = skip.skipped_at
-    issued = Issued(new_token(), "", *skip[1:4], skip.first, Kind.CHOSEN, "imported", at, at)
+    issued = Issued(new_token(), "", *skip[1:4], skip.first, Kind.CHOSEN, IMPORTED, at, at)
     return new_question(issued, study, participant)
 
 

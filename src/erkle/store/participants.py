@@ -118,29 +118,35 @@ class Participants(Topic):
         row = rows.lock_participant(self.connection, study, participant)
         if row["state"] not in (Standing.ACTIVE, standing):
             raise NotAllowed(f"The participant is already {row['state']} and cannot become {standing}.")
-        return self._change(row, state=Standing(standing))
+        return self._change([row["id"]], state=Standing(standing))[0]
 
     @writing
-    def flag(self, study: str, participant: str, flagged: bool) -> Participant:
-        """Mark a participant for review, or remove the mark; their answers are not affected."""
-        row = rows.lock_participant(self.connection, study, participant)
-        return self._change(row, flagged=bool(flagged))
+    def flag(self, study: str, participants: Sequence[str], flagged: bool) -> list[Participant]:
+        """Mark participants for review, or remove the marks, all or none; their answers are not affected."""
+        rows.lock_study(self.connection, study)
+        return self._change([each["id"] for each in self._rows(study, participants)], flagged=bool(flagged))
 
     @writing
-    def exclude(self, study: str, participant: str, excluded: bool = True) -> Participant:
-        """Refuse further answers of a participant and leave all their answers out of the log, or undo this.
+    def exclude(self, study: str, participants: Sequence[str], excluded: bool = True) -> list[Participant]:
+        """Refuse further answers of participants and leave all their answers out of the log, or undo this.
 
-        Each change increases the study's roster.
+        It happens to all of them or to none. A call that changes anything increases the study's roster.
         """
-        row = rows.lock_participant(self.connection, study, participant)
-        if row["excluded"] != excluded:
+        number = rows.lock_study(self.connection, study)["id"]
+        found = self._rows(study, participants)
+        if any(each["excluded"] != excluded for each in found):
             t = schema.studies
-            self.connection.execute(update(t).where(t.c.id == row["study_id"]).values(roster=t.c.roster + 1))
-        return self._change(row, excluded=bool(excluded))
+            self.connection.execute(update(t).where(t.c.id == number).values(roster=t.c.roster + 1))
+        return self._change([each["id"] for each in found], excluded=bool(excluded))
 
-    def _change(self, row: RowMapping, **values: Any) -> Participant:
-        self.connection.execute(update(schema.participants).where(_T.id == row["id"]).values(**values))
-        return self._where(_T.id == row["id"])[0]
+    def _rows(self, study: str, participants: Sequence[str]) -> list[RowMapping]:
+        return [rows.participant_and_study(self.connection, study, each) for each in participants]
+
+    def _change(self, numbers: Sequence[int], **values: Any) -> list[Participant]:
+        """Change rows of participants, and return the participants in the order in which they joined."""
+        changed = _T.id.in_(numbers)
+        self.connection.execute(update(schema.participants).where(changed).values(**values))
+        return self._where(changed)
 
     def _where(self, *conditions: ColumnElement[bool]) -> list[Participant]:
         query = select(schema.participants).where(*conditions).order_by(_T.id)

@@ -79,7 +79,7 @@ def test_another_server_has_the_same_log_the_same_kernel_and_the_same_objects(he
 def test_another_server_has_the_same_participants_and_skips(here, there):
     study = filled(here)
     late = here.participants.join(study.id, {"PROLIFIC_PID": "late"}, identity="PROLIFIC_PID=late")
-    here.participants.flag(study.id, late.id, True)
+    here.participants.flag(study.id, [late.id], True)
     here.participants.finish(study.id, late.id, Standing.SCREENED)
     copy = imported(there, bundled(here, here.studies.get(study.id)))
     people, copies = here.participants.all(study.id), there.participants.all(copy.id)

@@ -4,6 +4,7 @@ import csv
 import io
 import json
 from collections import Counter
+from datetime import UTC, datetime
 
 import numpy as np
 import pytest
@@ -17,7 +18,7 @@ from erkle.service.exchange.exporting import answers_csv, answers_jsonl
 from erkle.service.exchange.importing import read_answers, study_of
 from erkle.store import Imported, Object, Query, State, Store
 
-FORMATS = ["answers.csv", "answers.jsonl", "kernel.npz", "embedding.csv", "bundle.zip"]
+FORMATS = ["answers.csv", "answers.jsonl", "participants.csv", "kernel.npz", "embedding.csv", "bundle.zip"]
 
 
 @pytest.fixture
@@ -126,7 +127,8 @@ def test_an_export_is_downloaded_and_not_shown(researcher, made):
     for name in FORMATS:
         answer = export(researcher, made.id, name)
         assert answer.status_code == 200
-        assert answer.headers["Content-Disposition"] == f'attachment; filename="erkle-{made.id}-{name}"'
+        today = datetime.now(UTC).date()
+        assert answer.headers["Content-Disposition"] == f'attachment; filename="odd-names-{today}-{name}"'
         assert answer.headers["X-Content-Type-Options"] == "nosniff"
 
 

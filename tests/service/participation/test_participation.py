@@ -218,9 +218,9 @@ def test_an_answer_is_acknowledged_again_even_after_exclusion_or_closing(client,
     ann = Somebody(client, study)
     question = ann.question
     acknowledged = ann.answer()["acknowledged"]
-    store.participants.exclude(study, ann.id)
+    store.participants.exclude(study, [ann.id])
     assert ann.send(question).json()["acknowledged"] == {**acknowledged, "repeated": True}
-    store.participants.exclude(study, ann.id, False)
+    store.participants.exclude(study, [ann.id], False)
     store.studies.change_state(study, State.CLOSED)
     assert ann.send(question).json()["acknowledged"] == {**acknowledged, "repeated": True}
 
@@ -237,10 +237,10 @@ def test_a_study_that_is_not_open_accepts_no_answers(client, store, study, state
 
 def test_an_excluded_participant_cannot_continue(client, store, study):
     ann = Somebody(client, study)
-    store.participants.exclude(study, ann.id)
+    store.participants.exclude(study, [ann.id])
     assert ann.send().json()["error"]["reason"] == Reason.EXCLUDED
     assert ann.post("resume", participant=ann.id).status_code == 409
-    store.participants.exclude(study, ann.id, False)
+    store.participants.exclude(study, [ann.id], False)
     assert ann.send().status_code == 200
 
 

@@ -62,7 +62,7 @@ def test_a_participant_who_has_lost_their_place_can_come_back_when_there_is_one(
     bob = Somebody(client, study, puid="bob")
     bob.answer()
     assert outcome(Somebody(client, study, puid="ann")) == "screened"
-    store.participants.exclude(study, bob.id)
+    store.participants.exclude(study, [bob.id])
     again = Somebody(client, study, puid="ann")
     assert again.id == ann.id
     assert again.answer_all()["outcome"] == "completed"

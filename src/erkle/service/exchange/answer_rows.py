@@ -12,7 +12,7 @@ from itertools import count
 from pathlib import PurePath
 from typing import Any, BinaryIO, NamedTuple
 
-from erkle.service.exchange.exporting import PARAMETER, PARAMETERS
+from erkle.service.exchange.members import PARAMETER, PARAMETERS
 from erkle.triplets import ReadError
 from erkle.triplets.decoding import BOM, LONGEST_LINE, complaint
 from erkle.triplets.tables import decoded, first_row, has_triples, rows_of
