@@ -4,11 +4,11 @@ from collections import Counter
 
 import numpy as np
 import pytest
+from benchmarks.marks import BEHAVIOURS, marked
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binom, binomtest
 
-from benchmarks.marks import BEHAVIOURS, marked
 from erkle.service.dashboard.answering import ShareOfSlips
 from erkle.service.dashboard.participants.conduct import Conduct
 from erkle.service.dashboard.participants.marks import RATE, Interval, MarkKind, is_surely_above, marks

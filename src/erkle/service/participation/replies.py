@@ -8,7 +8,7 @@ from pydantic import BaseModel
 from erkle.service.participation.endings import Finished
 from erkle.service.participation.prepared_study import PreparedStudy
 from erkle.service.studies.objects import ShownObject
-from erkle.store import Acknowledged, Issued, Kind, Refused, Skipped, Standing
+from erkle.store import Acknowledged, Issued, Kind, Refused, Skipped
 
 Outcome = Acknowledged | Skipped | Refused | None
 
