@@ -22,7 +22,7 @@ def test_a_participant_joins_practises_answers_and_gets_the_code(client, store, 
     finished = ann.answer_all()
     assert finished == {
         "outcome": "completed",
-        "text_html": "<p>Thank you. All your answers are saved.</p>\n",
+        "text_html": "<p>Thank you for taking part.</p>\n",
         "code": "DONE7",
         "url": "https://example.org/?cc=DONE7",
     }
