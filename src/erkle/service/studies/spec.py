@@ -147,7 +147,7 @@ class Endings(_Part):
     has not given consent; nothing is stored.
     """
 
-    completed: Ending = Ending(text="Thank you. All your answers are saved.")
+    completed: Ending = Ending(text="Thank you for taking part.")
     failed: Ending = Ending(
         text="The study ends here, because some of your answers did not meet its requirements. Thank you for your time."
     )
