@@ -54,14 +54,14 @@ def export_jsonl(study: StudyDep, store: StoreDep) -> Response:
     return _attached(_encoded(answers_jsonl(store, study)), study, "answers.jsonl", "application/jsonl")
 
 
-@router.get("/studies/{study}/export/participants.csv")
+@router.get("/studies/{study}/export/participants.csv", response_class=Response)
 def export_participants(study: StudyDep, store: StoreDep, runtimes: RuntimesDep) -> Response:
     """Export all participants: whom to pay, how they answered, and what is unusual."""
     text = participants_csv(runtimes.of(study.id).participants(study, store))
     return _attached(text.encode("utf-8", "replace"), study, "participants.csv", "text/csv; charset=utf-8")
 
 
-@router.get("/studies/{study}/export/embedding.csv", responses=problems(409, 503))
+@router.get("/studies/{study}/export/embedding.csv", response_class=Response, responses=problems(409, 503))
 def export_embedding(study: StudyDep, store: StoreDep, runtimes: RuntimesDep) -> Response:
     """Export the position of each object on the map."""
     names = [each.name for each in store.studies.objects(study.id)]
@@ -70,7 +70,7 @@ def export_embedding(study: StudyDep, store: StoreDep, runtimes: RuntimesDep) ->
     return _attached(text.encode(), study, "embedding.csv", "text/csv; charset=utf-8")
 
 
-@router.get("/studies/{study}/export/kernel.npz", responses=problems(409, 503))
+@router.get("/studies/{study}/export/kernel.npz", response_class=Response, responses=problems(409, 503))
 def export_kernel(study: StudyDep, store: StoreDep, runtimes: RuntimesDep) -> Response:
     """Export the learned kernel, for `erkle learn --start` and `ERKLE.load`."""
     with _model(runtimes, study):
