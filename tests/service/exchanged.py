@@ -50,7 +50,7 @@ def filled(store, owner=None, people=3, each=12, seed=0, names=NAMES):
         return who
 
     who = store.transact(take_part)
-    store.participants.exclude(study, who)
+    store.participants.exclude(study, [who])
     return store.studies.get(study)
 
 

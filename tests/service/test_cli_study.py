@@ -106,13 +106,16 @@ def test_an_exported_csv_file_has_a_row_for_each_answer(run, store, tmp_path):
 
 def test_the_file_name_gives_the_format_of_an_export(run, store, tmp_path):
     study = filled(store)
-    for name in ("answers.jsonl", "my-kernel.npz", "embedding.csv", "study.zip"):
+    for name in ("answers.jsonl", "my-kernel.npz", "embedding.csv", "participants.csv", "study.zip"):
         run("study", "export", study.id, "--out", tmp_path / name)
     assert len((tmp_path / "answers.jsonl").read_text().splitlines()) == store.answers.last(study.id)
     assert ERKLE.load(tmp_path / "my-kernel.npz").n_objects_ == study.n_objects
     with (tmp_path / "embedding.csv").open(newline="", encoding="utf-8") as file:
         header, *places = csv.reader(file)
     assert (header, len(places)) == (["id", "name", "x1", "x2"], study.n_objects)
+    with (tmp_path / "participants.csv").open(newline="", encoding="utf-8") as file:
+        people = [(row["puid"], row["excluded"], row["lapse"] != "") for row in csv.DictReader(file)]
+    assert people == [("p0", "false", True), ("p1", "false", True), ("p2", "true", False)]
     assert "study.json" in zipfile.ZipFile(tmp_path / "study.zip").namelist()
 
 

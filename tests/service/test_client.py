@@ -62,9 +62,11 @@ def test_the_client_can_run_a_whole_study(researcher, server, tmp_path):
     assert answers >= 4
     assert researcher.live(study)["state"] == "open"
     [first, _] = researcher.participants(study)
-    researcher.exclude(study, first["id"])
+    researcher.exclude(study, [first["id"]])
+    researcher.flag(study, [first["id"]])
+    assert researcher.participants(study)[0]["flagged"]
     assert researcher.study(study)["roster"] == 1
-    researcher.include(study, first["id"])
+    researcher.exclude(study, [first["id"]], False)
     assert researcher.objects(study)[1].name == "Lyon"
     assert researcher.disputed(study) is not None
     bundle = tmp_path / "bundle.zip"

@@ -33,7 +33,8 @@ def test_participants_answer_and_the_kernel_is_learned_from_the_log(client, rese
     live = researcher.get(f"/api/studies/{study}/live").json()
     assert live["answers"] == store.answers.last(study) == 102
     [first, _] = researcher.get(f"/api/studies/{study}/participants").json()
-    place = f"/api/studies/{study}/participants/{first['id']}"
-    assert researcher.post(place, json={"excluded": True}).json()["standing"] == "excluded"
+    place = f"/api/studies/{study}/participants"
+    assert researcher.post(place, json={"ids": [first["id"]], "excluded": True}).status_code == 200
+    assert [row["excluded"] for row in researcher.get(place).json()] == [True, False]
     assert researcher.delete(f"/api/studies/{study}").status_code < 300
     assert store.studies.all() == []

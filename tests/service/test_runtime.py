@@ -185,7 +185,7 @@ def test_when_everybody_is_excluded_the_last_map_is_kept(runtimes, data, asked):
     before = learning.map
     everybody = [participant.id for participant in data.participants.all(asked)]
     for participant in everybody:
-        data.participants.exclude(asked, participant)
+        data.participants.exclude(asked, [participant])
     learning.notify()
     until(lambda: learning.published.map is None)
     np.testing.assert_array_equal(learning.map, before)

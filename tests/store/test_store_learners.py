@@ -17,7 +17,7 @@ def test_the_last_two_snapshots_of_the_current_roster_are_kept(opened):
     for sequence in range(4):
         assert store.snapshots.save(study, sequence, 0, NPZ + bytes([sequence]))
     assert [(s.sequence, s.data) for s in store.snapshots.latest(study)] == [(3, NPZ + b"\3"), (2, NPZ + b"\2")]
-    store.participants.exclude(study, ann)
+    store.participants.exclude(study, [ann])
     assert store.snapshots.latest(study) == []
     assert not store.snapshots.save(study, 3, 0, NPZ)
     assert store.snapshots.save(study, 3, 1, NPZ)

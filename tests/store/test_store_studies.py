@@ -78,16 +78,16 @@ def test_a_participation_ends_once(opened):
     with pytest.raises(NotAllowed, match=r"failed.*completed"):
         store.participants.finish(study, ann, Standing.COMPLETED)
     with pytest.raises(StoreError, match="'excluded'"):
-        store.participants.finish(study, ann, Standing.EXCLUDED)
+        store.participants.finish(study, ann, "excluded")
 
 
 def test_including_a_participant_restores_their_standing(opened):
     store, study, ann = opened
     store.participants.finish(study, ann, Standing.SCREENED)
-    store.participants.exclude(study, ann)
-    store.participants.exclude(study, ann)
-    assert [p.standing for p in store.participants.all(study)] == [Standing.EXCLUDED]
-    assert store.participants.exclude(study, ann, False).standing == Standing.SCREENED
+    store.participants.exclude(study, [ann])
+    store.participants.exclude(study, [ann])
+    assert [p.standing for p in store.participants.all(study)] == ["excluded"]
+    assert store.participants.exclude(study, [ann], False)[0].standing == Standing.SCREENED
     assert store.studies.get(study).roster == 2
 
 
@@ -174,7 +174,7 @@ def test_totals_count_all_studies_in_few_statements(opened, clock):
     assert (totals.answers, totals.skips, totals.open_participants) == (3, 2, 2)
     assert len(statements) <= 6
     store.studies.change_state(other, State.PAUSED)
-    assert store.studies.totals(()).open_participants == 1
+    assert store.studies.totals(()).open_participants == 2
 
 
 def filled(store):

@@ -104,10 +104,10 @@ def test_an_identity_can_join_a_study_once(opened):
     store, study, _ = opened
     first = store.participants.join(study, {"PROLIFIC_PID": "x", "visit": "1"}, identity="PROLIFIC_PID=x")
     assert first.identity == "PROLIFIC_PID=x"
-    store.participants.exclude(study, first.id)
+    store.participants.exclude(study, [first.id])
     store.studies.change_state(study, State.PAUSED)
     again = store.participants.join(study, {"PROLIFIC_PID": "x", "visit": "2"}, identity="PROLIFIC_PID=x")
-    assert again == first._replace(standing=Standing.EXCLUDED)
+    assert again == first._replace(excluded=True)
     with pytest.raises(NotAllowed, match="paused"):
         store.participants.join(study, {}, identity="PROLIFIC_PID=y")
 
@@ -139,9 +139,9 @@ def test_a_flag_changes_nothing_else(opened):
     store, study, ann = opened
     before = store.participants.get(study, ann)
     assert not before.flagged
-    flagged = store.participants.flag(study, ann, True)
+    [flagged] = store.participants.flag(study, [ann], True)
     assert flagged == store.participants.get(study, ann) == before._replace(flagged=True)
-    assert store.participants.flag(study, ann, False) == before
+    assert store.participants.flag(study, [ann], False) == [before]
     assert store.studies.get(study).roster == 0
 
 
@@ -151,5 +151,5 @@ def test_a_full_study_refuses_new_participants_until_one_is_excluded(opened):
     with pytest.raises(Full, match="2 participants"):
         store.participants.join(study, {}, "eve", most=2)
     assert store.participants.join(study, {}, "bob", most=2) == bob
-    store.participants.exclude(study, ann)
+    store.participants.exclude(study, [ann])
     assert store.participants.join(study, {}, "eve", most=2).standing == Standing.ACTIVE

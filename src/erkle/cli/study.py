@@ -31,6 +31,7 @@ class Format(StrEnum):
     JSONL = "jsonl"
     KERNEL = "kernel"
     EMBEDDING = "embedding"
+    PARTICIPANTS = "participants"
 
 
 # First bytes of a ZIP file.
@@ -38,6 +39,7 @@ _ZIP = b"PK"
 # Formats by the end of the file name; the first that fits is used.
 _NAMED = {
     "embedding.csv": Format.EMBEDDING,
+    "participants.csv": Format.PARTICIPANTS,
     ".csv": Format.CSV,
     ".jsonl": Format.JSONL,
     ".npz": Format.KERNEL,
@@ -82,7 +84,7 @@ def export(
     data: Data = HERE,
     database: Database = None,
 ) -> None:
-    """Export a study, its answers, or what was learned from them."""
+    """Export a study, its answers, its participants, or what was learned."""
     from erkle.files import write_atomically
     from erkle.service.exchange.bundle import write_bundle
     from erkle.service.exchange.exporting import answers_csv, answers_jsonl
@@ -95,6 +97,8 @@ def export(
                 write_bundle(store, found, file)
             elif wanted in (Format.KERNEL, Format.EMBEDDING):
                 file.write(_learned(store, found, wanted))
+            elif wanted is Format.PARTICIPANTS:
+                file.write(_participants(store, found))
             else:
                 for piece in (answers_csv if wanted is Format.CSV else answers_jsonl)(store, found):
                     file.write(piece.encode("utf-8", "replace"))
@@ -111,6 +115,14 @@ def _learned(store: Store, study: Study, wanted: Format) -> bytes:
         return kernel_npz(store, study)
     names = [each.name for each in store.studies.objects(study.id)]
     return embedding_csv(names, embedding(store, study)).encode("utf-8", "replace")
+
+
+def _participants(store: Store, study: Study) -> bytes:
+    """The contents of a participants.csv."""
+    from erkle.service.dashboard.participants.rows import rows_of_log
+    from erkle.service.exchange.participants_csv import participants_csv
+
+    return participants_csv(rows_of_log(store, study)).encode("utf-8", "replace")
 
 
 @app.command("import")

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, Self
+from urllib.parse import urlencode
 
 from erkle.client.replies import Json, Reply, ShownObject, object_of, reply_of
 from erkle.client.sending import Server, path_segment
@@ -59,9 +60,10 @@ class Client:
 
     # For participants
 
-    def about(self, study: str) -> Json:
-        """Return the title, the texts and the length of a study, which participants see before they join."""
-        return self._json("GET", f"/api/take/{path_segment(study)}")
+    def about(self, study: str, parameters: Mapping[str, str] | None = None) -> Json:
+        """Return what visitors of a study see before they join, and whether they can, given their link's parameters."""
+        query = f"?{urlencode(parameters)}" if parameters else ""
+        return self._json("GET", f"/api/take/{path_segment(study)}{query}")
 
     def join(self, study: str, parameters: Mapping[str, str] | None = None, consent: bool = True) -> Reply:
         """Join a study, with the parameters of the link that the participant followed."""
@@ -165,24 +167,20 @@ class Client:
         """Return the table of participants."""
         return list(self._server.call("GET", f"/api/studies/{path_segment(study)}/participants"))
 
-    def exclude(self, study: str, participant: str) -> None:
-        """Exclude a participant; the kernel is learned again without their answers."""
-        self._server.call(
-            "POST", f"/api/studies/{path_segment(study)}/participants/{path_segment(participant)}", {"excluded": True}
-        )
+    def exclude(self, study: str, participants: Sequence[str], excluded: bool = True) -> None:
+        """Exclude participants, or include them again; then the kernel is learned again from the start."""
+        self._decide(study, participants, excluded=excluded)
 
-    def include(self, study: str, participant: str) -> None:
-        """Include an excluded participant again; the kernel is learned again with their answers."""
-        self._server.call(
-            "POST", f"/api/studies/{path_segment(study)}/participants/{path_segment(participant)}", {"excluded": False}
-        )
+    def flag(self, study: str, participants: Sequence[str], flagged: bool = True) -> None:
+        """Flag participants for review, or remove the flags."""
+        self._decide(study, participants, flagged=flagged)
 
     def disputed(self, study: str) -> list[Json]:
         """Return the questions on which participants disagree most."""
         return list(self._server.call("GET", f"/api/studies/{path_segment(study)}/disputed"))
 
     def export(self, study: str, name: str, out: Pathlike | None = None) -> bytes:
-        """Return answers.csv, answers.jsonl, kernel.npz, embedding.csv or bundle.zip; also write it to ``out``."""
+        """Return the export with this name, such as answers.csv or bundle.zip; also write it to ``out``."""
         data = self._server.send("GET", f"/api/studies/{path_segment(study)}/export/{path_segment(name)}").content
         if out is not None:
             Path(out).write_bytes(data)
@@ -217,6 +215,9 @@ class Client:
 
     def __exit__(self, *exception: object) -> None:
         self.close()
+
+    def _decide(self, study: str, participants: Sequence[str], **what: bool) -> None:
+        self._json("POST", f"/api/studies/{path_segment(study)}/participants", {"ids": list(participants), **what})
 
     def _json(self, method: str, path: str, sent: Json | None = None, **how: Any) -> Json:
         return dict(self._server.call(method, path, sent, **how))

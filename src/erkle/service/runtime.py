@@ -12,6 +12,7 @@ import threading
 import time
 
 from erkle.service.dashboard.dashboard import Dashboard
+from erkle.service.dashboard.participants.rows import ParticipantRow, participant_rows
 from erkle.service.learning import Learning
 from erkle.service.participation.prepared_study import PreparedStudy
 from erkle.store import Store, Study, Transaction, Unavailable
@@ -45,6 +46,14 @@ class Runtime:
             found = PreparedStudy.of(study, source.studies.objects(study.id))
             self._prepared = found
         return found
+
+    def participants(self, study: Study, store: Store) -> list[ParticipantRow]:
+        """Return a row for each participant."""
+        prepared, skips = self.prepared(study, store), store.answers.skips(study.id)
+        people = store.participants.all(study.id)
+        self.learning.catch_up()
+        with self.learning.columns.lock:
+            return participant_rows(people, skips, self.learning.columns, self.learning.view, prepared)
 
 
 class Runtimes:

@@ -16,7 +16,7 @@ from erkle.store.clock import duration
 from erkle.store.database import rows, schema
 from erkle.store.database.enumerations import Standing, State
 from erkle.store.database.topics import Topic, reading, writing
-from erkle.store.errors import Full, NotAllowed, OverQuota, StoreError
+from erkle.store.errors import Full, NotAllowed, NotOpen, OverQuota, StoreError
 from erkle.store.sanitising import Json, bounded_json, bounded_text, json_bytes
 from erkle.store.usage import charge
 
@@ -32,14 +32,23 @@ ENDINGS = (Standing.COMPLETED, Standing.FAILED, Standing.SCREENED)
 
 
 class Participant(NamedTuple):
-    """A participant of a study; within a study, no two participants have the same ``identity``."""
+    """A participant of a study; within a study, no two participants have the same ``identity``.
+
+    ``state`` is active, completed, failed or screened, and stays what it is when the participant is excluded.
+    """
 
     id: str
     parameters: Json
-    standing: Standing
+    state: Standing
+    excluded: bool
     joined_at: int
     identity: str | None
     flagged: bool
+
+    @property
+    def standing(self) -> str:
+        """The state, or "excluded"."""
+        return "excluded" if self.excluded else str(self.state)
 
 
 class Participants(Topic):
@@ -62,11 +71,11 @@ class Participants(Topic):
         `OverQuota` if its participants have made the server store ``quota`` bytes.
         """
         row = rows.lock_study(self.connection, study)
+        if identity is not None and (joined := self.identified(study, identity)):
+            return joined
         known = None if identity is None else bounded_identity(identity)
-        if known is not None and (joined := self._where(_T.study_id == row["id"], _T.identity == known)):
-            return joined[0]
         if row["state"] != State.OPEN:
-            raise NotAllowed(f"The study is {row['state']}; participants can join only while it is open.")
+            raise NotOpen(f"The study is {row['state']}; participants can join only while it is open.")
         if most is not None and self.is_full(study, most, idle_seconds):
             raise Full(f"The study is full: it already has {most} participants.")
         parameters = bounded_json(parameters, limits.PARAMETERS)
@@ -97,6 +106,13 @@ class Participants(Topic):
         return _participant(self.connection.execute(_BY_NUMBER, {"number": row["id"]}).mappings().one())
 
     @reading
+    def identified(self, study: str, identity: str) -> Participant | None:
+        """Return the participant with this identity, or None if nobody has joined with it."""
+        number = rows.study(self.connection, study)["id"]
+        found = self._where(_T.study_id == number, _T.identity == bounded_identity(identity))
+        return found[0] if found else None
+
+    @reading
     def all(self, study: str) -> list[Participant]:
         """Return all participants of a study, in the order in which they joined."""
         return self._where(_T.study_id == rows.study(self.connection, study)["id"])
@@ -109,38 +125,39 @@ class Participants(Topic):
         row = rows.lock_participant(self.connection, study, participant)
         if row["state"] not in (Standing.ACTIVE, standing):
             raise NotAllowed(f"The participant is already {row['state']} and cannot become {standing}.")
-        return self._change(row, state=Standing(standing))
+        return self._change([row["id"]], state=Standing(standing))[0]
 
     @writing
-    def flag(self, study: str, participant: str, flagged: bool) -> Participant:
-        """Mark a participant for review, or remove the mark; their answers are not affected."""
-        row = rows.lock_participant(self.connection, study, participant)
-        return self._change(row, flagged=bool(flagged))
+    def flag(self, study: str, participants: Sequence[str], flagged: bool) -> list[Participant]:
+        """Mark participants for review, or remove the marks, all or none; their answers are not affected."""
+        rows.lock_study(self.connection, study)
+        return self._change([each["id"] for each in self._rows(study, participants)], flagged=bool(flagged))
 
     @writing
-    def exclude(self, study: str, participant: str, excluded: bool = True) -> Participant:
-        """Refuse further answers of a participant and leave all their answers out of the log, or undo this.
+    def exclude(self, study: str, participants: Sequence[str], excluded: bool = True) -> list[Participant]:
+        """Refuse further answers of participants and leave all their answers out of the log, or undo this.
 
-        Each change increases the study's roster.
+        It happens to all of them or to none. A call that changes anything increases the study's roster.
         """
-        row = rows.lock_participant(self.connection, study, participant)
-        if row["excluded"] != excluded:
+        number = rows.lock_study(self.connection, study)["id"]
+        found = self._rows(study, participants)
+        if any(each["excluded"] != excluded for each in found):
             t = schema.studies
-            self.connection.execute(update(t).where(t.c.id == row["study_id"]).values(roster=t.c.roster + 1))
-        return self._change(row, excluded=bool(excluded))
+            self.connection.execute(update(t).where(t.c.id == number).values(roster=t.c.roster + 1))
+        return self._change([each["id"] for each in found], excluded=bool(excluded))
 
-    def _change(self, row: RowMapping, **values: Any) -> Participant:
-        self.connection.execute(update(schema.participants).where(_T.id == row["id"]).values(**values))
-        return self._where(_T.id == row["id"])[0]
+    def _rows(self, study: str, participants: Sequence[str]) -> list[RowMapping]:
+        return [rows.participant_and_study(self.connection, study, each) for each in participants]
+
+    def _change(self, numbers: Sequence[int], **values: Any) -> list[Participant]:
+        """Change rows of participants, and return the participants in the order in which they joined."""
+        changed = _T.id.in_(numbers)
+        self.connection.execute(update(schema.participants).where(changed).values(**values))
+        return self._where(changed)
 
     def _where(self, *conditions: ColumnElement[bool]) -> list[Participant]:
         query = select(schema.participants).where(*conditions).order_by(_T.id)
         return [_participant(row) for row in self.connection.execute(query).mappings()]
-
-
-def standing_of(row: RowMapping) -> Standing:
-    """Return the standing of a participant, given their row."""
-    return Standing.EXCLUDED if row["excluded"] else Standing(row["state"])
 
 
 def bounded_identity(identity: object) -> str:
@@ -189,5 +206,12 @@ def new_participant(
 
 
 def _participant(row: RowMapping) -> Participant:
-    known = row["parameters"], standing_of(row), row["joined_at"], row["identity"], row["flagged"]
+    known = (
+        row["parameters"],
+        Standing(row["state"]),
+        row["excluded"],
+        row["joined_at"],
+        row["identity"],
+        row["flagged"],
+    )
     return Participant(row["public_id"], *known)

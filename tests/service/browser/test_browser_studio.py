@@ -155,7 +155,7 @@ def test_a_study_with_pictures_is_created_and_opened_and_its_map_follows_the_ans
 
     somebody = answer(client, study_of(page), 8)
     expect(page.locator("[data-figure=answers] .figure")).to_have_text("8")
-    page.wait_for_function("document.querySelector('.mark')?.hasAttribute('transform')")
+    page.wait_for_function("() => document.querySelector('.mark')?.hasAttribute('transform')")
     before = positions(page)
     answer(client, study_of(page), 12, "somebody else")
     moved = "before => before !== document.querySelector('.mark').getAttribute('transform')"
@@ -168,8 +168,10 @@ def test_a_study_with_pictures_is_created_and_opened_and_its_map_follows_the_ans
 
     # The table of participants is refreshed every four seconds; a reload is faster.
     page.reload()
-    page.locator(f"[data-participant='{somebody}']").get_by_role("button", name="Exclude").click()
-    expect(page.locator(f"[data-participant='{somebody}']").get_by_role("button", name="Include")).to_be_visible()
+    row = page.locator(f"[data-participant='{somebody}']")
+    row.get_by_role("checkbox").check()
+    page.get_by_role("button", name="Exclude").click()
+    expect(row).to_contain_text("excluded")
 
 
 def test_a_researcher_signs_out_and_in_and_returns_to_the_same_page_but_never_to_another_server(signed_in, account):
@@ -390,18 +392,19 @@ def test_the_dashboard_says_how_people_answer_and_marks_who_answers_at_random(si
     expect(words).to_contain_text(re.compile(r"People seem to compare .* slips"))
     expect(words).to_contain_text("answer model")
     table = page.get_by_role("region", name="Participants")
-    marked = table.get_by_role("row").filter(has_text="answers at random")
+    marked = table.get_by_role("row").filter(has_text="at random")
     expect(marked).to_have_count(1)
     page.get_by_role("button", name="Lapse").click()
     expect(page.get_by_role("columnheader", name="Lapse")).to_have_attribute("aria-sort", "descending")
-    expect(table.get_by_role("row").nth(1)).to_contain_text("answers at random")
+    expect(table.get_by_role("row").nth(1)).to_contain_text("at random")
     page.get_by_role("button", name="Lapse").click()
-    expect(table.get_by_role("row").last).to_contain_text("answers at random")
+    expect(table.get_by_role("row").last).to_contain_text("at random")
 
     # An exclusion is learned after a while, and the table follows without new answers.
-    marked.get_by_role("button", name="Exclude").click()
+    marked.get_by_role("checkbox").check()
+    table.get_by_role("button", name="Exclude").click()
     expect(marked).to_have_count(0)
-    page.locator("tr.excluded").get_by_role("button", name="Include").click()
+    table.get_by_role("button", name="Include").click()
     expect(marked).to_have_count(1)
 
 

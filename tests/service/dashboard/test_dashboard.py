@@ -15,7 +15,7 @@ from erkle.service.learning.aligned_map import aligned_map
 from erkle.service.participation.asking import History
 from erkle.service.participation.prepared_study import PreparedStudy
 from erkle.store import Imported, Kind, State, Store
-from people import PASSWORD, Somebody, missing, settings
+from people import PASSWORD, Somebody, missing, reason, settings
 
 N = 10
 N_ANSWERS = 200
@@ -194,7 +194,7 @@ def next_event(stream):
     raise AssertionError("the stream has ended")
 
 
-def test_careless_participants_get_warnings(researcher, store, watched, learned):
+def test_careless_participants_get_marks(researcher, store, watched, learned):
     store.imports.answers(watched, answers(50, seed=7, participant="careless", wrong=1.0))
     catch = [Imported("careless", 0, 2, 1, kind=Kind.CATCH, response_ms=90)] * 2
     store.imports.answers(watched, [*catch, Imported("p0", 0, 1, 2, kind=Kind.CATCH, response_ms=900)])
@@ -204,8 +204,8 @@ def test_careless_participants_get_warnings(researcher, store, watched, learned)
     assert (careless["catch_asked"], careless["catch_wrong"]) == (2, 2)
     assert (careful["catch_asked"], careful["catch_wrong"]) == (1, 0)
     assert careless["agreement"] < 0.5 < careful["agreement"]
-    assert len(careless["warnings"]) == 3
-    assert careful["warnings"] == []
+    assert {mark["kind"] for mark in careless["marks"]} == {"random", "catch", "disagrees"}
+    assert careful["marks"] == []
     assert sum(person["answers"] for person in people) == N_ANSWERS + 53
 
 
@@ -228,17 +228,18 @@ def test_whoever_answers_at_random_is_marked_and_nobody_else(researcher, store, 
     store.imports.answers(watched, answers(100, seed=7, participant="tosses coins", wrong=0.5))
     learned(watched, N_ANSWERS + 400)
     rows = researcher.get(f"/api/studies/{watched}/participants").json()
-    [marked] = [row for row in rows if row["at_random"]]
+    [marked] = [row for row in rows if row["marks"]]
     assert marked["parameters"] == {"participant": "tosses coins"}
     assert marked["lapse"]["low"] > 0.3
     shares = [f"{100 * marked['lapse'][name]:.0f}" for name in ("rate", "low", "high")]
-    assert missing(marked["warnings"][0], ["at random", *shares]) == []
+    [mark] = marked["marks"]
+    assert mark["kind"] == "random"
+    assert missing(mark["sentence"], shares) == []
     [silent] = [row for row in rows if row["answers"] == 0]
     assert silent["lapse"] is None
     for row in rows:
         if row not in (marked, silent):
             assert row["lapse"]["low"] <= row["lapse"]["rate"] <= row["lapse"]["high"] < 0.3
-            assert row["warnings"] == []
 
 
 def test_the_dashboard_counts_the_same_failed_catch_questions_as_the_asking(client, researcher, owner, store):
@@ -265,13 +266,33 @@ def test_the_dashboard_counts_the_same_failed_catch_questions_as_the_asking(clie
 def test_a_participant_is_flagged_excluded_and_included_again(researcher, watched, learned):
     learned(watched, N_ANSWERS)
     [first, *_] = researcher.get(f"/api/studies/{watched}/participants").json()
-    url = f"/api/studies/{watched}/participants/{first['id']}"
-    assert researcher.post(url, json={"flagged": True}).json()["flagged"]
-    assert researcher.post(url, json={"excluded": True}).json()["standing"] == "excluded"
+    url = f"/api/studies/{watched}/participants"
+
+    def decided(**what):
+        assert researcher.post(url, json={"ids": [first["id"]], **what}).json() == {"participants": 1}
+        [row, *_] = researcher.get(url).json()
+        return row["state"], row["excluded"], row["flagged"]
+
+    assert decided(flagged=True) == ("completed", False, True)
+    assert decided(excluded=True) == ("completed", True, True)
     learned(watched, N_ANSWERS - first["answers"])
-    assert researcher.post(url, json={"excluded": False}).json()["standing"] == "completed"
+    assert decided(excluded=False, flagged=False) == ("completed", False, False)
     learned(watched, N_ANSWERS)
-    assert researcher.post(f"/api/studies/{watched}/participants/nobody", json={"flagged": True}).status_code == 404
+
+
+def test_a_decision_about_several_participants_is_one_change_and_happens_to_all_or_to_none(researcher, store, watched):
+    url = f"/api/studies/{watched}/participants"
+    ids = [row["id"] for row in researcher.get(url).json()]
+    refused = researcher.post(url, json={"ids": [*ids, "nobody"], "excluded": True, "flagged": True})
+    assert (refused.status_code, reason(refused)) == (404, "unknown")
+    assert not any(row["excluded"] or row["flagged"] for row in researcher.get(url).json())
+    assert researcher.post(url, json={"ids": [*ids, ids[0]], "excluded": True, "flagged": True}).json() == {
+        "participants": 3
+    }
+    assert all(row["excluded"] and row["flagged"] for row in researcher.get(url).json())
+    assert store.studies.get(watched).roster == 1
+    assert researcher.post(url, json={"ids": []}).json() == {"participants": 0}
+    assert researcher.post(url, json={"ids": ["x"] * 1001, "flagged": True}).status_code == 422
 
 
 def test_an_excluded_participant_has_no_lapse_and_an_included_one_has_the_same_as_before(researcher, watched, learned):
@@ -279,8 +300,7 @@ def test_an_excluded_participant_has_no_lapse_and_an_included_one_has_the_same_a
         return {row["id"]: row for row in researcher.get(f"/api/studies/{watched}/participants").json()}
 
     def exclude(ids, excluded):
-        for each in ids:
-            researcher.post(f"/api/studies/{watched}/participants/{each}", json={"excluded": excluded})
+        researcher.post(f"/api/studies/{watched}/participants", json={"ids": list(ids), "excluded": excluded})
 
     learned(watched, N_ANSWERS)
     before, words = table(), live(researcher, watched)["answering"]
@@ -288,7 +308,7 @@ def test_an_excluded_participant_has_no_lapse_and_an_included_one_has_the_same_a
     exclude([first], True)
     learned(watched, N_ANSWERS - before[first]["answers"])
     now = table()
-    assert (now[first]["lapse"], now[first]["at_random"]) == (None, False)
+    assert (now[first]["lapse"], now[first]["marks"]) == (None, [])
     assert all(now[each]["lapse"] for each in others)
     exclude(others, True)
     learned(watched, 0)

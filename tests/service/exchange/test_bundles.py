@@ -79,7 +79,7 @@ def test_another_server_has_the_same_log_the_same_kernel_and_the_same_objects(he
 def test_another_server_has_the_same_participants_and_skips(here, there):
     study = filled(here)
     late = here.participants.join(study.id, {"PROLIFIC_PID": "late"}, identity="PROLIFIC_PID=late")
-    here.participants.flag(study.id, late.id, True)
+    here.participants.flag(study.id, [late.id], True)
     here.participants.finish(study.id, late.id, Standing.SCREENED)
     copy = imported(there, bundled(here, here.studies.get(study.id)))
     people, copies = here.participants.all(study.id), there.participants.all(copy.id)
@@ -195,7 +195,7 @@ DAMAGE = {
     "a picture of no object": ("objects.jsonl", lambda data: _first(data, payload={})),
     "participants missing": ("participants.jsonl", lambda data: b""),
     "the same person twice": ("participants.jsonl", lambda data: _lines(data)[0] * 3),
-    "a person of no standing": ("participants.jsonl", lambda data: _first(data, standing="king")),
+    "a person of no state": ("participants.jsonl", lambda data: _first(data, state="excluded")),
     "no skips": ("skips.jsonl", lambda data: None),
     "a skip left out": ("skips.jsonl", lambda data: b"".join(_lines(data)[1:])),
     "a skip of nobody": ("skips.jsonl", lambda data: _first(data, participant=99)),

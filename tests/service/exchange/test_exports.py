@@ -4,6 +4,7 @@ import csv
 import io
 import json
 from collections import Counter
+from datetime import UTC, datetime
 
 import numpy as np
 import pytest
@@ -17,7 +18,7 @@ from erkle.service.exchange.exporting import answers_csv, answers_jsonl
 from erkle.service.exchange.importing import read_answers, study_of
 from erkle.store import Imported, Object, Query, State, Store
 
-FORMATS = ["answers.csv", "answers.jsonl", "kernel.npz", "embedding.csv", "bundle.zip"]
+FORMATS = ["answers.csv", "answers.jsonl", "participants.csv", "kernel.npz", "embedding.csv", "bundle.zip"]
 
 
 @pytest.fixture
@@ -46,6 +47,19 @@ def test_every_answer_is_a_row_with_salmons_columns_and_ours(store, researcher, 
         assert (row["kind"], row["excluded"]) == (answer.kind, str(answer.excluded).lower())
         assert plain(row["head_filename"]) == NAMES[answer.anchor]
         assert row["puid"] == row["parameter.PROLIFIC_PID"]
+
+
+def test_the_side_of_the_choice_and_the_position_of_the_question_survive_an_export_and_an_import(
+    store, researcher, made
+):
+    log = list(store.answers.log(made.id, include_excluded=True))
+    rows = table(researcher, made.id)
+    assert [row["chosen_side"] for row in rows] == ["left" if each.left == each.near else "right" for each in log]
+    assert [int(row["position"]) for row in rows] == [each.position for each in log]
+    assert all(row[row["chosen_side"]] == row["winner"] for row in rows)
+    file = io.BytesIO(export(researcher, made.id, "answers.csv").content)
+    again = study_of(store, read_answers(file, "answers.csv"), "Again")
+    assert [each.position for each in store.answers.log(again.id, include_excluded=True)] == [e.position for e in log]
 
 
 def test_json_lines_have_the_same_values_as_csv(researcher, made):
@@ -126,7 +140,8 @@ def test_an_export_is_downloaded_and_not_shown(researcher, made):
     for name in FORMATS:
         answer = export(researcher, made.id, name)
         assert answer.status_code == 200
-        assert answer.headers["Content-Disposition"] == f'attachment; filename="erkle-{made.id}-{name}"'
+        today = datetime.now(UTC).date()
+        assert answer.headers["Content-Disposition"] == f'attachment; filename="odd-names-{today}-{name}"'
         assert answer.headers["X-Content-Type-Options"] == "nosniff"
 
 

@@ -281,14 +281,14 @@ def test_excluding_a_participant_learns_without_them_and_including_them_restores
     learning = runtimes.of(study).learning
     until(lambda: learning.ready)
     [ann, *_] = store.participants.all(study)
-    store.participants.exclude(study, ann.id)
+    store.participants.exclude(study, [ann.id])
     n_others = sum(answer.kind in LEARNED for answer in store.answers.log(study))
     assert n_others < N_LEARNED
     learning.notify()
     until(lambda: learning.view.n_learned == n_others)
     assert ann.id not in learning.view.participants.names
     assert len(learning.view.participants.names) == 3
-    store.participants.exclude(study, ann.id, False)
+    store.participants.exclude(study, [ann.id], False)
     learning.notify()
     until(lambda: learning.view.n_learned == N_LEARNED)
     np.testing.assert_array_equal(kernel_of_view(learning.view), kernel(whole))
@@ -300,7 +300,7 @@ def test_the_snapshot_after_an_exclusion_and_an_export_are_without_the_participa
     runtimes = start(store)
     learning = runtimes.of(study).learning
     until(lambda: learning.ready)
-    store.participants.exclude(study, store.participants.all(study)[0].id)
+    store.participants.exclude(study, [store.participants.all(study)[0].id])
     expected = folded(whole_log(store, study))
     # The export does not wait for the learner.
     (tmp_path / "kernel.npz").write_bytes(kernel_npz(store, store.studies.get(study)))

@@ -119,7 +119,7 @@ def test_a_stall_lasts_until_a_change_of_the_roster_is_learned(store, study, sta
     learning = start(store).of(study).learning
     until(lambda: learning.sequence == N_ANSWERS)
     failing.set()
-    store.participants.exclude(study, store.participants.all(study)[0].id)
+    store.participants.exclude(study, [store.participants.all(study)[0].id])
     learning.notify()
     # There are no new answers, so the model only has to be learned again.
     until(lambda: learning.stall is not None and learning.stall.n_failures > 3)

@@ -7,17 +7,18 @@ from typing import Annotated
 from anyio.to_thread import run_sync
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import StreamingResponse
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
 from erkle.service.accounts import sessions
 from erkle.service.dashboard.dashboard import Live
-from erkle.service.dashboard.participants import DisputedQuestion, ParticipantRow, disputed_questions, participant_rows
+from erkle.service.dashboard.disputed import DisputedQuestion, disputed_questions
+from erkle.service.dashboard.participants.rows import ParticipantRow
 from erkle.service.dashboard.streams import OneStream
 from erkle.service.runtime import Runtimes
 from erkle.service.strict import Strict
 from erkle.service.web.dependencies import RuntimesDep, StoreDep, StudyDep
 from erkle.service.web.errors import problems
-from erkle.store import Store, StoreError, Study
+from erkle.store import Store, StoreError, Study, Transaction
 
 router = APIRouter(prefix="/api/studies/{study}", tags=["dashboard"], responses=problems(401, 404))
 
@@ -28,18 +29,17 @@ _KEEP_ALIVE = 15.0
 
 
 class Decision(Strict):
-    """Whether to exclude a participant's answers, and whether to flag the participant; null changes nothing."""
+    """Participants, whether to exclude their answers, and whether to flag them; null changes nothing."""
 
+    ids: Annotated[list[str], Field(max_length=1000, description="a list of at most 1,000 ids of participants")]
     excluded: bool | None = None
     flagged: bool | None = None
 
 
-class Standing(BaseModel):
-    """The standing of a participant, and whether they are flagged."""
+class Decided(BaseModel):
+    """The number of participants that were decided on."""
 
-    id: str
-    standing: str
-    flagged: bool
+    participants: int
 
 
 @router.get("/live")
@@ -59,20 +59,23 @@ async def events(request: Request, study: StudyDep, store: StoreDep, runtimes: R
 @router.get("/participants")
 def participants(study: StudyDep, store: StoreDep, runtimes: RuntimesDep) -> list[ParticipantRow]:
     """Return all participants."""
-    runtime = runtimes.of(study.id)
-    return participant_rows(store, runtime.learning, runtime.prepared(study, store))
+    return runtimes.of(study.id).participants(study, store)
 
 
-@router.post("/participants/{participant}", responses=problems(403))
-def decide(participant: str, body: Decision, study: StudyDep, store: StoreDep, runtimes: RuntimesDep) -> Standing:
-    """Flag a participant, or exclude or include them. After that, the kernel is learned again from the start."""
-    person = store.participants.get(study.id, participant)
-    if body.flagged is not None:
-        person = store.participants.flag(study.id, participant, body.flagged)
+@router.post("/participants", responses=problems(403, 422))
+def decide(body: Decision, study: StudyDep, store: StoreDep, runtimes: RuntimesDep) -> Decided:
+    """Flag participants, or exclude or include them, all or none. Then the kernel is learned again from the start."""
+
+    def write(transaction: Transaction) -> None:
+        if body.flagged is not None:
+            transaction.participants.flag(study.id, body.ids, body.flagged)
+        if body.excluded is not None:
+            transaction.participants.exclude(study.id, body.ids, body.excluded)
+
+    store.transact(write)
     if body.excluded is not None:
-        person = store.participants.exclude(study.id, participant, body.excluded)
         runtimes.of(study.id).learning.notify()
-    return Standing(id=person.id, standing=person.standing, flagged=person.flagged)
+    return Decided(participants=len(set(body.ids)))
 
 
 @router.get("/disputed")

@@ -15,6 +15,7 @@ from typing import Any, BinaryIO
 from erkle.service.exchange.answer_rows import HOW, IMAGES, WHO, AnswerRows, Row
 from erkle.service.studies.spec import StudySettings
 from erkle.store import Imported, Kind, Store, Study, limits
+from erkle.store.imported_rows import IMPORTED
 from erkle.triplets import ReadError
 from erkle.triplets.decoding import BadLine, complaint
 from erkle.triplets.tables import triple_of
@@ -104,11 +105,12 @@ class AnswerFile:
         received = _micros(_cell(row, "answered_at"))
         return {
             "kind": Kind(kind),
-            "strategy": _first(row, HOW) or "imported",
+            "strategy": _first(row, HOW) or IMPORTED,
             "response_ms": _milliseconds(_cell(row, "response_ms"), _cell(row, "response_time")),
             "answered_at": _micros(_cell(row, "time_received")) if received is None else received,
             "issued_at": _micros(_cell(row, "issued_at")),
             "excluded": _cell(row, "excluded").lower() in ("true", "1"),
+            "position": int(cell) if _is_number(cell := _cell(row, "position")) else None,
         }
 
     def _known(self, row: Row, cell: str, number: int | None) -> int:

@@ -5,6 +5,7 @@ import math
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from pathlib import PurePath
 from typing import Annotated, BinaryIO
 
@@ -14,7 +15,9 @@ from pydantic import BaseModel
 
 from erkle.service.exchange.bundle import write_bundle
 from erkle.service.exchange.exporting import answers_csv, answers_jsonl, embedding_csv
+from erkle.service.exchange.file_names import disposition
 from erkle.service.exchange.importing import add_answers, read_answers, study_of
+from erkle.service.exchange.participants_csv import participants_csv
 from erkle.service.exchange.unbundling import import_bundle
 from erkle.service.learning.full_log import embedding, kernel_npz
 from erkle.service.learning.stall import Stall
@@ -51,7 +54,14 @@ def export_jsonl(study: StudyDep, store: StoreDep) -> Response:
     return _attached(_encoded(answers_jsonl(store, study)), study, "answers.jsonl", "application/jsonl")
 
 
-@router.get("/studies/{study}/export/embedding.csv", responses=problems(409, 503))
+@router.get("/studies/{study}/export/participants.csv", response_class=Response)
+def export_participants(study: StudyDep, store: StoreDep, runtimes: RuntimesDep) -> Response:
+    """Export all participants: whom to pay, how they answered, and what is unusual."""
+    text = participants_csv(runtimes.of(study.id).participants(study, store))
+    return _attached(text.encode("utf-8", "replace"), study, "participants.csv", "text/csv; charset=utf-8")
+
+
+@router.get("/studies/{study}/export/embedding.csv", response_class=Response, responses=problems(409, 503))
 def export_embedding(study: StudyDep, store: StoreDep, runtimes: RuntimesDep) -> Response:
     """Export the position of each object on the map."""
     names = [each.name for each in store.studies.objects(study.id)]
@@ -60,7 +70,7 @@ def export_embedding(study: StudyDep, store: StoreDep, runtimes: RuntimesDep) ->
     return _attached(text.encode(), study, "embedding.csv", "text/csv; charset=utf-8")
 
 
-@router.get("/studies/{study}/export/kernel.npz", responses=problems(409, 503))
+@router.get("/studies/{study}/export/kernel.npz", response_class=Response, responses=problems(409, 503))
 def export_kernel(study: StudyDep, store: StoreDep, runtimes: RuntimesDep) -> Response:
     """Export the learned kernel, for `erkle learn --start` and `ERKLE.load`."""
     with _model(runtimes, study):
@@ -158,8 +168,7 @@ def _read(file: BinaryIO) -> Iterator[bytes]:
 
 
 def _attached(content: bytes | Iterator[bytes], study: Study, name: str, kind: str) -> Response:
-    # Ids contain no characters that need quoting.
-    headers = {"Content-Disposition": f'attachment; filename="erkle-{study.id}-{name}"'}
+    headers = {"Content-Disposition": disposition(study.title, datetime.now(UTC).date(), name)}
     if isinstance(content, bytes):
         return Response(content, headers=headers, media_type=kind)
     return StreamingResponse(content, headers=headers, media_type=kind)

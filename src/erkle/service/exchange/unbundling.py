@@ -75,7 +75,8 @@ class _Object(_Part):
 
 class _Participant(_Part):
     parameters: Sent
-    standing: Standing = Member
+    state: Standing = Member
+    excluded: bool
     joined_at: int = Moment
     identity: str | None = Field(max_length=limits.IDENTITY)
     flagged: bool
@@ -94,6 +95,7 @@ class _Answer(_Part):
     client: Sent
     issued_at: int = Moment
     answered_at: int = Moment
+    position: int | None = Field(ge=1, lt=2**31)
 
 
 class _Skip(_Part):

@@ -8,10 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from erkle.store import Answer, Kind
+from erkle.store.imported_rows import IMPORTED
 
 KINDS = tuple(Kind)
 _CODES = {kind: code for code, kind in enumerate(KINDS)}
-_FIELDS = ("sequence_number", "participant", "anchor", "near", "far", "kind", "response_ms", "answered_at")
+_FIELDS = ("sequence_number", "participant", "anchor", "near", "far", "side", "kind", "response_ms", "answered_at")
+# On which side the chosen object was.
+LEFT, RIGHT, UNKNOWN_SIDE = range(3)
 
 
 class Columns:
@@ -43,6 +46,7 @@ class Columns:
                 answer.anchor,
                 answer.near,
                 answer.far,
+                _side(answer),
                 _CODES[answer.kind],
                 -1 if answer.response_ms is None else answer.response_ms,
                 answer.answered_at,
@@ -61,3 +65,10 @@ class Columns:
         first = _FIELDS.index("anchor")
         found: NDArray[np.int64] = self._rows[: self._size, first : first + 3][rows]
         return found
+
+
+def _side(answer: Answer) -> int:
+    # Files without sides are imported with a made-up one, and without the strategy.
+    if answer.strategy == IMPORTED:
+        return UNKNOWN_SIDE
+    return LEFT if answer.left == answer.near else RIGHT

@@ -81,6 +81,18 @@ def unsigned() -> Problem:
     )
 
 
+def known_as(names: Iterable[str], parameters: Mapping[str, Any]) -> str:
+    """Return the name by which researchers know a participant: the value of the first of ``names``, or nothing.
+
+    The names of a study can change, so the value need not be that of the identity by which somebody was recognised.
+
+    >>> known_as(["PROLIFIC_PID", "puid"], {"puid": "7", "x": "1"})
+    '7'
+    """
+    values = (" ".join(str(parameters.get(name) or "").splitlines()).strip() for name in names)
+    return next((value for value in values if value), "")
+
+
 def without(parameters: Mapping[str, Any], name: str) -> dict[str, Any]:
     """Return the parameters without one of them."""
     return {key: value for key, value in parameters.items() if key != name}

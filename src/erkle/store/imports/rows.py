@@ -18,10 +18,15 @@ from erkle.store.sanitising import Json, bounded_json, bounded_text, strict_memb
 
 T = TypeVar("T")
 
+# The strategy of answers whose file does not name one. It may not say where the objects were either.
+IMPORTED = "imported"
+
 # Rows written in one transaction: about 50 ms of work, for which other writers wait.
 BATCH = 1000
 # Bytes of an answer and its question in the database, with their indexes, generously.
 _ANSWER_BYTES = 1000
+# The largest integer that the column holds.
+_LAST_POSITION = 2**31 - 1
 
 
 class Imported(NamedTuple):
@@ -33,13 +38,14 @@ class Imported(NamedTuple):
     far: int
     left: int | None = None
     kind: Kind = Kind.CHOSEN
-    strategy: str = "imported"
+    strategy: str = IMPORTED
     response_ms: int | None = None
     client: Json = {}  # noqa: RUF012
     answered_at: int | None = None
     issued_at: int | None = None
     excluded: bool = False
     parameters: Json = {}  # noqa: RUF012
+    position: int | None = None
 
 
 def in_batches(rows: Iterable[T]) -> Iterator[list[T]]:
@@ -113,7 +119,13 @@ def _checked(number: int, row: Imported, at: int) -> Imported:
         issued_at=answered if row.issued_at is None else _time(row.issued_at, number),
         excluded=bool(row.excluded),
         parameters=bounded_json(row.parameters, limits.PARAMETERS),
+        position=question_position(row.position),
     )
+
+
+def question_position(value: object) -> int | None:
+    """Return a valid position of a question, or None for any other value."""
+    return value if type(value) is int and 0 < value <= _LAST_POSITION else None
 
 
 def _time(value: object, number: int) -> int:
@@ -126,13 +138,13 @@ def _question(row: Imported, study: int, participant: int) -> dict[str, Any]:
     # If the left side is unknown, use the smaller id, so that the side does not depend on the answer.
     first, second = sorted((row.near, row.far))
     left, at = first if row.left is None else row.left, row.issued_at or 0
-    issued = Issued(new_token(), "", row.anchor, first, second, left, row.kind, row.strategy, at, at)
+    issued = Issued(new_token(), "", row.anchor, first, second, left, row.kind, row.strategy, at, at, row.position)
     return new_question(issued, study, participant)
 
 
 def _skipped(skip: Skip, study: int, participant: int) -> dict[str, Any]:
     at = skip.skipped_at
-    issued = Issued(new_token(), "", *skip[1:4], skip.first, Kind.CHOSEN, "imported", at, at)
+    issued = Issued(new_token(), "", *skip[1:4], skip.first, Kind.CHOSEN, IMPORTED, at, at, None)
     return new_question(issued, study, participant)
 
 

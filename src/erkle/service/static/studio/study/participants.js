@@ -1,98 +1,102 @@
-/** The table of participants, with warnings and buttons to flag or exclude a participant. */
+/** The list of participants: search, filter, sort, and decide about several of them at once. */
 
-import { attempt, note } from "../dialogs.js";
-import { button, el, uniqueId } from "../elements.js";
-import { get, send } from "../server.js";
-import { age, count, moment, roundPerCent, seconds, counted, unbroken } from "../wording.js";
+import { attempt } from "../dialogs.js";
+import { button, el } from "../elements.js";
+import { get } from "../server.js";
+import { age, count, counted } from "../wording.js";
+import { COLUMNS, sorted } from "./participants/columns.js";
+import { Decisions } from "./participants/decisions.js";
+import { Filters, select } from "./participants/filters.js";
 
-const COLUMNS = [
-  { key: "id", label: "Participant", cell: (p) => who(p) },
-  {
-    key: "answers",
-    label: "Answers",
-    number: true,
-    title: "All answers, including practice and catch questions",
-    cell: (p) => count(p.answers),
-  },
-  { key: "skips", label: "Skips", number: true, cell: (p) => count(p.skips) },
-  { key: "median_ms", label: "Median time", number: true, cell: (p) => seconds(p.median_ms) },
-  {
-    key: "catch_wrong",
-    label: "Failed catches",
-    number: true,
-    cell: (p) => (p.catch_asked ? `${p.catch_wrong} of ${p.catch_asked}` : "–"),
-  },
-  {
-    key: "agreement",
-    label: "Agreement",
-    number: true,
-    title: "Share of answers that agree with the map",
-    cell: (p) => roundPerCent(p.agreement),
-  },
-  {
-    key: "consistency",
-    label: "Consistency",
-    number: true,
-    title: "Share of repeated questions answered the same way",
-    cell: (p) => roundPerCent(p.consistency),
-  },
-  {
-    key: "lapse",
-    label: "Lapse",
-    number: true,
-    title: "Share of answers that are slips, with a 95 % interval; 50 % if all answers are coin tosses",
-    value: (p) => p.lapse?.rate,
-    cell: (p) => lapse(p.lapse),
-  },
-  {
-    key: "last_at",
-    label: "Last seen",
-    value: (p) => p.last_at ?? p.joined_at,
-    cell: (p) => el("span", { title: moment(p.last_at ?? p.joined_at) }, age(p.last_at ?? p.joined_at)),
-  },
-];
 const PAGE = 50;
 
 export class Participants {
   constructor(path) {
     this.path = `${path}/participants`;
-    this.sort = { key: "last_at", down: true };
+    this.sort = { key: "joined_at", down: true };
     this.rows = [];
+    this.chosen = new Set();
+    this.drawn = new Map();
     this.limit = PAGE;
-    this.summary = el("p", { class: "hint", "aria-live": "polite" });
-    this.body = el("tbody");
-    this.headers = COLUMNS.map((column) => this.header(column));
-    this.table = el(
-      "table",
-      { class: "table participants", hidden: true },
-      el(
-        "thead",
-        {},
-        el("tr", {}, this.headers, el("th", { scope: "col" }, el("span", { class: "visually-hidden" }, "Actions"))),
-      ),
-      this.body,
+    this.summary = el("p", { class: "hint" });
+    this.said = el("p", { class: "visually-hidden", role: "status" });
+    this.filters = new Filters(() => this.find());
+    this.decisions = new Decisions(
+      this.path,
+      () => this.matching().filter(({ id }) => this.chosen.has(id)),
+      () => this.refresh(),
     );
+    this.everybody = el("input", { type: "checkbox", onchange: () => this.chooseAll(this.everybody.checked) });
+    this.all = el("span");
+    this.table = this.makeTable();
     this.more = button("Show more", "small", () => ((this.limit += 200), this.draw()), { hidden: true });
+    this.tools = [
+      el("div", { class: "people-filters" }, this.filters.nodes, this.sorting()),
+      el(
+        "div",
+        { class: "people-decisions row" },
+        el("label", { class: "check grow" }, this.everybody, this.all),
+        this.decisions.node,
+      ),
+    ];
     this.node = el(
       "section",
-      { class: "card stack", "aria-label": "Participants" },
-      el("h2", {}, "Participants"),
+      { class: "card stack people", "aria-label": "Participants" },
+      el(
+        "div",
+        { class: "card-head" },
+        el("h2", {}, "Participants"),
+        el("a", { class: "button small", href: `${path}/export/participants.csv`, download: "" }, "Download participants.csv"),
+      ),
       this.summary,
+      this.tools,
+      this.said,
       el("div", { class: "table-wrap tall" }, this.table),
       this.more,
     );
   }
 
-  header({ key, label, number, title }) {
-    const order = () => {
-      this.sort = { key, down: this.sort.key === key ? !this.sort.down : true };
-      this.draw();
-    };
-    return el(
-      "th",
-      { scope: "col", class: number ? "number" : "", "data-key": key, title },
-      el("button", { type: "button", class: "sort", onclick: order }, label),
+  /** A table whose roles are explicit, because in a narrow window its rows are laid out as cards. */
+  makeTable() {
+    this.body = el("tbody", { role: "rowgroup" });
+    this.headers = COLUMNS.map(({ key, label, title }) =>
+      el(
+        "th",
+        { scope: "col", role: "columnheader", class: key === "puid" ? "" : "number", "data-key": key, title },
+        el("button", { type: "button", class: "sort", onclick: () => this.sortBy(key) }, label),
+      ),
     );
+    const first = el("th", { scope: "col", role: "columnheader" }, el("span", { class: "visually-hidden" }, "Selected"));
+    const head = el("thead", { role: "rowgroup" }, el("tr", { role: "row" }, first, this.headers));
+    return el("table", { class: "table participants", role: "table", hidden: true }, head, this.body);
+  }
+
+  /** Where there is no room for headers, a list and a button choose the order. */
+  sorting() {
+    const columns = COLUMNS.map(({ key, label }) => [key, `Sort by ${label.toLowerCase()}`]);
+    this.sortKey = select("Sort by", columns, () => this.sortBy(this.sortKey.value));
+    this.sortDown = button("", "small", () => this.sortBy(this.sort.key));
+    return el("div", { class: "people-sorting row" }, this.sortKey, this.sortDown);
+  }
+
+  sortBy(key) {
+    this.sort = { key, down: this.sort.key === key ? !this.sort.down : key !== "puid" };
+    this.draw();
+  }
+
+  find() {
+    this.limit = PAGE;
+    this.draw();
+    this.said.textContent = `${count(this.matching().length)} of ${counted(this.rows.length, "participant")} shown.`;
+  }
+
+  matching() {
+    return this.filters.of(this.rows);
+  }
+
+  chooseAll(chosen) {
+    for (const { id } of this.matching()) this.chosen[chosen ? "add" : "delete"](id);
+    this.draw();
   }
 
   async refresh() {
@@ -103,139 +107,67 @@ export class Participants {
   }
 
   draw() {
-    const { key, down } = this.sort;
-    const read = COLUMNS.find((column) => column.key === key).value ?? ((row) => row[key]);
-    const value = (row) => read(row) ?? -Infinity;
-    const sorted = this.steady(
-      this.rows.toSorted((a, b) => (value(a) < value(b) ? -1 : value(a) > value(b) ? 1 : 0) * (down ? -1 : 1)),
-    );
+    const matching = sorted(this.matching(), this.sort);
+    const chosen = matching.filter(({ id }) => this.chosen.has(id)).length;
     for (const cell of this.headers)
-      cell.setAttribute("aria-sort", cell.dataset.key !== key ? "none" : down ? "descending" : "ascending");
-    const excluded = this.rows.filter(isExcluded).length;
-    this.summary.textContent = this.rows.length
-      ? `${counted(this.rows.length, "participant")}${excluded ? `, ${count(excluded)} excluded from the map` : ""}. Answers include practice and catch questions.`
-      : "There are no participants yet.";
-    this.table.hidden = !this.rows.length;
-    this.more.hidden = sorted.length <= this.limit;
-    // Do not rebuild a row while it is being clicked or its popover is open.
-    if (this.body.matches(":active") || this.body.querySelector(":popover-open")) return;
-    const focus = document.activeElement?.dataset?.focus;
-    this.body.replaceChildren(...sorted.slice(0, this.limit).map((each) => this.row(each)));
-    if (focus) this.body.querySelector(`[data-focus="${CSS.escape(focus)}"]`)?.focus();
+      cell.setAttribute(
+        "aria-sort",
+        cell.dataset.key !== this.sort.key ? "none" : this.sort.down ? "descending" : "ascending",
+      );
+    this.sortKey.value = this.sort.key;
+    this.sortDown.textContent = this.sort.down ? "Descending" : "Ascending";
+    this.summary.textContent = this.summarised(matching.length);
+    this.all.textContent = chosen ? `${count(chosen)} selected` : `Select all ${count(matching.length)}`;
+    this.everybody.checked = chosen > 0 && chosen === matching.length;
+    this.everybody.indeterminate = chosen > 0 && chosen < matching.length;
+    for (const node of this.tools) node.hidden = !this.rows.length;
+    this.table.hidden = !matching.length;
+    this.more.hidden = matching.length <= this.limit;
+    this.decisions.draw();
+    this.drawRows(matching.slice(0, this.limit));
   }
 
-  /** Rows keep their order while the pointer or the focus is on the table, so that no wrong row is clicked. */
-  steady(sorted) {
-    const order = new Map([...this.body.rows].map((row, index) => [row.dataset.participant, index]));
-    const same = this.drawn === JSON.stringify(this.sort);
-    this.drawn = JSON.stringify(this.sort);
-    if (!same || !this.body.matches(":hover, :focus-within")) return sorted;
-    return sorted.toSorted((a, b) => (order.get(a.id) ?? Infinity) - (order.get(b.id) ?? Infinity) || 0);
+  summarised(n) {
+    if (!this.rows.length) return "There are no participants yet.";
+    const excluded = this.rows.filter((row) => row.excluded).length;
+    const all = `${counted(this.rows.length, "participant")}${excluded ? `, ${count(excluded)} excluded from the map` : ""}.`;
+    return n === this.rows.length ? all : `${count(n)} of ${all}`;
+  }
+
+  /** Rows that have not changed stay in the document, so that focus, popovers and presses survive live updates. */
+  drawRows(people) {
+    const focus = document.activeElement?.dataset?.focus;
+    const before = this.drawn;
+    this.drawn = new Map(people.map((person) => [person.id, this.upToDate(person, before.get(person.id))]));
+    for (const [id, { row }] of before) if (this.drawn.get(id)?.row !== row) row.remove();
+    [...this.drawn.values()].forEach(({ row }, place) => {
+      if (this.body.rows[place] !== row) this.body.insertBefore(row, this.body.rows[place] ?? null);
+    });
+    if (focus && document.activeElement?.dataset?.focus !== focus)
+      this.body.querySelector(`[data-focus="${CSS.escape(focus)}"]`)?.focus();
+  }
+
+  upToDate(person, drawn) {
+    const state = JSON.stringify([person, age(person.joined_at)]);
+    const inUse = drawn && (drawn.row.matches(":active") || drawn.row.querySelector(":popover-open"));
+    const found = drawn && (inUse || drawn.state === state) ? drawn : { state, row: this.row(person) };
+    found.row.querySelector("input").checked = this.chosen.has(person.id);
+    return found;
   }
 
   row(person) {
-    const cells = COLUMNS.map(({ cell, number, key }) =>
-      el(
-        key === "id" ? "th" : "td",
-        { class: number ? "number" : "", scope: key === "id" ? "row" : null },
-        cell(person),
-      ),
+    const choose = ({ target }) => {
+      this.chosen[target.checked ? "add" : "delete"](person.id);
+      this.draw();
+    };
+    const attributes = { "aria-label": `Select ${person.puid}`, "data-focus": `select-${person.id}`, onchange: choose };
+    const box = el("td", { role: "cell", class: "people-box" }, el("input", { type: "checkbox", ...attributes }));
+    const cells = COLUMNS.map(({ cell, key, label }) =>
+      key === "puid"
+        ? el("th", { scope: "row", role: "rowheader" }, cell(person))
+        : el("td", { role: "cell", class: "number", "data-label": label }, cell(person)),
     );
-    const excluded = isExcluded(person);
-    const flag = button(
-      person.flagged ? "Unflag" : "Flag",
-      "quiet small",
-      () => this.change(person, { flagged: !person.flagged }),
-      { "data-focus": `flag-${person.id}` },
-    );
-    const out = button(
-      excluded ? "Include" : "Exclude",
-      "quiet small",
-      () => this.change(person, { excluded: !excluded }),
-      { "data-focus": `out-${person.id}` },
-    );
-    return el(
-      "tr",
-      { class: excluded ? "excluded" : "", "data-participant": person.id },
-      cells,
-      el("td", { class: "row-actions" }, flag, out),
-    );
+    const attributesOfRow = { role: "row", class: person.excluded ? "excluded" : "", "data-participant": person.id };
+    return el("tr", attributesOfRow, box, cells);
   }
-
-  async change(person, what) {
-    const done = await attempt(async () => {
-      await send("POST", `${this.path}/${encodeURIComponent(person.id)}`, what);
-      return true;
-    });
-    if (!done) return;
-    if ("excluded" in what)
-      note(
-        what.excluded
-          ? "Participant excluded. The map is being learned again without their answers."
-          : "Participant included. The map is being learned again with their answers.",
-      );
-    await this.refresh();
-  }
-}
-
-const isExcluded = ({ standing }) => standing === "excluded";
-
-/** A lapse with its interval, which is on a second line if there is no room: "4 % (2 to 6 %)". */
-function lapse(share) {
-  if (!share) return "–";
-  const interval = `(${Math.round(100 * share.low)}\u00a0to\u00a0${roundPerCent(share.high)})`;
-  return [`${roundPerCent(share.rate)} `, el("span", { class: "soft" }, interval)];
-}
-
-function who(person) {
-  const tags = [
-    person.flagged && el("span", { class: "tag warn" }, "flagged"),
-    person.standing !== "active" && el("span", { class: `tag ${STANDINGS[person.standing] ?? ""}` }, person.standing),
-    person.warnings.map((warning) => el("span", { class: "tag warn" }, unbroken(warning))),
-  ];
-  return el(
-    "div",
-    { class: "who" },
-    el("div", { class: "who-name" }, el("code", {}, person.id.slice(0, 8)), parameters(person)),
-    el("div", { class: "tags" }, tags),
-  );
-}
-
-const STANDINGS = { completed: "good", excluded: "bad", failed: "bad", screened: "" };
-
-/** A popover with the URL parameters of the participant's link. */
-function parameters({ parameters: given }) {
-  const entries = Object.entries(given ?? {});
-  if (!entries.length) return null;
-  const id = uniqueId("parameters");
-  const place = ({ target }) => {
-    const { left, bottom } = target.previousElementSibling.getBoundingClientRect();
-    target.style.left = `${Math.round(Math.max(8, Math.min(left, innerWidth - target.offsetWidth - 8)))}px`;
-    target.style.top = `${Math.round(Math.min(bottom + 4, innerHeight - target.offsetHeight - 8))}px`;
-  };
-  return [
-    el(
-      "button",
-      {
-        type: "button",
-        class: "button quiet small",
-        popovertarget: id,
-        "aria-label": `${counted(entries.length, "URL parameter")}`,
-      },
-      "URL",
-    ),
-    el(
-      "div",
-      { id, popover: "auto", class: "popover", ontoggle: place },
-      el("h3", {}, "URL parameters"),
-      el(
-        "dl",
-        {},
-        entries.map(([name, value]) => [
-          el("dt", {}, name),
-          el("dd", {}, el("code", {}, typeof value === "string" ? value : JSON.stringify(value))),
-        ]),
-      ),
-    ),
-  ];
 }
