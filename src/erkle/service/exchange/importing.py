@@ -15,7 +15,7 @@ from typing import Any, BinaryIO
 from erkle.service.exchange.answer_rows import HOW, IMAGES, WHO, AnswerRows, Row
 from erkle.service.studies.spec import StudySettings
 from erkle.store import Imported, Kind, Store, Study, limits
-from erkle.store.imported_rows import IMPORTED
+from erkle.store.imports.rows import IMPORTED
 from erkle.triplets import ReadError
 from erkle.triplets.decoding import BadLine, complaint
 from erkle.triplets.tables import triple_of

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from erkle.store import Answer, Kind
-from erkle.store.imported_rows import IMPORTED
+from erkle.store.imports.rows import IMPORTED
 
 KINDS = tuple(Kind)
 _CODES = {kind: code for code, kind in enumerate(KINDS)}
