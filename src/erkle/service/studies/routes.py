@@ -4,7 +4,7 @@ from typing import Annotated, Any, BinaryIO, Self
 
 from fastapi import APIRouter, File, Form, Header, Response, UploadFile
 from fastapi.responses import StreamingResponse
-from pydantic import BaseModel, FailFast, Field, GetJsonSchemaHandler
+from pydantic import BaseModel, FailFast, Field, GetJsonSchemaHandler, Json
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
 
@@ -12,6 +12,7 @@ from erkle.service.participation.replies import Question
 from erkle.service.strict import Strict
 from erkle.service.studies import editing
 from erkle.service.studies.media import TYPES
+from erkle.service.studies.object_changes import ObjectChange, change_objects, version
 from erkle.service.studies.objects import ShownObject
 from erkle.service.studies.reading import Draft, read_upload, read_values
 from erkle.service.studies.spec import StudySettings, checked
@@ -148,8 +149,7 @@ def upload(
     files: Annotated[list[UploadFile], File(description="Images, audio, video; a ZIP of them; a CSV of names.")] = [],  # noqa: B006
 ) -> StudyOut:
     """Create a draft of a study from files. Each file is an object, or each row of a CSV that names the files."""
-    sent: list[tuple[str, BinaryIO]] = [(file.filename or "unnamed", file.file) for file in files]
-    return _created(store, account.id, read_upload(spec, sent))
+    return _created(store, account.id, read_upload(spec, _sent(files)))
 
 
 @router.get("/{study}")
@@ -184,10 +184,37 @@ def change_state(body: StateIn, study: StudyDep, store: StoreDep) -> StudyOut:
     return StudyOut.of(editing.change_state(store, study.id, body.state))
 
 
+@router.post("/{study}/duplicate", status_code=201)
+def duplicate(study: StudyDep, store: StoreDep, account: AccountDep) -> StudyOut:
+    """Create a draft with the same objects, media and settings, and without answers. It belongs to you."""
+    return StudyOut.of(editing.duplicated(store, study.id, account.id))
+
+
 @router.get("/{study}/objects")
-def objects(study: StudyDep, store: StoreDep) -> list[ShownObject]:
-    """List the objects of a study, in the order of their ids."""
-    return [ShownObject.of(study.id, number, each) for number, each in enumerate(store.studies.objects(study.id))]
+def objects(study: StudyDep, store: StoreDep, response: Response) -> list[ShownObject]:
+    """List the objects of a study, in the order of their ids. The ETag is the version of the list."""
+    return _shown_objects(study.id, store.studies.objects(study.id), response)
+
+
+@router.put("/{study}/objects", responses=problems(412))
+def replace_objects(
+    study: StudyDep,
+    store: StoreDep,
+    runtimes: RuntimesDep,
+    response: Response,
+    objects: Annotated[
+        Json[Annotated[list[ObjectChange], Field(max_length=limits.OBJECTS), FailFast()]],
+        Form(description="All objects as they should be, as JSON. With an id, it is an object that the study has."),
+    ],
+    files: Annotated[list[UploadFile], File(description="Files that objects name; others become objects.")] = [],  # noqa: B006
+    if_match: Annotated[str | None, Header(description="The ETag of the objects that you know.")] = None,
+) -> list[ShownObject]:
+    """Replace the objects of a draft: keep, rename, remove and add objects, and change their texts and files."""
+    known = None if if_match is None else if_match.strip().removeprefix("W/").strip('"')
+    change_objects(store, study, objects, _sent(files), known)
+    # Its learner is for the old number of objects.
+    runtimes.forget(study.id)
+    return _shown_objects(study.id, store.studies.objects(study.id), response)
 
 
 @router.get("/{study}/signing-key")
@@ -234,3 +261,12 @@ def medium(
 
 def _created(store: Store, owner: str, draft: Draft) -> StudyOut:
     return StudyOut.of(editing.created(store, draft, owner))
+
+
+def _sent(files: list[UploadFile]) -> list[tuple[str, BinaryIO]]:
+    return [(file.filename or "unnamed", file.file) for file in files]
+
+
+def _shown_objects(study: str, objects: list[Object], response: Response) -> list[ShownObject]:
+    response.headers["ETag"] = f'"{version(objects)}"'
+    return [ShownObject.of(study, number, each) for number, each in enumerate(objects)]

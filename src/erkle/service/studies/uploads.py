@@ -7,7 +7,7 @@ folder and ZIPs inside a ZIP are refused, and nothing is written to disk.
 import re
 import stat
 import zipfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from pathlib import Path
@@ -83,6 +83,13 @@ class Files:
             if path.is_file() and not _ignored(name):
                 found._add(clean_name(name), _Part(partial(open_binary, path)))
         return found
+
+    def without(self, names: Collection[str]) -> "Files":
+        """Return the other files."""
+        rest = Files(self.caps)
+        rest._parts = {name: part for name, part in self._parts.items() if name not in names}
+        rest._read = self._read
+        return rest
 
     @property
     def names(self) -> list[str]:
