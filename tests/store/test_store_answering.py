@@ -131,7 +131,7 @@ def test_the_log_leaves_out_excluded_participants_until_they_are_included(opened
     bob = store.participants.join(study).id
     for participant in (ann, bob, ann):
         opened.answer(opened.ask(participant=participant)[0])
-    assert store.participants.exclude(study, ann).standing == Standing.EXCLUDED
+    assert store.participants.exclude(study, ann).standing == "excluded"
     assert [a.sequence for a in store.answers.log(study)] == [2]
     assert [a.excluded for a in store.answers.log(study, include_excluded=True)] == [True, False, True]
     assert store.studies.counts(study).excluded_answers == 2

@@ -38,7 +38,7 @@ def test_imported_answers_continue_the_log(opened, clock):
     assert [(a.issued_at, a.answered_at) for a in log[1:3]] == [(clock.time, clock.time), (10, 20)]
     assert log[0].participant == log[2].participant != log[1].participant
     imported = store.participants.all(study)[1:]
-    assert [p.standing for p in imported] == [Standing.COMPLETED, Standing.COMPLETED, Standing.EXCLUDED]
+    assert [p.standing for p in imported] == [Standing.COMPLETED, Standing.COMPLETED, "excluded"]
     assert imported[0].parameters == {"participant": "ann"}
     assert opened.answer(opened.ask()[0]).sequence == 6
 
@@ -106,9 +106,9 @@ def test_a_study_can_be_created_with_imported_answers_in_one_transaction(store):
 def exported(**changes):
     """A study to import, with everything that a study can have."""
     participants = [
-        Participant("0", {"PROLIFIC_PID": "ann"}, Standing.COMPLETED, 5, "ann", True),
-        Participant("1", {}, Standing.EXCLUDED, 6, None, False),
-        Participant("2", {}, Standing.ACTIVE, 7, None, False),
+        Participant("0", {"PROLIFIC_PID": "ann"}, Standing.COMPLETED, False, 5, "ann", True),
+        Participant("1", {}, Standing.FAILED, True, 6, None, False),
+        Participant("2", {}, Standing.ACTIVE, False, 7, None, False),
     ]
     answers = [Imported("1", 0, 1, 2, 2, Kind.CATCH, "catch", 500, {}, 30, 20), Imported("0", 2, 1, 0)]
     skips = [Skip("2", 0, 1, 2, "cannot decide", 40)]
@@ -126,7 +126,8 @@ def test_an_imported_study_is_the_same_as_the_exported_one(store):
     study = filled(store, exported())
     assert (study.title, study.state, study.created_at, study.settings) == ("Letters", State.PAUSED, 3, {"a": 1})
     participants = store.participants.all(study.id)
-    assert [each.standing for each in participants] == [Standing.COMPLETED, Standing.EXCLUDED, Standing.ACTIVE]
+    assert [each.state for each in participants] == [Standing.COMPLETED, Standing.FAILED, Standing.ACTIVE]
+    assert [each.standing for each in participants] == ["completed", "excluded", "active"]
     assert (participants[0].identity, participants[0].flagged, participants[0].joined_at) == ("ann", True, 5)
     first, second = store.answers.log(study.id, include_excluded=True)
     assert (first.participant, first.left) == (participants[1].id, 2)

@@ -100,7 +100,7 @@ class Model:
         self.store = Store(self.location, self.clock)
 
     def standing_of(self, participant):
-        return Standing.EXCLUDED if participant in self.excluded else self.standing[participant]
+        return "excluded" if participant in self.excluded else self.standing[participant]
 
     def closed(self, token):
         return Reason.NOT_OPEN if self.state != State.OPEN else self.over(token)
@@ -108,7 +108,7 @@ class Model:
     def over(self, token):
         participant, until = self.questions[token]
         if (standing := self.standing_of(participant)) != Standing.ACTIVE:
-            return Reason.EXCLUDED if standing == Standing.EXCLUDED else Reason.ENDED
+            return Reason.EXCLUDED if standing == "excluded" else Reason.ENDED
         return Reason.EXPIRED if self.clock() >= until else None
 
     def compare(self):

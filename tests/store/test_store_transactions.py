@@ -107,7 +107,7 @@ def test_an_identity_can_join_a_study_once(opened):
     store.participants.exclude(study, first.id)
     store.studies.change_state(study, State.PAUSED)
     again = store.participants.join(study, {"PROLIFIC_PID": "x", "visit": "2"}, identity="PROLIFIC_PID=x")
-    assert again == first._replace(standing=Standing.EXCLUDED)
+    assert again == first._replace(excluded=True)
     with pytest.raises(NotAllowed, match="paused"):
         store.participants.join(study, {}, identity="PROLIFIC_PID=y")
 

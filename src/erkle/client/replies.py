@@ -36,12 +36,12 @@ class Acknowledged(NamedTuple):
 
 
 class Finished(NamedTuple):
-    """The outcome of a participation, with the completion code, the return URL and the closing text."""
+    """The outcome of a participation, with the closing text, the code and the URL to go to."""
 
     outcome: str
+    text_html: str
     code: str
     url: str
-    thanks_html: str
 
 
 class Reply(NamedTuple):

@@ -20,7 +20,6 @@ from erkle.store import limits
 from erkle.store.database import rows, schema
 from erkle.store.database.enumerations import Kind, Reason, Standing, State
 from erkle.store.database.topics import Topic, reading, writing
-from erkle.store.participants import standing_of
 from erkle.store.refusals import Refused, record
 from erkle.store.sanitising import Json, bounded_json, bounded_text, is_id
 
@@ -264,8 +263,10 @@ def _closed(question: RowMapping, at: int) -> Reason | None:
     """Return the reason for a refusal if the question cannot be answered now."""
     if question["study_state"] != State.OPEN:
         return Reason.NOT_OPEN
-    if (standing := standing_of(question)) != Standing.ACTIVE:
-        return Reason.EXCLUDED if standing == Standing.EXCLUDED else Reason.ENDED
+    if question["excluded"]:
+        return Reason.EXCLUDED
+    if question["state"] != Standing.ACTIVE:
+        return Reason.ENDED
     return None if question["expires_at"] > at else Reason.EXPIRED
 
 

@@ -32,14 +32,23 @@ ENDINGS = (Standing.COMPLETED, Standing.FAILED, Standing.SCREENED)
 
 
 class Participant(NamedTuple):
-    """A participant of a study; within a study, no two participants have the same ``identity``."""
+    """A participant of a study; within a study, no two participants have the same ``identity``.
+
+    ``state`` is active, completed, failed or screened, and stays what it is when the participant is excluded.
+    """
 
     id: str
     parameters: Json
-    standing: Standing
+    state: Standing
+    excluded: bool
     joined_at: int
     identity: str | None
     flagged: bool
+
+    @property
+    def standing(self) -> str:
+        """The state, or "excluded"."""
+        return "excluded" if self.excluded else str(self.state)
 
 
 class Participants(Topic):
@@ -138,11 +147,6 @@ class Participants(Topic):
         return [_participant(row) for row in self.connection.execute(query).mappings()]
 
 
-def standing_of(row: RowMapping) -> Standing:
-    """Return the standing of a participant, given their row."""
-    return Standing.EXCLUDED if row["excluded"] else Standing(row["state"])
-
-
 def bounded_identity(identity: object) -> str:
     """Return an identity short enough to index; a long one becomes its beginning and a digest, and stays unique.
 
@@ -189,5 +193,12 @@ def new_participant(
 
 
 def _participant(row: RowMapping) -> Participant:
-    known = row["parameters"], standing_of(row), row["joined_at"], row["identity"], row["flagged"]
+    known = (
+        row["parameters"],
+        Standing(row["state"]),
+        row["excluded"],
+        row["joined_at"],
+        row["identity"],
+        row["flagged"],
+    )
     return Participant(row["public_id"], *known)

@@ -13,7 +13,6 @@ from erkle.store.database import rows, schema
 from erkle.store.database.enumerations import Kind, Standing, State
 from erkle.store.database.topics import Topic, reading, writing
 from erkle.store.errors import NotAllowed, StoreError
-from erkle.store.participants import standing_of
 from erkle.store.sanitising import bounded_text, is_id, strict_member
 from erkle.store.usage import charge
 
@@ -96,7 +95,8 @@ class Questions(Topic):
         row = rows.lock_participant(self.connection, study, participant)
         if row["study_state"] != State.OPEN:
             raise NotAllowed(f"The study is {row['study_state']}; questions are issued only while it is open.")
-        if (standing := standing_of(row)) != Standing.ACTIVE:
+        if row["excluded"] or row["state"] != Standing.ACTIVE:
+            standing = "excluded" if row["excluded"] else row["state"]
             raise NotAllowed(f"The participant is {standing}; questions are issued only to active participants.")
         at = self.clock()
         until = at + duration(lifetime, "The lifetime", limits.LIFETIME_SECONDS)

@@ -17,7 +17,7 @@ from erkle import triplets
 from erkle.store import limits
 from erkle.store.answers import Answers, Skip
 from erkle.store.database import rows, schema
-from erkle.store.database.enumerations import Standing, State
+from erkle.store.database.enumerations import State
 from erkle.store.database.room import check_room
 from erkle.store.database.topics import Topic, reading, writing
 from erkle.store.errors import StoreError, Unknown
@@ -187,9 +187,6 @@ def _at(participants: Sequence[int], place: str) -> int:
 
 
 def _participant(study: int, participant: Participant) -> dict[str, Any]:
-    # The standing before the exclusion is unknown; a completed participant gets no more questions.
-    excluded = participant.standing == Standing.EXCLUDED
-    standing = Standing.COMPLETED if excluded else participant.standing
     parameters = bounded_json(participant.parameters, limits.PARAMETERS)
-    known = parameters, standing, participant.joined_at, participant.identity
-    return new_participant(study, *known, excluded=excluded, flagged=participant.flagged)
+    known = parameters, participant.state, participant.joined_at, participant.identity
+    return new_participant(study, *known, excluded=participant.excluded, flagged=participant.flagged)

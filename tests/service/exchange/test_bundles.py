@@ -195,7 +195,7 @@ DAMAGE = {
     "a picture of no object": ("objects.jsonl", lambda data: _first(data, payload={})),
     "participants missing": ("participants.jsonl", lambda data: b""),
     "the same person twice": ("participants.jsonl", lambda data: _lines(data)[0] * 3),
-    "a person of no standing": ("participants.jsonl", lambda data: _first(data, standing="king")),
+    "a person of no state": ("participants.jsonl", lambda data: _first(data, state="excluded")),
     "no skips": ("skips.jsonl", lambda data: None),
     "a skip left out": ("skips.jsonl", lambda data: b"".join(_lines(data)[1:])),
     "a skip of nobody": ("skips.jsonl", lambda data: _first(data, participant=99)),

@@ -22,9 +22,9 @@ def test_a_participant_joins_practises_answers_and_gets_the_code(client, store, 
     finished = ann.answer_all()
     assert finished == {
         "outcome": "completed",
+        "text_html": "<p>Thank you. All your answers are saved.</p>\n",
         "code": "DONE7",
         "url": "https://example.org/?cc=DONE7",
-        "thanks_html": "<p>Thank you.</p>\n",
     }
     assert store.questions.ledger(study, ann.id)[0].issued.kind == Kind.PRACTICE
     assert store.answers.last(study) == 5

@@ -83,6 +83,15 @@ def test_an_ending_may_have_an_address_or_not():
     assert checked({"endings": {"completed": {"url": ""}}}).endings.completed.url == ""
 
 
+def test_an_ending_has_the_text_of_its_kind_unless_it_has_another_one():
+    endings = checked({"endings": {"full": {"code": "F"}, "closed": {"text": ""}}}).endings
+    assert (endings.full.text, endings.full.code) == (StudySettings().endings.full.text, "F")
+    assert endings.closed.text == ""
+    texts = [each["text"] for each in StudySettings().endings.model_dump().values()]
+    assert len(set(texts)) == len(texts) == 6
+    assert all(texts)
+
+
 def test_all_errors_are_reported_together():
     with pytest.raises(Complaints) as caught:
         checked({"holdout": 2, "limits": {"answers": 0}})

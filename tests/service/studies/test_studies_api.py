@@ -102,7 +102,7 @@ def test_any_setting_of_a_draft_can_change_and_the_others_stay(researcher, draft
     assert answer["title"] == "Towns"
     assert answer["settings"]["strategy"] == "random"
     assert answer["settings"]["texts"]["consent"] == "Yes?"
-    assert answer["settings"]["texts"]["thanks"] == "Thank you."
+    assert answer["settings"]["texts"]["question"] == "Which of the two is more like this one?"
     whole = researcher.patch(f"/api/studies/{draft}", json={"settings": answer["settings"]})
     assert whole.json() == answer
 
@@ -205,7 +205,7 @@ def test_a_study_with_participants_can_be_deleted(researcher, client, study):
 
 
 def test_simultaneous_changes_are_all_made(researcher, draft):
-    texts = ["question", "consent", "instructions", "thanks"] * 4
+    texts = ["question", "consent", "instructions"] * 5
 
     def change(number):
         body = {"settings": {"texts": {texts[number]: f"text {number}"}}}

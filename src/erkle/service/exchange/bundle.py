@@ -71,7 +71,7 @@ def _study(study: Study, counts: dict[str, int]) -> Json:
 def _participant(participant: Participant) -> Json:
     known = participant._asdict()
     del known["id"]
-    return {**known, "standing": str(participant.standing)}
+    return {**known, "state": str(participant.state)}
 
 
 def _answer(answer: Answer, numbers: dict[str, int]) -> Json:

@@ -75,7 +75,8 @@ class _Object(_Part):
 
 class _Participant(_Part):
     parameters: Sent
-    standing: Standing = Member
+    state: Standing = Member
+    excluded: bool
     joined_at: int = Moment
     identity: str | None = Field(max_length=limits.IDENTITY)
     flagged: bool

@@ -95,6 +95,6 @@ def _finished(transaction: Transaction, study: Study, done: Advance, standing: S
 
 
 def _not_allowed(person: Participant, study: Study) -> Problem:
-    if person.standing == Standing.EXCLUDED:
+    if person.excluded:
         return Problem(409, "excluded", "You can no longer take part in this study.")
     return Problem(409, f"study-{study.state}", f"The study is {study.state} and does not accept answers now.")

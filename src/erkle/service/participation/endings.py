@@ -9,6 +9,7 @@ from pydantic import BaseModel
 
 from erkle.service.participation.asking import History
 from erkle.service.participation.prepared_study import PreparedStudy
+from erkle.service.studies import markup
 from erkle.store import Standing
 from erkle.store.participants import ENDINGS
 from erkle.store.sanitising import bounded_text
@@ -19,21 +20,21 @@ _LONGEST = 500
 
 
 class Finished(BaseModel):
-    """How the participation ended, the participant's code, and the URL to go to next."""
+    """How the participation ended, the text and the code for the participant, and the URL to go to next."""
 
     outcome: str
+    text_html: str
     code: str
     url: str
-    thanks_html: str
 
     @classmethod
-    def of(cls, prepared: PreparedStudy, standing: Standing, parameters: Mapping[str, Any]) -> "Finished | None":
+    def of(cls, prepared: PreparedStudy, standing: str, parameters: Mapping[str, Any]) -> "Finished | None":
         """Return what the settings define for this standing, or None for a participant who has not finished."""
         if standing not in ENDINGS:
             return None
-        texts = getattr(prepared.settings.endings, standing)
-        url = filled(texts.url, parameters)
-        return cls(outcome=standing, code=texts.code, url=url, thanks_html=prepared.thanks_html)
+        given = getattr(prepared.settings.endings, standing)
+        url = filled(given.url, parameters)
+        return cls(outcome=standing, text_html=markup.html(given.text), code=given.code, url=url)
 
 
 def ending(prepared: PreparedStudy, history: History) -> Standing:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from erkle.service.learning import Chooser
-from erkle.service.studies import markup, spec
+from erkle.service.studies import spec
 from erkle.service.studies.objects import ShownObject
 from erkle.service.studies.spec import StudySettings
 from erkle.store import Object, Study
@@ -57,7 +57,6 @@ class PreparedStudy(NamedTuple):
     chooser: Chooser
     catches: list[tuple[int, int, int]]
     catch_answers: CatchAnswers
-    thanks_html: str
 
     @classmethod
     def of(cls, study: Study, objects: list[Object]) -> "PreparedStudy":
@@ -72,7 +71,6 @@ class PreparedStudy(NamedTuple):
             chooser=Chooser(study.n_objects, settings.strategy, catches),
             catches=catches,
             catch_answers=CatchAnswers(catches),
-            thanks_html=markup.html(settings.texts.thanks),
         )
 
 

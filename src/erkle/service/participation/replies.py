@@ -83,7 +83,7 @@ class Advance(NamedTuple):
     issued: list[Issued]
     done: int
     total: int
-    standing: Standing
+    standing: str
 
     def reply(self, parameters: Mapping[str, Any], response_ms: int | None = None) -> Reply:
         """Build the reply to the participant, given the parameters of the link in this request.

@@ -11,7 +11,7 @@ from erkle.service.studies.spec import StudySettings
 from erkle.store import NotAllowed, Object, State, Store, Study, Transaction, limits
 
 # Settings that may change once a study has been open.
-LATER = frozenset({"texts", "endings", "identity_proof", "limits", "skipping", "target_error"})
+LATER = frozenset({"texts", "endings", "identity_proof", "limits", "skipping", "target_error", "unfinished"})
 
 _COPY = " (copy)"
 
@@ -71,8 +71,8 @@ def change_state(store: Store, study: str, state: State) -> Study:
 def _merged(before: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
     """Merge changes into a mapping, at all levels.
 
-    >>> _merged({"texts": {"consent": "", "thanks": "Bye."}}, {"texts": {"consent": "Yes?"}})
-    {'texts': {'consent': 'Yes?', 'thanks': 'Bye.'}}
+    >>> _merged({"texts": {"consent": "", "question": "Which?"}}, {"texts": {"consent": "Yes?"}})
+    {'texts': {'consent': 'Yes?', 'question': 'Which?'}}
     """
     inner = {
         key: _merged(before[key], value)

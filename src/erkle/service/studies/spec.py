@@ -9,7 +9,7 @@ from itertools import repeat
 from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, ConfigDict, Field, ValidationError, ValidationInfo, field_validator
 
 from erkle.service.strict import Strict
 from erkle.service.studies.complaints import Complaint, Complaints, Place, complaints, nearest, shown, spelled
@@ -57,7 +57,6 @@ class Texts(_Part):
     question: Markdown = "Which of the two is more like this one?"
     consent: Markdown = ""
     instructions: Markdown = ""
-    thanks: Markdown = "Thank you."
 
 
 class Limits(_Part):
@@ -100,7 +99,9 @@ class Checks(_Part):
     catch_every: int = Field(default=15, ge=1, le=1000, description="a whole number from 1 to 1,000")
     fail_after: int = Field(default=2, ge=1, le=100, description="a whole number from 1 to 100")
     repeat_share: Share = 0.0
-    too_fast_ms: int = Field(default=0, ge=0, le=60_000, description="a number of milliseconds from 0 (off) to 60,000")
+    too_fast_ms: int = Field(
+        default=400, ge=0, le=60_000, description="a number of milliseconds from 0 (off) to 60,000"
+    )
 
 
 class Skipping(_Part):
@@ -115,22 +116,52 @@ class Skipping(_Part):
     )
 
 
+class Unfinished(_Part):
+    """What happens to participants who have begun but not finished.
+
+    ``stopped`` is for the time when the study is paused or closed: they finish their questions, or complete at once.
+    ``excluded`` is for participants who are excluded.
+    """
+
+    stopped: Literal["finish", "complete"] = Field(default="finish", description="finish or complete")
+    excluded: Literal["complete", "fail"] = Field(default="complete", description="complete or fail")
+
+
 class Ending(_Part):
-    """What a participant gets at the end: a code, and an address to go to.
+    """What a participant gets at the end: a text, a code, and an address to go to.
 
     ``{name}`` in the address is replaced by the parameter of that name in the participant's link.
     """
 
+    text: Markdown = ""
     code: str = Field(default="", max_length=limits.CODE, description=f"a text of at most {limits.CODE} characters")
     url: Url = ""
 
 
 class Endings(_Part):
-    """The endings for participants who complete the study, fail the checks, or are screened out."""
+    """How participations end. An ending without a text has the default text of its kind.
 
-    completed: Ending = Ending()
-    failed: Ending = Ending()
-    screened: Ending = Ending()
+    Completed: the participant has reached the end. Failed: the participant has failed the checks. Screened: there is
+    nothing to ask, or the link does not prove who the participant is. Full: the participant has come when all places
+    were taken. Closed: the participant has come, or come back, after the study was closed. Declined: the participant
+    has not given consent; nothing is stored.
+    """
+
+    completed: Ending = Ending(text="Thank you. All your answers are saved.")
+    failed: Ending = Ending(
+        text="The study ends here, because some of your answers did not meet its requirements. Thank you for your time."
+    )
+    screened: Ending = Ending(text="There are no questions for you in this study. Thank you for your interest.")
+    full: Ending = Ending(text="Enough people are taking part already. Thank you for your interest.")
+    closed: Ending = Ending(text="This study has ended and accepts no more answers. Thank you for your interest.")
+    declined: Ending = Ending(text="You have chosen not to take part, and nothing about you is stored.")
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _with_default_text(cls, value: Any, info: ValidationInfo) -> Any:
+        if not isinstance(value, dict):
+            return value
+        return {"text": cls.model_fields[str(info.field_name)].default.text, **value}
 
 
 class StudySettings(_Part):
@@ -144,6 +175,7 @@ class StudySettings(_Part):
     limits: Limits = Limits()
     checks: Checks = Checks()
     skipping: Skipping = Skipping()
+    unfinished: Unfinished = Unfinished()
     endings: Endings = Endings()
     identify_by: list[Parameter] = Field(
         default=["PROLIFIC_PID", "workerId", "puid"],
@@ -153,7 +185,8 @@ class StudySettings(_Part):
     identity_proof: Literal["none", "signature", "prolific"] = Field(
         default="none", description="none, signature or prolific"
     )
-    show_names: bool = Field(default=True, description="true or false")
+    appearance: Literal["light", "dark", "auto"] = Field(default="light", description="light, dark or auto")
+    show_names: bool = Field(default=False, description="true or false")
     target_error: float = Field(default=0.1, gt=0.0, lt=1.0, description="a share between 0 and 1")
 
 

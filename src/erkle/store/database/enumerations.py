@@ -13,13 +13,12 @@ class State(StrEnum):
 
 
 class Standing(StrEnum):
-    """The standing of a participant in a study; the database keeps the standing from before an exclusion."""
+    """The standing of a participant in a study; it does not say whether the participant is excluded."""
 
     ACTIVE = "active"
     COMPLETED = "completed"
     FAILED = "failed"
     SCREENED = "screened"
-    EXCLUDED = "excluded"
 
 
 class Kind(StrEnum):

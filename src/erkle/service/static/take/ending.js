@@ -15,7 +15,7 @@ export function end(info, finished) {
   const sheet = page(
     info.title,
     words.heading,
-    finished.thanks_html ? prose(finished.thanks_html) : null,
+    finished.text_html ? prose(finished.text_html) : null,
     element("p", { class: "soft" }, words.text),
     finished.code ? codeBox(finished.code, finished.outcome) : null,
     target ? redirect(target) : null,

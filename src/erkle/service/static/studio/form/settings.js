@@ -40,7 +40,6 @@ export const SECTIONS = {
         hint: "Participants must agree to this before they begin. Leave it empty to show no consent page.",
       },
       { path: "texts.instructions", label: "Instructions", type: "textarea", hint: "Shown before the first question." },
-      { path: "texts.thanks", label: "Closing text", type: "textarea", hint: "Shown at the end, with the completion code." },
     ],
   },
   choosing: {
@@ -140,7 +139,7 @@ export const SECTIONS = {
         min: 0,
         max: 60000,
         required: true,
-        hint: "Faster answers cause a warning. 0 turns this off; 500 is a good start.",
+        hint: "Faster answers cause a warning. 0 turns this off.",
       },
       {
         path: "checks.catch_every",
@@ -231,15 +230,15 @@ export function meant(spec, input) {
 
 /** The settings of a new study. */
 export const DEFAULTS = {
-  texts: { question: "Which of the two is more like this one?", consent: "", instructions: "", thanks: "Thank you." },
+  texts: { question: "Which of the two is more like this one?", consent: "", instructions: "" },
   strategy: "adaptive",
   holdout: 0.1,
   limits: { per_participant: 50, participants: null, answers: null, lifetime_s: 3600, idle_s: 3600 },
-  checks: { practice: 1, catch: [], catch_every: 15, fail_after: 2, repeat_share: 0, too_fast_ms: 0 },
+  checks: { practice: 1, catch: [], catch_every: 15, fail_after: 2, repeat_share: 0, too_fast_ms: 400 },
   skipping: { allowed: true, reasons: ["I do not know these", "I cannot decide", "Something is not shown"] },
   endings: { completed: { code: "", url: "" }, failed: { code: "", url: "" }, screened: { code: "", url: "" } },
   identify_by: ["PROLIFIC_PID", "workerId", "puid"],
   identity_proof: "none",
-  show_names: true,
+  show_names: false,
   target_error: 0.1,
 };
