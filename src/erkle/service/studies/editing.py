@@ -50,8 +50,8 @@ def changed(study: Study, objects: list[Object], changes: dict[str, Any]) -> Stu
     return after
 
 
-def change_state(store: Store, study: str, state: State) -> Study:
-    """Open, pause or close a study.
+def change_state(store: Store, study: str, state: State, stopped: str | None = None) -> Study:
+    """Open, pause or close a study. ``stopped`` changes what happens to participants who have not finished.
 
     Raises
     ------
@@ -61,6 +61,11 @@ def change_state(store: Store, study: str, state: State) -> Study:
     """
 
     def change(transaction: Transaction) -> Study:
+        if stopped is not None:
+            changes = {"unfinished": {"stopped": stopped}}
+            transaction.studies.revise(
+                study, lambda now, objects: (None, changed(now, objects, changes).model_dump(mode="json"))
+            )
         if state == State.OPEN:
             spec.checked(transaction.studies.get(study).settings, transaction.studies.objects(study))
         return transaction.studies.change_state(study, state)

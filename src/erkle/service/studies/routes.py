@@ -8,6 +8,7 @@ from pydantic import BaseModel, FailFast, Field, GetJsonSchemaHandler, Json
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
 
+from erkle.service.dashboard.dashboard import ACTIVE_SECONDS
 from erkle.service.participation.replies import Question
 from erkle.service.strict import Strict
 from erkle.service.studies import editing
@@ -15,7 +16,7 @@ from erkle.service.studies.media import TYPES
 from erkle.service.studies.object_changes import ObjectChange, change_objects, version
 from erkle.service.studies.objects import ShownObject
 from erkle.service.studies.reading import Draft, read_upload, read_values
-from erkle.service.studies.spec import StudySettings, checked
+from erkle.service.studies.spec import Stopped, StudySettings, checked
 from erkle.service.web.dependencies import AccountDep, ParticipationDep, RuntimesDep, StoreDep, StudyDep
 from erkle.service.web.errors import Problem, problems
 from erkle.service.web.ranges import Unsatisfiable, span
@@ -27,6 +28,8 @@ media_router = APIRouter(tags=["participation"])
 
 # Questions of a preview.
 _PREVIEWED = 20
+# Objects of each study in a list of studies.
+_EXAMPLES = 6
 # The browser must not guess the type of a file, nor run scripts in it. A file never changes, as its name is its hash.
 _MEDIA_HEADERS = {
     "Cache-Control": "public, max-age=31536000, immutable",
@@ -79,9 +82,10 @@ class Changes(Strict):
 
 
 class StateIn(Strict):
-    """The new state of a study."""
+    """The new state of a study, and what happens to participants who have not finished (``unfinished.stopped``)."""
 
     state: Annotated[State, Field(strict=False)]
+    stopped: Stopped | None = None
 
 
 class _Summary(BaseModel):
@@ -93,17 +97,39 @@ class _Summary(BaseModel):
     link: str
 
     @classmethod
-    def of(cls, study: Study, **counts: int) -> Self:
-        """Return the summary of a study, with its counts."""
+    def of(cls, study: Study, **more: Any) -> Self:
+        """Return the summary of a study, with more fields."""
         derived = {"created_at": study.created_at // 1000, "link": f"/s/{study.id}"}
-        return cls(**study._asdict() | derived | counts)
+        return cls(**study._asdict() | derived | more)
 
 
 class StudyListed(_Summary):
-    """A study in a list; times are in milliseconds since 1970."""
+    """A study in a list, with its first objects; times are in milliseconds since 1970.
+
+    ``most_answers`` is the number of answers that its limits allow, and null without a limit.
+    """
 
     answers: int
     participants: int
+    active_participants: int
+    most_answers: int | None
+    most_participants: int | None
+    examples: list[ShownObject]
+
+    @classmethod
+    def listed(cls, store: Store, study: Study) -> Self:
+        """Return a study as it is listed."""
+        counts, limits = store.studies.counts(study.id), study.settings.get("limits", {})
+        examples = store.studies.objects(study.id, most=_EXAMPLES)
+        return cls.of(
+            study,
+            answers=counts.answers,
+            participants=counts.participants,
+            active_participants=store.participants.presence(study.id, ACTIVE_SECONDS).active,
+            most_answers=limits.get("answers"),
+            most_participants=limits.get("participants"),
+            examples=[ShownObject.of(study.id, number, each) for number, each in enumerate(examples)],
+        )
 
 
 class StudyOut(_Summary):
@@ -129,10 +155,14 @@ class Preview(BaseModel):
 def studies(store: StoreDep, account: AccountDep) -> list[StudyListed]:
     """List your studies, oldest first; an administrator sees all studies."""
     return [
-        StudyListed.of(study, **store.studies.counts(study.id)._asdict())
-        for study in store.studies.all()
-        if account.admin or study.owner == account.id
+        StudyListed.listed(store, study) for study in store.studies.all() if account.admin or study.owner == account.id
     ]
+
+
+@router.get("/defaults")
+def defaults() -> StudySettings:
+    """Return the settings of a new study."""
+    return StudySettings()
 
 
 @router.post("", status_code=201)
@@ -181,7 +211,7 @@ def delete(study: StudyDep, store: StoreDep, runtimes: RuntimesDep) -> None:
 @router.post("/{study}/state")
 def change_state(body: StateIn, study: StudyDep, store: StoreDep) -> StudyOut:
     """Open, pause or close a study; a closed study cannot be opened again."""
-    return StudyOut.of(editing.change_state(store, study.id, body.state))
+    return StudyOut.of(editing.change_state(store, study.id, body.state, body.stopped))
 
 
 @router.post("/{study}/duplicate", status_code=201)

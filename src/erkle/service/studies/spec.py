@@ -47,6 +47,9 @@ Url = Annotated[
 ]
 
 
+Stopped = Literal["finish", "complete"]
+
+
 class _Part(Strict):
     model_config = ConfigDict(frozen=True)
 
@@ -123,7 +126,7 @@ class Unfinished(_Part):
     ``excluded`` is for participants who are excluded.
     """
 
-    stopped: Literal["finish", "complete"] = Field(default="finish", description="finish or complete")
+    stopped: Stopped = Field(default="finish", description="finish or complete")
     excluded: Literal["complete", "fail"] = Field(default="complete", description="complete or fail")
 
 
