@@ -1,19 +1,32 @@
 /** Dialogs (native <dialog> elements that resolve to a result) and short notifications. */
 
 import { button, el, uniqueId } from "./elements.js";
+import { warnBeforeLeaving } from "./leaving.js";
 
 /**
- * Shows a dialog. Resolves to the result of `act`, or to null if the dialog is cancelled.
+ * Shows a dialog. Resolves to the result of `act`, or to null if the dialog is dismissed.
  *
  * `act` runs when the confirm button is pressed. If it throws, the dialog shows the error message and stays open. It also
  * stays open if `act` returns false. The button is enabled only while `ready()` is true and `act` is not running.
+ *
+ * A wide dialog has many fields. Once something in it has changed, it is only cancelled after a question.
  */
-export function dialog({ title, body, confirm, kind = "primary", wide = false, ready = null, act = async () => true }) {
+export function dialog({
+  title,
+  body,
+  confirm,
+  dismiss = "Cancel",
+  kind = "primary",
+  wide = false,
+  ready = null,
+  act = async () => true,
+}) {
   const heading = uniqueId("dialog");
   const trouble = el("p", { class: "error", role: "alert", hidden: true });
   const yes = el("button", { type: "submit", class: `button ${kind}` }, confirm);
   return new Promise((resolve) => {
     let result = null;
+    let changed = false;
     const box = el("dialog", { class: wide ? "wide" : "", "aria-labelledby": heading });
     const form = el(
       "form",
@@ -24,7 +37,7 @@ export function dialog({ title, body, confirm, kind = "primary", wide = false, r
       el(
         "div",
         { class: "row dialog-end" },
-        button("Cancel", "quiet", () => box.close()),
+        button(dismiss, "quiet", () => cancel()),
         yes,
       ),
     );
@@ -45,7 +58,24 @@ export function dialog({ title, body, confirm, kind = "primary", wide = false, r
       yes.disabled = !ready();
       form.addEventListener("input", () => (yes.disabled = !ready()));
     }
+    const cancel = async () => {
+      if (!wide || !changed || (await discards())) box.close();
+    };
+    const stopWarning = warnBeforeLeaving(() => wide && changed);
+    for (const kind of ["input", "change"]) form.addEventListener(kind, () => (changed = true));
+    box.addEventListener("cancel", (event) => {
+      if (event.target !== box) return;
+      event.preventDefault();
+      cancel();
+    });
+    // A browser may close a dialog at the second Escape without asking.
+    box.addEventListener("keydown", (event) => {
+      if (event.key !== "Escape") return;
+      event.preventDefault();
+      cancel();
+    });
     box.addEventListener("close", () => {
+      stopWarning();
       box.remove();
       resolve(result);
     });
@@ -53,6 +83,13 @@ export function dialog({ title, body, confirm, kind = "primary", wide = false, r
     document.body.append(box);
     box.showModal();
   });
+}
+
+/** Asks whether to discard what was changed. */
+async function discards() {
+  const body = el("p", {}, "What you have changed here is not saved.");
+  const asked = { title: "Discard your changes?", body, confirm: "Discard", dismiss: "Keep editing", kind: "danger" };
+  return Boolean(await dialog(asked));
 }
 
 /** Shows a notification for a few seconds; errors (`bad`) stay longer. */
