@@ -184,15 +184,16 @@ def test_how_people_answer_is_not_said_before_the_answers_tell(erkle, n_answers,
     assert json.loads((tmp_path / "summary.json").read_text())["lapse"] is None
 
 
-def test_the_forecast_is_that_of_the_library(erkle, tmp_path):
-    path = write(tmp_path / "answers.csv", city_answers(3000, 0.1))
+@pytest.mark.parametrize(("n_answers", "kind"), [(3000, "forecast"), (60, "too-early")])
+def test_the_forecast_is_that_of_the_library(erkle, n_answers, kind, tmp_path):
+    path = write(tmp_path / "answers.csv", city_answers(n_answers, 0.1))
     said = " ".join(erkle("learn", path, "--out", tmp_path).stderr.split())
-    forecast = json.loads((tmp_path / "summary.json").read_text())["forecast"]
-    expected = learned(tmp_path).answers_needed(forecast["target"])
+    expected = learned(tmp_path).answers_needed()
+    assert json.loads((tmp_path / "summary.json").read_text())["forecast"] == expected.record()
+    assert expected.record()["kind"] == kind
     assert str(expected)[1:] in said
-    assert {name: value for name, value in forecast.items() if value is not None} == {
-        name: value for name, value in expected._asdict().items() if value < math.inf
-    }
+    shown = " ".join(erkle("info", tmp_path / "kernel.npz").stdout.split())
+    assert str(expected)[1:] in shown
 
 
 def test_the_unavoidable_error_and_disputed_questions_are_reported(erkle, tmp_path):

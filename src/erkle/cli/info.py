@@ -42,8 +42,9 @@ def _kernel_facts(path: Path) -> dict[str, str]:
 
 
 def _facts(path: Path, arrays: dict[str, Any], meta: dict[str, Any]) -> dict[str, str]:
-    from erkle.cli.learn.findings import calibration, estimate, how_people_answer, outlook
+    from erkle.cli.learn.findings import calibration, estimate, how_people_answer
     from erkle.files import FileError, under
+    from erkle.online.forecast import forecast
     from erkle.online.models import unpack_model
     from erkle.online.record import Curve, Record
 
@@ -54,7 +55,7 @@ def _facts(path: Path, arrays: dict[str, Any], meta: dict[str, Any]) -> dict[str
     n_learned, n_mistakes = meta["n_triplets_seen"], meta["n_mistakes"]
     record = Record.from_arrays(under("record", arrays), model.kernel.n_objects)
     evidence = model.evidence
-    ahead = outlook(Curve.of_bins(record.bins), n_learned, evidence.lapse)
+    ahead = forecast(Curve.of_bins(record.bins), model.kernel.n_objects, n_learned, evidence.lapse.low)
     people = how_people_answer(evidence.answer_model, evidence.lapse, n_learned)
     return {
         "objects": f"{model.kernel.n_objects:,}",
@@ -64,7 +65,7 @@ def _facts(path: Path, arrays: dict[str, Any], meta: dict[str, Any]) -> dict[str
         "confidence": calibration(evidence.reliability()),
         **({"people": people} if people else {}),
         **_participant_facts(arrays, evidence.lapse.rate),
-        **({"more answers": estimate(ahead)} if ahead else {}),
+        "more answers": estimate(ahead),
         **_kind_of_facts(model, arrays),
         "learned with": _settings(meta),
         **_conflict_facts(arrays["history"], names),

@@ -25,7 +25,7 @@ from erkle.kernels.low_rank import LowRank
 from erkle.losses import Loss
 from erkle.online import saving
 from erkle.online.background import Background
-from erkle.online.forecast import Forecast, forecast
+from erkle.online.forecast import Forecast, TooEarly, forecast
 from erkle.online.models import Answers, Model, Refitting, Single, model_for, most_kept
 from erkle.online.participants import ParticipantLapses, Participants, participant_names
 from erkle.online.record import Curve, Record
@@ -389,18 +389,23 @@ class ERKLE(TripletLearner, BaseEstimator):  # type: ignore[misc]
         """Share of answers that were predicted wrongly just before they were learned; NaN before the first answer."""
         return self._n_mistakes / self.n_triplets_seen_ if self.n_triplets_seen_ else float("nan")
 
-    def answers_needed(self, target: float, curve: Curve | None = None) -> Forecast:
-        """How many more answers it takes to reduce the share of wrong predictions to ``target``.
+    def answers_needed(self, target: float | None = None, curve: Curve | None = None) -> Forecast | TooEarly:
+        """The error now, and how many more answers it takes to reduce it to ``target``.
+
+        The result is a `TooEarly` while there are fewer than five answers per object, or fewer than 30 predictions for
+        random questions.
 
         Parameters
         ----------
-        target : float
-            The error to reach, between 0 and 1.
+        target : float or None
+            The error to reach, between 0 and 1: the share of answers to random questions that are predicted wrongly.
+            None is a tenth less than the current error.
         curve : Curve or None
             None is `curve_`, which is right if questions are drawn at random. If a strategy chooses them, only
             held-out questions measure the error on all questions: pass the ``curve`` of the asker.
         """
-        return forecast(self.curve_ if curve is None else curve, target, self.n_triplets_seen_, self.lapse_.low)
+        measured = self.curve_ if curve is None else curve
+        return forecast(measured, self.n_objects_, self.n_triplets_seen_, self.lapse_.low, target)
 
     def save(self, path: str | PathLike[str], labels: list[str] | None = None) -> None:
         """Write the whole learner to an .npz file of plain arrays, atomically. `load` continues exactly from there.

@@ -89,6 +89,11 @@ class Runtimes:
         found.learning.wanted_at = time.monotonic()
         return found
 
+    def running(self, study: str) -> Runtime | None:
+        """Return the runtime of a study if it has one, without starting one."""
+        with self._lock:
+            return self._by_study.get(study)
+
     def all(self) -> list[Runtime]:
         """Return all runtimes."""
         with self._lock:

@@ -5,7 +5,7 @@ import itertools
 import pytest
 from listening import listening
 from PIL import Image
-from researching import open_session
+from researching import SHADES, open_session
 
 from erkle.service.accounts.passwords import hashed
 from people import PASSWORD, THINGS, settings

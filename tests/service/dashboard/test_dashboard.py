@@ -86,11 +86,24 @@ def test_the_dashboard_has_counts_a_map_curves_and_a_forecast(researcher, watche
     assert len(seen["map"]["points"]) == N
     assert sum(point["answers"] for point in seen["curves"]["prequential"]) == N_ANSWERS
     assert sum(point["answers"] for point in seen["curves"]["held_out"]) == N_ANSWERS / 4
-    assert seen["stopping"]["sentence"]
-    assert seen["stopping"]["target"] == 0.1
+    stopping = seen["stopping"]
+    assert (stopping["kind"], stopping["target"]) == ("forecast", 0.1)
+    assert missing(stopping["sentence"], [f"{100 * stopping['error']:.1f} %"]) == []
+    assert 0 < stopping["error_low"] < stopping["error"] < stopping["error_high"] < 0.5
     n = 3 * N_ANSWERS // 4
     imported = {"strategy": "imported", "fallback": None, "kind": "chosen", "asked": n, "answered": n}
     assert imported in seen["strategies"]
+
+
+def test_below_five_answers_per_object_it_is_too_early_for_an_error(researcher, store, owner, learned):
+    study = store.studies.create("Ten", [f"t{i}" for i in range(N)], settings(), owner=owner).id
+    store.studies.change_state(study, State.OPEN)
+    store.imports.answers(study, answers(40))
+    learned(study, 40)
+    told = live(researcher, study)["stopping"]
+    assert told.pop("sentence")
+    counts = {"n_learned": 40, "least_learned": 50, "n_predicted": 10, "least_predicted": 30}
+    assert told == {"kind": "too-early", "target": 0.1, **counts}
 
 
 def test_the_map_agrees_with_the_answers_and_does_not_jump(researcher, store, watched, learned):
@@ -302,7 +315,8 @@ def test_questions_answered_both_ways_are_disputed(researcher, store, watched, l
 def test_a_study_without_answers_has_an_empty_dashboard(researcher, store, owner):
     study = store.studies.create("New", ["a", "b", "c"], settings(), owner=owner).id
     seen = live(researcher, study)
-    assert (seen["map"], seen["stopping"], seen["answers"]) == (None, None, 0)
+    assert (seen["map"], seen["answers"]) == (None, 0)
+    assert seen["stopping"]["kind"] == "too-early"
     assert seen["answering"]["sentence"]
     assert researcher.get(f"/api/studies/{study}/participants").json() == []
     assert researcher.get(f"/api/studies/{study}/disputed").json() == []

@@ -16,18 +16,13 @@ from erkle.answer_models import AnswerModel, Lapse, in_words
 from erkle.cli.screen import counted, per_cent, some
 from erkle.conflicts import Conflicts
 from erkle.online import ERKLE
-from erkle.online.forecast import Forecast, forecast
-from erkle.online.record import Curve
+from erkle.online.forecast import Forecast, TooEarly
 from erkle.online.selection.candidates import Candidate
 from erkle.online.selection.evidence import Reliability, is_lapse_known
 from erkle.triplets import Labels
 
 _COLUMNS = ("anchor", "near", "far")
 _COUNTS = ("n_questions", "n_repeated", "n_contradicted", "n_unsatisfiable", "floor")
-# Fewest answers for a forecast.
-_FEWEST = 200
-# Error that a forecast aims at, as a share of the current error.
-_TARGET = 0.9
 
 
 def repeats(T: NDArray[np.int32] | NDArray[np.int64]) -> dict[str, str]:
@@ -99,7 +94,6 @@ def choice(selection: Sequence[Candidate]) -> str:
 
 def findings(learner: ERKLE, conflicts: Conflicts | None) -> dict[str, object]:
     """The facts about a learner as numbers for JSON; None if a number is unknown."""
-    ahead = outlook(learner.curve_, learner.n_triplets_seen_, learner.lapse_)
     known = is_lapse_known(learner.lapse_, learner.n_triplets_seen_)
     counts = conflicts and {name: getattr(conflicts, name) for name in _COUNTS}
     return {
@@ -108,7 +102,7 @@ def findings(learner: ERKLE, conflicts: Conflicts | None) -> dict[str, object]:
         "lapse": learner.lapse_._asdict() if known else None,
         "calibration_error": learner.reliability_.calibration_error,
         "conflicts": counts,
-        "forecast": ahead and {name: None if value == math.inf else value for name, value in ahead._asdict().items()},
+        "forecast": learner.answers_needed().record(),
     }
 
 
@@ -155,7 +149,7 @@ def how_people_answer(model: AnswerModel, lapse: Lapse, n_learned: int) -> str |
     return in_words(model, lapse) if is_lapse_known(lapse, n_learned) else None
 
 
-def estimate(ahead: Forecast) -> str:
+def estimate(ahead: Forecast | TooEarly) -> str:
     """A forecast in words. Its error comes from the errors before learning, so it differs from a test error.
 
     >>> estimate(Forecast(0.1, 0.2, 0.18, 0.22, 400.0, 100.0, 900.0))
@@ -163,12 +157,6 @@ def estimate(ahead: Forecast) -> str:
     more answers). The error is now 20.0 % (18.0 to 22.0 %).'
     """
     words = str(ahead)
+    if isinstance(ahead, TooEarly):
+        return words
     return f"Estimated from the errors before learning: {words[0].lower()}{words[1:]}"
-
-
-def outlook(curve: Curve, n_learned: int, lapse: Lapse) -> Forecast | None:
-    """How many more answers reduce the error by a tenth; None if there are too few answers to say."""
-    if curve.n_answers.sum() < _FEWEST:
-        return None
-    now = forecast(curve, 0.5, n_learned, lapse.low)
-    return forecast(curve, _TARGET * now.error, n_learned, lapse.low)

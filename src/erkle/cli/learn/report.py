@@ -15,7 +15,6 @@ from erkle.cli.learn.findings import (
     findings,
     how_people_answer,
     is_choice,
-    outlook,
     selection_table,
 )
 from erkle.cli.learn.map_quality import MapQuality
@@ -135,8 +134,7 @@ def _print(report: Report) -> None:
     console.print(f"Confidence of the predictions: {calibration(learner.reliability_)}.")
     if people := how_people_answer(learner.answer_model_, learner.lapse_, learner.n_triplets_seen_):
         console.print(people)
-    if ahead := outlook(learner.curve_, learner.n_triplets_seen_, learner.lapse_):
-        console.print(estimate(ahead))
+    console.print(estimate(learner.answers_needed()))
     if report.conflicts:
         console.print(report.conflicts.sentence())
     if about_map := report.map_quality.sentence():

@@ -4,12 +4,12 @@ Answers are counted from columns in memory, after new answers were read from the
 the learner fails.
 """
 
-import math
+from typing import Annotated, Literal
 
 import numpy as np
-from pydantic import BaseModel
+from pydantic import BaseModel, Field, TypeAdapter
 
-from erkle.online.forecast import Forecast, forecast
+from erkle.online.forecast import forecast
 from erkle.online.record import Curve
 from erkle.service.dashboard.answering import Answering
 from erkle.service.dashboard.cache import Cache
@@ -25,8 +25,8 @@ _MINUTE = 60_000_000
 _N_MINUTES = 30
 # Seconds after a question or an answer for which a participant counts as active.
 ACTIVE_SECONDS = 300.0
-# Least number of held-out answers for a forecast.
-_FEW = 20
+# The curve before the first answer.
+_NOTHING = Curve.of(np.zeros(0, np.int64), np.zeros(0, np.bool_))
 
 
 class StallOut(BaseModel):
@@ -73,9 +73,22 @@ class Curves(BaseModel):
     held_out: list[Point]
 
 
-class Stopping(BaseModel):
-    """A forecast of how many more answers the target error needs; null if there is no finite number."""
+class TooEarlyOut(BaseModel):
+    """There are too few answers to estimate the error: how many there are, and the least number of each kind."""
 
+    kind: Literal["too-early"]
+    sentence: str
+    target: float
+    n_learned: int
+    least_learned: int
+    n_predicted: int
+    least_predicted: int
+
+
+class ForecastOut(BaseModel):
+    """The error now, and how many more answers the target error needs; null if there is no finite number."""
+
+    kind: Literal["forecast"]
     sentence: str
     target: float
     error: float
@@ -84,6 +97,10 @@ class Stopping(BaseModel):
     more: float | None
     low: float | None
     high: float | None
+
+
+Stopping = Annotated[TooEarlyOut | ForecastOut, Field(discriminator="kind")]
+_STOPPING: TypeAdapter[TooEarlyOut | ForecastOut] = TypeAdapter(Stopping)
 
 
 class StrategyCounts(BaseModel):
@@ -125,7 +142,7 @@ class Live(StoredCounts):
     learner: Learner
     map: Map | None
     curves: Curves
-    stopping: Stopping | None
+    stopping: Stopping
     answering: Answering
 
 
@@ -168,9 +185,13 @@ class Dashboard:
             ),
             map=published and self._rounded_map(published),
             curves=Curves(prequential=_points(view and view.prequential), held_out=_points(view and view.held_out)),
-            stopping=self._stopping.value(target),
+            stopping=self.stopping(target),
             answering=Answering.of(view),
         )
+
+    def stopping(self, target: float) -> TooEarlyOut | ForecastOut:
+        """Return the error now and how many more answers the target error needs; it may be a moment old."""
+        return self._stopping.value(target)
 
     def _rounded_map(self, published: Published) -> Map | None:
         """Return the map as JSON holds it, rounded once per published map; None before the first answer."""
@@ -194,14 +215,12 @@ class Dashboard:
         here = {"active_participants": presence.active, "unfinished_participants": presence.unfinished}
         return StoredCounts.model_validate({"state": study.state, "strategies": strategies, **counts, **here})
 
-    def _forecast(self, target: float) -> Stopping | None:
-        """Forecast how many more answers the target error needs, from the held-out questions."""
+    def _forecast(self, target: float) -> TooEarlyOut | ForecastOut:
+        """The error on held-out questions, and how many more answers the target error needs."""
         view = self._learning.view
-        if view is None or view.held_out.n_answers.sum() < _FEW:
-            return None
-        found: Forecast = forecast(view.held_out, target, view.n_learned, view.lapse.low)
-        numbers = {name: value if math.isfinite(value) else None for name, value in found._asdict().items()}
-        return Stopping.model_validate({"sentence": str(found), **numbers})
+        curve, n_learned, lapse = (view.held_out, view.n_learned, view.lapse.low) if view else (_NOTHING, 0, 0.0)
+        told = forecast(curve, self._learning.n_objects, n_learned, lapse, target)
+        return _STOPPING.validate_python({"target": target, **told.record()})
 
 
 def _stall(stall: Stall | None) -> StallOut | None:

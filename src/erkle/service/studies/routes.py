@@ -10,6 +10,7 @@ from pydantic_core import CoreSchema
 
 from erkle.service.dashboard.dashboard import ACTIVE_SECONDS
 from erkle.service.participation.replies import Question
+from erkle.service.runtime import Runtime
 from erkle.service.strict import Strict
 from erkle.service.studies import editing
 from erkle.service.studies.media import TYPES
@@ -106,18 +107,20 @@ class _Summary(BaseModel):
 class StudyListed(_Summary):
     """A study in a list, with its first objects; times are in milliseconds since 1970.
 
-    ``most_answers`` is the number of answers that its limits allow, and null without a limit.
+    ``most_answers`` is the number of answers that its limits allow, and null without a limit. ``needed_answers`` is
+    the number that its target error takes, as far as it is being learned now and there is a forecast.
     """
 
     answers: int
     participants: int
     active_participants: int
     most_answers: int | None
+    needed_answers: int | None
     most_participants: int | None
     examples: list[ShownObject]
 
     @classmethod
-    def listed(cls, store: Store, study: Study) -> Self:
+    def listed(cls, store: Store, study: Study, runtime: Runtime | None) -> Self:
         """Return a study as it is listed."""
         counts, limits = store.studies.counts(study.id), study.settings.get("limits", {})
         examples = store.studies.objects(study.id, most=_EXAMPLES)
@@ -127,6 +130,7 @@ class StudyListed(_Summary):
             participants=counts.participants,
             active_participants=store.participants.presence(study.id, ACTIVE_SECONDS).active,
             most_answers=limits.get("answers"),
+            needed_answers=_needed(study, runtime, counts.answers),
             most_participants=limits.get("participants"),
             examples=[ShownObject.of(study.id, number, each) for number, each in enumerate(examples)],
         )
@@ -152,7 +156,7 @@ class Preview(BaseModel):
 
 
 @router.get("")
-def studies(store: StoreDep, account: AccountDep) -> list[StudyListed]:
+def studies(store: StoreDep, account: AccountDep, runtimes: RuntimesDep) -> list[StudyListed]:
     """List your studies, oldest first; an administrator sees all studies."""
     return [
         StudyListed.listed(store, study) for study in store.studies.all() if account.admin or study.owner == account.id
@@ -291,6 +295,14 @@ def medium(
 
 def _created(store: Store, owner: str, draft: Draft) -> StudyOut:
     return StudyOut.of(editing.created(store, draft, owner))
+
+
+def _needed(study: Study, runtime: Runtime | None, n_answers: int) -> int | None:
+    target = study.settings.get("target_error")
+    if runtime is None or target is None:
+        return None
+    stopping = runtime.dashboard.stopping(target)
+    return None if stopping.kind == "too-early" or stopping.more is None else n_answers + round(stopping.more)
 
 
 def _sent(files: list[UploadFile]) -> list[tuple[str, BinaryIO]]:

@@ -50,22 +50,27 @@ function examples({ examples: objects, n_objects: all }) {
   return el("p", { class: "examples names", "aria-hidden": "true" }, all > objects.length ? `${names}, …` : names);
 }
 
+/** How many answers and participants there are, of the limit or of what the target error takes. */
 function progress(study) {
-  const { answers, participants, active_participants: active, most_answers: most, most_participants: places } = study;
-  const share = most ? Math.min(1, answers / most) : null;
-  const bar = el("div", { style: null });
-  if (share !== null) bar.style.width = `${100 * share}%`;
+  const { answers, most_answers: most, needed_answers: needed } = study;
+  const goal = most ?? needed;
+  const ofGoal = most ? `${count(answers)} of ${counted(most, "answer")}` : counted(answers, "answer");
+  const forecast = !most && needed > answers ? `, about ${rough(needed - answers)} more to the target error` : "";
+  const bar = el("div");
+  if (goal) bar.style.width = `${100 * Math.min(1, answers / goal)}%`;
   return el(
     "div",
     { class: "study-progress" },
-    el(
-      "p",
-      {},
-      most ? `${count(answers)} of ${counted(most, "answer")}` : counted(answers, "answer"),
-      " · ",
-      places ? `${count(participants)} of ${counted(places, "participant")}` : counted(participants, "participant"),
-      active > 0 && el("span", { class: "soft" }, ` (${count(active)} active now)`),
-    ),
-    share !== null && el("div", { class: "progress", "aria-hidden": "true" }, bar),
+    el("p", {}, `${ofGoal}${forecast}`),
+    el("p", {}, people(study)),
+    goal > 0 && el("div", { class: "progress", "aria-hidden": "true" }, bar),
   );
 }
+
+function people({ participants, active_participants: active, most_participants: most }) {
+  const all = most ? `${count(participants)} of ${counted(most, "participant")}` : counted(participants, "participant");
+  return active ? `${all}, ${count(active)} active now` : all;
+}
+
+/** A number with two significant digits. */
+const rough = (n) => count(Number(n.toPrecision(2)));

@@ -17,7 +17,7 @@ export class ErrorCard {
   }
 
   update({ stopping, curves }) {
-    const sentence = unbroken(stopping?.sentence ?? "It is too early to estimate the error.");
+    const sentence = unbroken(stopping.sentence);
     if (this.sentence.textContent !== sentence) this.sentence.textContent = sentence;
     this.chart.node.hidden = isTooEarly(stopping);
     if (!isTooEarly(stopping)) this.chart.update(curves, stopping.target);
@@ -25,4 +25,4 @@ export class ErrorCard {
 }
 
 /** Whether there are too few answers for an estimate of the error, and so for a reliable map. */
-export const isTooEarly = (stopping) => !stopping || stopping.kind === "too-early";
+export const isTooEarly = ({ kind }) => kind === "too-early";
