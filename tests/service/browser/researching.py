@@ -18,14 +18,20 @@ def open_session(site, page, account):
 
 def assert_fits(page):
     """Fail if the page is wider than its window, or if something is cut off that cannot be scrolled."""
-    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    wide = page.evaluate(
+        """() => [...document.querySelectorAll("body *")]
+            .filter((each) => each.getBoundingClientRect().right > document.documentElement.clientWidth + 1)
+            .filter((each) => !each.closest(".tall, .visually-hidden, svg"))
+            .map((each) => each.outerHTML.slice(0, 80))"""
+    )
+    assert wide == [], wide
     cut = page.evaluate(
         """() => [...document.querySelectorAll("main *, dialog *")]
             .filter((each) => each.clientWidth && getComputedStyle(each).overflowX === "auto")
             .filter((each) => each.scrollWidth > each.clientWidth + 1 && !each.matches(".tall"))
             .map((each) => each.className)"""
     )
-    assert cut == []
+    assert cut == [], cut
 
 
 def assert_accessible(page):

@@ -159,7 +159,9 @@ class Preview(BaseModel):
 def studies(store: StoreDep, account: AccountDep, runtimes: RuntimesDep) -> list[StudyListed]:
     """List your studies, oldest first; an administrator sees all studies."""
     return [
-        StudyListed.listed(store, study) for study in store.studies.all() if account.admin or study.owner == account.id
+        StudyListed.listed(store, study, runtimes.running(study.id))
+        for study in store.studies.all()
+        if account.admin or study.owner == account.id
     ]
 
 

@@ -9,7 +9,7 @@ export class Strategies {
     this.summary = el("p", { class: "hint" }, "No question has been asked yet.");
     this.table = el(
       "table",
-      { class: "table", hidden: true },
+      { class: "table strategies", hidden: true },
       el(
         "thead",
         {},
