@@ -82,6 +82,7 @@ export function dialog({
     box.append(form);
     document.body.append(box);
     box.showModal();
+    notes();
   });
 }
 
@@ -94,15 +95,23 @@ async function discards() {
 
 /** Shows a notification for a few seconds; errors (`bad`) stay longer. */
 export function note(text, bad = false) {
-  let list = document.querySelector(".notes");
-  if (!list) {
-    list = el("div", { class: "notes", role: "status", "aria-live": "polite" });
-    document.body.append(list);
-  }
   const item = el("div", { class: `notice ${bad ? "bad" : "good"}` }, text);
-  list.append(item);
+  notes().append(item);
   setTimeout(() => item.remove(), bad ? 8000 : 3500);
 }
+
+/** The list of notifications. It is in the open dialog, if there is one, because a dialog hides the rest of the page. */
+function notes() {
+  const place = [...document.querySelectorAll("dialog[open]")].at(-1) ?? document.body;
+  const known = place.querySelector(":scope > .notes");
+  if (known) return known;
+  const list = el("div", { class: "notes", role: "status", "aria-live": "polite" });
+  place.append(list);
+  return list;
+}
+
+// Screen readers announce only what is added to a region that was there before.
+notes();
 
 /** Runs `work`. If it throws, shows the error message and resolves to null. */
 export async function attempt(work) {
