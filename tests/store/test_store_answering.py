@@ -15,6 +15,7 @@ from erkle.store import (
     State,
     StoreError,
 )
+from erkle.store.errors import NotOpen
 from refusals import refusals
 
 
@@ -58,25 +59,41 @@ def test_an_answer_to_a_question_of_another_participant_is_refused(opened):
     assert store.studies.counts(study).answers == 0
 
 
-def test_a_study_that_is_not_open_refuses_answers_but_still_acknowledges_old_ones(opened):
-    old, new = opened.ask(2)
-    opened.answer(old)
-    for state in (State.PAUSED, State.CLOSED):
-        opened.store.studies.change_state(opened.study, state)
-        assert opened.answer(new) == Refused(Reason.NOT_OPEN)
-        assert opened.answer(old) == Acknowledged(1, repeated=True)
-        with pytest.raises(NotAllowed, match=state):
-            opened.ask()
-        with pytest.raises(NotAllowed, match=state):
-            opened.store.participants.join(opened.study)
+@pytest.mark.parametrize("state", [State.PAUSED, State.CLOSED])
+def test_an_issued_question_can_be_answered_until_it_expires_also_in_a_study_that_is_not_open(opened, clock, state):
+    first, second, third = opened.ask(3, lifetime=10)
+    store, study, ann = opened
+    store.studies.change_state(study, state)
+    assert opened.answer(first) == Acknowledged(1, repeated=False)
+    assert store.answers.skip(study, ann, second.token) == Skipped(repeated=False)
+    assert opened.ask()
+    clock.advance(10)
+    assert opened.answer(third) == Refused(Reason.EXPIRED)
+    assert opened.answer(first) == Acknowledged(1, repeated=True)
 
 
-def test_a_paused_study_accepts_the_answer_after_it_is_opened_again(opened):
-    [asked] = opened.ask()
-    opened.store.studies.change_state(opened.study, State.PAUSED)
-    opened.answer(asked)
-    opened.store.studies.change_state(opened.study, State.OPEN)
-    assert opened.answer(asked) == Acknowledged(1, repeated=False)
+@pytest.mark.parametrize("state", [State.PAUSED, State.CLOSED])
+def test_nobody_joins_a_study_that_is_not_open_but_participants_are_found(opened, state):
+    store, study, _ = opened
+    bob = store.participants.join(study, identity="puid=bob")
+    store.studies.change_state(study, state)
+    with pytest.raises(NotOpen, match=state):
+        store.participants.join(study, identity="puid=eve")
+    assert store.participants.join(study, identity="puid=bob") == bob
+    assert store.participants.identified(study, "puid=bob") == bob
+    assert store.participants.identified(study, "puid=eve") is None
+
+
+def test_questions_are_numbered_for_each_participant(opened):
+    store, study, ann = opened
+    bob = store.participants.join(study).id
+    asked = [*opened.ask(2), *opened.ask(participant=bob), *opened.ask()]
+    assert [each.position for each in asked] == [1, 2, 1, 3]
+    store.answers.skip(study, ann, asked[0].token)
+    for each in (asked[2], asked[3]):
+        opened.answer(each)
+    assert [(a.participant, a.position) for a in store.answers.log(study)] == [(bob, 1), (ann, 3)]
+    assert [entry.issued.position for entry in store.questions.ledger(study, ann)] == [1, 2, 3]
 
 
 def test_an_expired_question_refuses_answers_but_still_acknowledges_its_old_one(opened, clock):

@@ -33,7 +33,7 @@ VALID = {
         "second": 2,
         "left_object": 2,
     }
-    | {"kind": "chosen", "strategy": "", "issued_at": NOW, "expires_at": NOW},
+    | {"kind": "chosen", "position": 1, "strategy": "", "issued_at": NOW, "expires_at": NOW},
     "answers": {"study_id": 1, "sequence": 2, "question_id": 2, "choice": 1, "response_ms": 7, "client": "{}"}
     | {"answered_at": NOW},
     "skips": {"question_id": 2, "reason": "", "skipped_at": NOW},

@@ -43,7 +43,7 @@ class Model:
 
     def ask(self):
         active = [participant for participant in self.standing if self.standing_of(participant) == Standing.ACTIVE]
-        if self.state == State.OPEN and active:
+        if active:
             participant, lifetime = self.rng.choice(active), self.rng.choice([10, 3600])
             for issued in self.store.questions.issue(self.study, participant, [Query(0, 1, 2)] * 2, lifetime):
                 self.questions[issued.token] = (participant, self.clock() + lifetime * 1_000_000)
@@ -64,13 +64,13 @@ class Model:
         if token in self.answers:
             sequence, counted = self.answers[token]
             return Acknowledged(sequence, True) if counted == choice else Refused(Reason.ANSWERED)
-        reason = Reason.SKIPPED if token in self.skipped else self.closed(token)
+        reason = Reason.SKIPPED if token in self.skipped else self.over(token)
         return Refused(reason) if reason else Acknowledged(len(self.answers) + 1, False)
 
     def skip(self):
         if self.questions:
             token = self.rng.choice(list(self.questions))
-            reason = Reason.ANSWERED if token in self.answers else self.closed(token)
+            reason = Reason.ANSWERED if token in self.answers else self.over(token)
             wanted = Skipped(True) if token in self.skipped else Refused(reason) if reason else Skipped(False)
             assert self.store.answers.skip(self.study, self.questions[token][0], token) == wanted
             if isinstance(wanted, Refused):
@@ -102,9 +102,6 @@ class Model:
     def standing_of(self, participant):
         return "excluded" if participant in self.excluded else self.standing[participant]
 
-    def closed(self, token):
-        return Reason.NOT_OPEN if self.state != State.OPEN else self.over(token)
-
     def over(self, token):
         participant, until = self.questions[token]
         if (standing := self.standing_of(participant)) != Standing.ACTIVE:
@@ -115,7 +112,6 @@ class Model:
         log = [(a.token, (a.sequence, a.near)) for a in self.store.answers.log(self.study)]
         assert log == [pair for pair in self.answers.items() if self.questions[pair[0]][0] not in self.excluded]
         left = self.questions.keys() - self.answers.keys() - self.skipped
-        # A paused study refuses answers, but its questions stay pending.
         pending = {issued.token for issued in self.store.questions.pending(self.study)}
         assert pending == {token for token in left if not self.over(token)}
         n_excluded = sum(self.questions[token][0] in self.excluded for token in self.answers)

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, Self
+from urllib.parse import urlencode
 
 from erkle.client.replies import Json, Reply, ShownObject, object_of, reply_of
 from erkle.client.sending import Server, path_segment
@@ -59,9 +60,10 @@ class Client:
 
     # For participants
 
-    def about(self, study: str) -> Json:
-        """Return the title, the texts and the length of a study, which participants see before they join."""
-        return self._json("GET", f"/api/take/{path_segment(study)}")
+    def about(self, study: str, parameters: Mapping[str, str] | None = None) -> Json:
+        """Return what visitors of a study see before they join, and whether they can, given their link's parameters."""
+        query = f"?{urlencode(parameters)}" if parameters else ""
+        return self._json("GET", f"/api/take/{path_segment(study)}{query}")
 
     def join(self, study: str, parameters: Mapping[str, str] | None = None, consent: bool = True) -> Reply:
         """Join a study, with the parameters of the link that the participant followed."""

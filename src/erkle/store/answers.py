@@ -1,8 +1,8 @@
 """Answers and skips: at most one answer counts for each question, whatever is sent.
 
-A repeated answer gets the same acknowledgement as the first time, even if the study has been closed since. A browser
-that did not receive the acknowledgement can therefore send the answer again. A different answer to the same question
-is refused and recorded.
+A question that was issued can be answered until it expires, also if the study has been paused or closed since. A
+repeated answer gets the same acknowledgement as the first time. A browser that did not receive the acknowledgement can
+therefore send the answer again. A different answer to the same question is refused and recorded.
 
 The answers of a study form a log. They are numbered 1, 2, 3, ... without gaps, in the order of their commits. A reader
 who has reached an answer has therefore seen all earlier answers. Learners read only the log, without the answers of
@@ -18,7 +18,7 @@ from sqlalchemy import RowMapping, bindparam, func, insert, select
 
 from erkle.store import limits
 from erkle.store.database import rows, schema
-from erkle.store.database.enumerations import Kind, Reason, Standing, State
+from erkle.store.database.enumerations import Kind, Reason, Standing
 from erkle.store.database.topics import Topic, reading, writing
 from erkle.store.refusals import Refused, record
 from erkle.store.sanitising import Json, bounded_json, bounded_text, is_id
@@ -31,7 +31,7 @@ _A, _Q, _P = schema.answers.c, schema.questions.c, schema.participants.c
 _ASKED = (
     select(schema.questions, _P.state, _P.excluded)
     .add_columns(_P.public_id.label("participant"))
-    .add_columns(schema.studies.c.public_id.label("study"), schema.studies.c.state.label("study_state"))
+    .add_columns(schema.studies.c.public_id.label("study"))
     .add_columns(_A.sequence, _A.choice, schema.skips.c.skipped_at)
     .select_from(schema.questions.join(schema.participants).join(schema.studies, _Q.study_id == schema.studies.c.id))
     .outerjoin(schema.answers, _A.question_id == _Q.id)
@@ -65,7 +65,7 @@ _INSERT = (
 _LOG = (
     select(_A.sequence, _P.public_id, _Q.anchor, _Q.first, _Q.second, _A.choice)
     .add_columns(_Q.kind, _Q.left_object, _Q.strategy, _Q.token)
-    .add_columns(_A.response_ms, _A.client, _Q.issued_at, _A.answered_at, _P.excluded)
+    .add_columns(_A.response_ms, _A.client, _Q.issued_at, _A.answered_at, _P.excluded, _Q.position)
     .select_from(schema.answers.join(schema.questions).join(schema.participants))
 )
 
@@ -84,7 +84,10 @@ class Skipped(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """An answer that counts: the anchor is more like ``near`` than like ``far``."""
+    """An answer that counts: the anchor is more like ``near`` than like ``far``.
+
+    ``position`` is the number of the question among those of the participant, from 1, or None if it is unknown.
+    """
 
     sequence: int
     participant: str
@@ -100,6 +103,7 @@ class Answer(NamedTuple):
     issued_at: int
     answered_at: int
     excluded: bool
+    position: int | None
 
 
 class Skip(NamedTuple):
@@ -237,7 +241,7 @@ class Answers(Topic):
             # The whole database has been locked since the transaction began.
             return found
         rows.lock_study(self.connection, study)
-        # Read again: another answer may have been added, or the study closed, before the lock was granted.
+        # Read again: another answer may have been added before the lock was granted.
         return self.connection.execute(_ASKED, values).mappings().one()
 
     def _refuse(self, study: str, participant: str, token: str, why: Reason, **sent: Any) -> Refused:
@@ -261,8 +265,6 @@ def _used(question: RowMapping) -> Reason | None:
 
 def _closed(question: RowMapping, at: int) -> Reason | None:
     """Return the reason for a refusal if the question cannot be answered now."""
-    if question["study_state"] != State.OPEN:
-        return Reason.NOT_OPEN
     if question["excluded"]:
         return Reason.EXCLUDED
     if question["state"] != Standing.ACTIVE:

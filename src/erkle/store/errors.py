@@ -20,6 +20,10 @@ class NotAllowed(StoreError):
     """The current state of a study, a participant or an account does not allow this."""
 
 
+class NotOpen(NotAllowed):
+    """The study is not open, so nobody can join it."""
+
+
 class Full(NotAllowed):
     """The study has its maximum number of participants."""
 

@@ -22,6 +22,8 @@ T = TypeVar("T")
 BATCH = 1000
 # Bytes of an answer and its question in the database, with their indexes, generously.
 _ANSWER_BYTES = 1000
+# The largest integer that the column holds.
+_LAST_POSITION = 2**31 - 1
 
 
 class Imported(NamedTuple):
@@ -40,6 +42,7 @@ class Imported(NamedTuple):
     issued_at: int | None = None
     excluded: bool = False
     parameters: Json = {}  # noqa: RUF012
+    position: int | None = None
 
 
 def in_batches(rows: Iterable[T]) -> Iterator[list[T]]:
@@ -113,7 +116,13 @@ def _checked(number: int, row: Imported, at: int) -> Imported:
         issued_at=answered if row.issued_at is None else _time(row.issued_at, number),
         excluded=bool(row.excluded),
         parameters=bounded_json(row.parameters, limits.PARAMETERS),
+        position=question_position(row.position),
     )
+
+
+def question_position(value: object) -> int | None:
+    """Return a valid position of a question, or None for any other value."""
+    return value if type(value) is int and 0 < value <= _LAST_POSITION else None
 
 
 def _time(value: object, number: int) -> int:
@@ -126,13 +135,13 @@ def _question(row: Imported, study: int, participant: int) -> dict[str, Any]:
     # If the left side is unknown, use the smaller id, so that the side does not depend on the answer.
     first, second = sorted((row.near, row.far))
     left, at = first if row.left is None else row.left, row.issued_at or 0
-    issued = Issued(new_token(), "", row.anchor, first, second, left, row.kind, row.strategy, at, at)
+    issued = Issued(new_token(), "", row.anchor, first, second, left, row.kind, row.strategy, at, at, row.position)
     return new_question(issued, study, participant)
 
 
 def _skipped(skip: Skip, study: int, participant: int) -> dict[str, Any]:
     at = skip.skipped_at
-    issued = Issued(new_token(), "", *skip[1:4], skip.first, Kind.CHOSEN, "imported", at, at)
+    issued = Issued(new_token(), "", *skip[1:4], skip.first, Kind.CHOSEN, "imported", at, at, None)
     return new_question(issued, study, participant)
 
 

@@ -16,7 +16,7 @@ from erkle.store.clock import duration
 from erkle.store.database import rows, schema
 from erkle.store.database.enumerations import Standing, State
 from erkle.store.database.topics import Topic, reading, writing
-from erkle.store.errors import Full, NotAllowed, OverQuota, StoreError
+from erkle.store.errors import Full, NotAllowed, NotOpen, OverQuota, StoreError
 from erkle.store.sanitising import Json, bounded_json, bounded_text, json_bytes
 from erkle.store.usage import charge
 
@@ -82,11 +82,11 @@ class Participants(Topic):
         `OverQuota` if its participants have made the server store ``quota`` bytes.
         """
         row = rows.lock_study(self.connection, study)
+        if identity is not None and (joined := self.identified(study, identity)):
+            return joined
         known = None if identity is None else bounded_identity(identity)
-        if known is not None and (joined := self._where(_T.study_id == row["id"], _T.identity == known)):
-            return joined[0]
         if row["state"] != State.OPEN:
-            raise NotAllowed(f"The study is {row['state']}; participants can join only while it is open.")
+            raise NotOpen(f"The study is {row['state']}; participants can join only while it is open.")
         if most is not None and self.is_full(study, most, idle_seconds):
             raise Full(f"The study is full: it already has {most} participants.")
         parameters = bounded_json(parameters, limits.PARAMETERS)
@@ -139,6 +139,13 @@ class Participants(Topic):
         """Return the participant with this id."""
         row = rows.participant_and_study(self.connection, study, participant)
         return _participant(self.connection.execute(_BY_NUMBER, {"number": row["id"]}).mappings().one())
+
+    @reading
+    def identified(self, study: str, identity: str) -> Participant | None:
+        """Return the participant with this identity, or None if nobody has joined with it."""
+        number = rows.study(self.connection, study)["id"]
+        found = self._where(_T.study_id == number, _T.identity == bounded_identity(identity))
+        return found[0] if found else None
 
     @reading
     def all(self, study: str) -> list[Participant]:

@@ -10,7 +10,7 @@ from erkle import triplets
 from erkle.store import limits
 from erkle.store.clock import duration
 from erkle.store.database import rows, schema
-from erkle.store.database.enumerations import Kind, Standing, State
+from erkle.store.database.enumerations import Kind, Standing
 from erkle.store.database.topics import Topic, reading, writing
 from erkle.store.errors import NotAllowed, StoreError
 from erkle.store.sanitising import bounded_text, is_id, strict_member
@@ -25,7 +25,7 @@ _INSERT = insert(schema.questions)
 IS_ACTIVE = (_P.state == Standing.ACTIVE) & _P.excluded.is_(False)
 _ISSUED = (
     _Q.token, _P.public_id, _Q.anchor, _Q.first, _Q.second, _Q.left_object,
-    _Q.kind, _Q.strategy, _Q.issued_at, _Q.expires_at,
+    _Q.kind, _Q.strategy, _Q.issued_at, _Q.expires_at, _Q.position,
 )  # fmt: skip
 _LEDGER = (
     select(*_ISSUED, _A.choice, schema.skips.c.skipped_at, _A.response_ms)
@@ -37,6 +37,8 @@ _LEDGER = (
     .where(_P.public_id == bindparam("participant"), _S.public_id == bindparam("study"))
     .order_by(_Q.id)
 )
+
+_N_ASKED = select(func.count()).where(_Q.participant_id == bindparam("number"))
 
 
 class Query(NamedTuple):
@@ -51,7 +53,10 @@ class Query(NamedTuple):
 
 
 class Issued(NamedTuple):
-    """A question that was issued to a participant; ``strategy`` describes how it was chosen."""
+    """A question that was issued to a participant; ``strategy`` describes how it was chosen.
+
+    ``position`` is the number of the question among those of the participant, from 1, or None if it is unknown.
+    """
 
     token: str
     participant: str
@@ -63,6 +68,7 @@ class Issued(NamedTuple):
     strategy: str
     issued_at: int
     expires_at: int
+    position: int | None
 
 
 class Entry(NamedTuple):
@@ -87,20 +93,20 @@ class Questions(Topic):
         sent_bytes: int = 0,
         quota: int | None = None,
     ) -> list[Issued]:
-        """Issue questions to an active participant of an open study; they expire after ``lifetime`` seconds.
+        """Issue questions to an active participant; they expire after ``lifetime`` seconds.
 
         If the participants of the study have made the server store ``quota`` bytes, no questions are issued.
         ``sent_bytes`` are counted as well: what the participant has sent with the answer to an earlier question.
         """
         row = rows.lock_participant(self.connection, study, participant)
-        if row["study_state"] != State.OPEN:
-            raise NotAllowed(f"The study is {row['study_state']}; questions are issued only while it is open.")
         if row["excluded"] or row["state"] != Standing.ACTIVE:
             standing = "excluded" if row["excluded"] else row["state"]
             raise NotAllowed(f"The participant is {standing}; questions are issued only to active participants.")
         at = self.clock()
         until = at + duration(lifetime, "The lifetime", limits.LIFETIME_SECONDS)
-        issued = [_issued(query, row["n_objects"], participant, at, until) for query in queries]
+        asked = self.connection.execute(_N_ASKED, {"number": row["id"]}).scalar_one()
+        numbered = enumerate(queries, asked + 1)
+        issued = [_issued(query, row["n_objects"], participant, at, until, place) for place, query in numbered]
         n_bytes = sent_bytes + limits.QUESTION_ROW * len(issued)
         if not charge(self.connection, row["study_id"], n_bytes, quota):
             return []
@@ -166,7 +172,7 @@ def new_token() -> str:
     return secrets.token_urlsafe(24)
 
 
-def _issued(query: Query, n_objects: int, participant: str, at: int, until: int) -> Issued:
+def _issued(query: Query, n_objects: int, participant: str, at: int, until: int, position: int) -> Issued:
     query = Query(*query)
     [[anchor, first, second]] = triplets.check([query[:3]], n_objects).tolist()
     left = first if query.left is None else query.left
@@ -176,7 +182,7 @@ def _issued(query: Query, n_objects: int, participant: str, at: int, until: int)
         )
     strategy = bounded_text(query.strategy, limits.STRATEGY)
     kind = strict_member(query.kind, "The kind", Kind)
-    return Issued(new_token(), participant, anchor, first, second, int(left), kind, strategy, at, until)
+    return Issued(new_token(), participant, anchor, first, second, int(left), kind, strategy, at, until, position)
 
 
 def _read(row: Sequence[Any]) -> Issued:

@@ -23,7 +23,6 @@ _SENTENCES = {
     Reason.OUT_OF_RANGE: "The choice is not one of the two objects; pass the id of one of them.",
     Reason.ANSWERED: "This question has already been answered; the first answer counts.",
     Reason.SKIPPED: "This question has been skipped; answer the next one.",
-    Reason.NOT_OPEN: "The study is not open for answers now.",
     Reason.EXCLUDED: "Answers of this participant are no longer accepted.",
     Reason.ENDED: "This participant has already finished.",
     Reason.EXPIRED: "This question has expired; ask for a new one.",

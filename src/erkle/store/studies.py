@@ -188,8 +188,8 @@ class Studies(Topic):
     def totals(self, strategies: Collection[str]) -> Totals:
         """Return totals over all studies, counted with the help of indexes.
 
-        Open participants are active, in an open study, and have a question that can still be answered. Strategies that
-        are not among ``strategies`` are counted together as ``"other"``: an import may contain any number of them.
+        Open participants are active and have a question that can still be answered. Strategies that are not among
+        ``strategies`` are counted together as ``"other"``: an import may contain any number of them.
         """
         q, p, a, execute = schema.questions, schema.participants, schema.answers.c, self.connection.execute
         states = select(_T.state, func.count()).where(_IS_FINISHED).group_by(_T.state)
@@ -198,8 +198,7 @@ class Studies(Topic):
         asked = select(by.strategy, by.kind, func.count()).group_by(by.strategy, by.kind)
         # The number of the last answer of a study is its number of answers.
         last = select(func.coalesce(func.max(a.sequence), 0)).where(a.study_id == _T.id).scalar_subquery()
-        is_open = q.c.study_id.in_(select(_T.id).where(_T.state == State.OPEN))
-        waiting = select(q.c.participant_id).where(is_open, *are_open(self.clock()))
+        waiting = select(q.c.participant_id).where(*are_open(self.clock()))
         return Totals(
             {State(state): count for state, count in execute(states)},
             {(strategy, kind): count for strategy, kind, count in execute(asked)},

@@ -4,7 +4,6 @@ from urllib.parse import urlsplit
 
 from taking_part import begin, expect, hold, objects_in, press, shown
 
-from erkle.store import State
 from people import THINGS, settings
 
 PLATFORM = {"code": "C1X9-PL7A", "url": "https://platform.test/done?cc=C1X9-PL7A"}
@@ -52,14 +51,12 @@ def test_the_url_of_an_ending_is_filled_from_the_link_of_this_browser_also_after
     expect(link).to_have_attribute("href", url.replace("{survey_code}", "a%20b"))
     other = visitor()
     other.goto(f"/s/{study}?puid=7")
-    other.get_by_role("button", name="Begin").click()
     expect(other.get_by_role("link", name="platform.test")).to_have_attribute("href", url.replace("{survey_code}", ""))
 
 
 def test_a_link_without_the_proof_that_a_study_demands_says_so(site, page):
     study = site.study(identity_proof="signature")
     page.goto(f"/s/{study}?puid=7")
-    page.get_by_role("button", name="Begin").click()
     expect(page.get_by_role("heading", name="You cannot take part")).to_be_visible()
     expect(page.locator("article")).to_contain_text("does not prove who you are")
 
@@ -100,7 +97,7 @@ def test_a_participant_can_stay_on_the_last_page(site, page):
 
 
 def test_without_consent_there_is_an_ending_and_nothing_is_saved(site, page):
-    endings = {"completed": {"code": "DONE"}, "screened": {"code": "NO-CONSENT"}}
+    endings = {"completed": {"code": "DONE"}, "declined": {"code": "NO-CONSENT"}}
     study = site.study(texts={"consent": "Do you **agree**?"}, endings=endings)
     page.goto(f"/s/{study}")
     expect(page.locator(".prose strong")).to_have_text("agree")
@@ -121,32 +118,6 @@ def test_a_participant_who_fails_the_checks_gets_another_code(site, page):
     left, _, _ = objects_in(begin(page, study))
     page.keyboard.press("f" if left == "Oslo" else "j")
     expect(page.locator(".code")).to_have_text("FAILED")
-
-
-def test_a_paused_study_says_so_and_continues_when_it_is_open_again(site, page):
-    study = site.study()
-    first = begin(page, study)
-    site.store.studies.change_state(study, State.PAUSED)
-    page.keyboard.press("f")
-    expect(page.get_by_role("heading", name="The study is paused")).to_be_visible()
-    site.store.studies.change_state(study, State.OPEN)
-    page.get_by_role("button", name="Check now").click()
-    asked = {shown(page), press(page, "f")}
-    press(page, "f")
-    # The answer was refused during the pause, so the question is asked again.
-    assert first in asked
-    assert len(site.answers(page, study, 2)) == 2
-
-
-def test_a_closed_study_says_so_before_and_after_a_reload(site, page):
-    study = site.study()
-    begin(page, study)
-    site.store.studies.change_state(study, State.CLOSED)
-    page.keyboard.press("f")
-    for _ in range(2):
-        expect(page.get_by_role("heading", name="The study is closed")).to_be_visible()
-        page.reload()
-    assert site.count(study) == 0
 
 
 def test_a_study_that_does_not_exist_says_so(page):

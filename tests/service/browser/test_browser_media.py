@@ -27,7 +27,7 @@ def pictures():
 
 
 def test_pictures_are_loaded_when_a_question_is_shown(site, page, pictures):
-    study = site.study(**pictures)
+    study = site.study(**pictures, show_names=True)
     asked = []
     page.on("request", lambda request: asked.append(request.url) if "/media/" in request.url else None)
     begin(page, study)
@@ -44,7 +44,7 @@ def test_pictures_are_loaded_when_a_question_is_shown(site, page, pictures):
 
 
 def test_the_response_time_starts_when_the_pictures_are_shown(site, page, pictures):
-    study = site.study(**pictures)
+    study = site.study(**pictures, show_names=True)
     release = hold(page, "**/media/**")
     page.goto(f"/s/{study}")
     page.get_by_role("button", name="Begin").click()
@@ -60,7 +60,7 @@ def test_the_response_time_starts_when_the_pictures_are_shown(site, page, pictur
 
 
 def test_a_question_is_shown_even_if_a_picture_cannot_be_loaded(site, page, pictures):
-    study = site.study(**pictures)
+    study = site.study(**pictures, show_names=True)
     page.route("**/media/**", lambda route: route.abort())
     begin(page, study)
     expect(page.get_by_text("This picture could not be loaded.").first).to_be_visible()
@@ -71,7 +71,7 @@ def test_a_question_is_shown_even_if_a_picture_cannot_be_loaded(site, page, pict
 def test_nothing_moves_between_questions_and_nothing_is_cut_off_at_any_size(site, visitor, pictures):
     # Without the animation of a new question, which moves it by a few pixels.
     page = visitor(reduced_motion="reduce")
-    begin(page, site.study(**pictures))
+    begin(page, site.study(**pictures, show_names=True))
     for width, height in [(320, 568), (640, 400), (844, 390), (1280, 800)]:
         page.evaluate("() => { window.resized = new Promise((done) => addEventListener('resize', () => done(true))); }")
         page.set_viewport_size({"width": width, "height": height})
@@ -125,7 +125,7 @@ def test_real_videos_and_sounds_can_be_played_and_answered(site, visiting):
     files |= {f"{pitch}.wav": sound(pitch) for pitch in (300, 500)}
     draft = read_upload("title: Videos and sounds", [(name, io.BytesIO(data)) for name, data in files.items()])
     assert {medium.type for medium in draft.media.values()} == {"video/webm", "audio/wav"}
-    study = site.study(draft.objects, draft.title, draft.media, limits={"per_participant": 3})
+    study = site.study(draft.objects, draft.title, draft.media, limits={"per_participant": 3}, show_names=True)
     # Installed after the recording, which needs the real clock.
     page.clock.install()
     begin(page, study)

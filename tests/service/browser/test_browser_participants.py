@@ -90,7 +90,7 @@ def test_a_preview_shows_questions_and_sends_nothing(site, page):
     page.on("request", lambda request: posted.append(request.url) if request.method != "GET" else None)
     begin(page, study, "?preview=1")
     expect(page.locator(".banner")).to_contain_text("Preview")
-    end = page.get_by_role("heading", name="End of the preview")
+    end = page.get_by_role("heading", name="All done")
     while not end.is_visible():
         before = page.locator("h1").text_content()
         page.clock.fast_forward(SETTLED_MS)

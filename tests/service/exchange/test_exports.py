@@ -48,6 +48,19 @@ def test_every_answer_is_a_row_with_salmons_columns_and_ours(store, researcher, 
         assert row["puid"] == row["parameter.PROLIFIC_PID"]
 
 
+def test_the_side_of_the_choice_and_the_position_of_the_question_survive_an_export_and_an_import(
+    store, researcher, made
+):
+    log = list(store.answers.log(made.id, include_excluded=True))
+    rows = table(researcher, made.id)
+    assert [row["chosen_side"] for row in rows] == ["left" if each.left == each.near else "right" for each in log]
+    assert [int(row["position"]) for row in rows] == [each.position for each in log]
+    assert all(row[row["chosen_side"]] == row["winner"] for row in rows)
+    file = io.BytesIO(export(researcher, made.id, "answers.csv").content)
+    again = study_of(store, read_answers(file, "answers.csv"), "Again")
+    assert [each.position for each in store.answers.log(again.id, include_excluded=True)] == [e.position for e in log]
+
+
 def test_json_lines_have_the_same_values_as_csv(researcher, made):
     lines = [json.loads(line) for line in export(researcher, made.id, "answers.jsonl").text.splitlines()]
     rows = table(researcher, made.id)

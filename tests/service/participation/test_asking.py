@@ -1,7 +1,11 @@
 """What participants are asked over HTTP, and how their participation ends."""
 
+from collections import Counter
+
+import numpy as np
 import pytest
 
+from erkle.service.participation.asking import is_catch_due
 from erkle.service.participation.prepared_study import CatchAnswers
 from erkle.store import Kind
 from people import Somebody
@@ -13,16 +17,16 @@ def kinds(store, study, person):
     return [entry.issued.kind for entry in store.questions.ledger(study, person.id)]
 
 
-def test_without_consent_a_participant_is_screened_out_and_nothing_is_saved(client, store, make):
-    study = make(endings={"screened": {"code": "NO"}})
+def test_without_consent_a_participant_has_declined_and_nothing_is_saved(client, store, make):
+    study = make(endings={"declined": {"code": "NO"}})
     bob = Somebody(client, study, consent=False, PROLIFIC_PID="bob")
-    assert bob.reply["finished"]["outcome"] == "screened"
+    assert bob.reply["finished"]["outcome"] == "declined"
     assert bob.reply["finished"]["code"] == "NO"
     assert store.participants.all(study) == []
 
 
-def test_a_full_study_screens_out_new_participants_but_not_returning_ones(client, make):
-    study = make(limits={"per_participant": 4, "participants": 1}, endings={"screened": {"code": "FULL"}})
+def test_a_full_study_turns_away_new_participants_but_not_returning_ones(client, make):
+    study = make(limits={"per_participant": 4, "participants": 1}, endings={"full": {"code": "FULL"}})
     ann = Somebody(client, study, workerId="ann")
     assert Somebody(client, study, workerId="bob").reply["finished"]["code"] == "FULL"
     assert Somebody(client, study, workerId="ann").id == ann.id
@@ -32,8 +36,9 @@ def test_a_study_with_all_its_answers_asks_no_more_questions(client, store, make
     study = make(limits={"per_participant": 50, "answers": 3}, checks={"practice": 0})
     assert Somebody(client, study).answer_all()["outcome"] == "completed"
     assert 3 <= store.answers.last(study) <= 4
-    # A participant who joins now has answered nothing.
-    assert Somebody(client, study).reply["finished"]["outcome"] == "screened"
+    late = Somebody(client, study)
+    assert (late.id, late.reply["finished"]["outcome"]) == (None, "full")
+    assert len(store.participants.all(study)) == 1
 
 
 @pytest.mark.parametrize(("skips", "outcome"), [(2, "completed"), (3, "failed"), (4, "failed")])
@@ -67,7 +72,8 @@ def test_a_participant_fails_after_too_many_wrong_catch_answers(client, store, m
         ann.answer(side=side)
     assert ann.reply["finished"]["code"] == ("YES" if attentive else "NO")
     if attentive:
-        assert [kind == Kind.CATCH for kind in kinds(store, study, ann)] == [False, True] * 5
+        is_catch = [kind == Kind.CATCH for kind in kinds(store, study, ann)]
+        assert [sum(is_catch[start : start + 2]) for start in range(0, 10, 2)] == [1] * 5
 
 
 def test_catch_questions_may_share_an_anchor_and_a_candidate():
@@ -95,15 +101,62 @@ def test_repeated_questions_are_shown_with_sides_swapped(client, store, make):
         assert {before.left, again.left} == {again.first, again.second}
 
 
-def test_sides_are_random(client, store, make):
-    study = make(limits={"per_participant": 40}, checks={"practice": 0})
+def test_each_place_in_a_block_is_equally_likely_for_its_one_catch_question():
+    rng, every = np.random.default_rng(0), 5
+    places = []
+    for _ in range(2000):
+        kinds = []
+        while len(kinds) < 4 * every:
+            kinds.append(Kind.CATCH if is_catch_due(kinds, every, rng.random()) else Kind.CHOSEN)
+        found = [number for number, kind in enumerate(kinds) if kind == Kind.CATCH]
+        assert [place // every for place in found] == [0, 1, 2, 3]
+        places += [place % every for place in found]
+    counts = np.bincount(places, minlength=every)
+    # Chi-squared with 4 degrees of freedom: 18.5 is exceeded once in a thousand.
+    assert ((counts - counts.mean()) ** 2 / counts.mean()).sum() < 18.5
+
+
+def test_all_catch_questions_are_asked_equally_often(client, store, make):
+    catch = [{"anchor": "a", "near": near, "far": "f"} for near in "bcd"]
+    study = make(limits={"per_participant": 6}, checks={"practice": 0, "catch": catch, "catch_every": 1})
+    ann = Somebody(client, study)
+    while not ann.reply["finished"]:
+        ann.answer(side="left" if ann.question["right"]["name"] == "f" else "right")
+    near = Counter(entry.issued.first for entry in store.questions.ledger(study, ann.id))
+    assert near == {1: 2, 2: 2, 3: 2}
+
+
+def shown(store, study, person, kinds=tuple(Kind)):
+    """How often each object was on the left and on the right."""
+    asked = [entry.issued for entry in store.questions.ledger(study, person.id) if entry.issued.kind in kinds]
+    left = Counter(issued.left for issued in asked)
+    return left, Counter(issued.first + issued.second - issued.left for issued in asked)
+
+
+@pytest.mark.parametrize("repeat_share", [0.0, 0.3])
+def test_each_participant_sees_each_object_about_equally_often_on_both_sides(client, store, make, repeat_share):
+    study = make(limits={"per_participant": 60}, checks={"practice": 2, "repeat_share": repeat_share})
+    for number in range(3):
+        ann = Somebody(client, study, puid=str(number))
+        ann.answer_all()
+        left, right = shown(store, study, ann)
+        assert max(abs(left[each] - right[each]) for each in range(6)) <= (3 if repeat_share == 0 else 7)
+
+
+def test_the_right_answer_to_a_catch_question_changes_sides(client, store, make):
+    checks = {"practice": 0, "catch": [{"anchor": "a", "near": "b", "far": "c"}], "catch_every": 2, "fail_after": 100}
+    study = make(limits={"per_participant": 40}, checks=checks)
     ann = Somebody(client, study)
     ann.answer_all()
-    left = [
-        entry.issued.left == min(entry.issued.first, entry.issued.second)
-        for entry in store.questions.ledger(study, ann.id)
-    ]
-    assert 5 < sum(left) < 35
+    left, right = shown(store, study, ann, [Kind.CATCH])
+    assert left[1] + right[1] == 20
+    assert 5 <= left[1] <= 15
+
+
+def test_the_first_side_is_a_coin_toss(client, store, make):
+    study = make(limits={"per_participant": 1}, checks={"practice": 0, "catch": CATCH["catch"], "catch_every": 1})
+    people = [Somebody(client, study, puid=str(number)) for number in range(40)]
+    assert 6 < sum(person.question["left"]["name"] == "b" for person in people) < 34
 
 
 def test_a_skipped_question_is_saved_and_counts_as_done(client, store, study):

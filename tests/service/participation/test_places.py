@@ -27,13 +27,13 @@ def outcome(person):
 def test_places_of_people_who_answer_nothing_become_free(client, make, later):
     study = make(limits=LIMITS)
     idle = [Somebody(client, study, puid=f"idle {number}") for number in range(2)]
-    assert outcome(Somebody(client, study, puid="bob")) == "screened"
+    assert outcome(Somebody(client, study, puid="bob")) == "full"
     later(601)
     bob, eve = Somebody(client, study, puid="bob"), Somebody(client, study, puid="eve")
     assert [bob.answer_all()["outcome"], eve.answer_all()["outcome"]] == ["completed", "completed"]
     back = idle[0].post("resume", participant=idle[0].id).json()
-    assert (back["finished"]["outcome"], back["questions"]) == ("screened", [])
-    assert outcome(Somebody(client, study, puid="idle 1")) == "screened"
+    assert (back["finished"]["outcome"], back["questions"]) == ("full", [])
+    assert outcome(Somebody(client, study, puid="idle 1")) == "full"
 
 
 def test_whoever_has_answered_keeps_their_place_however_long_they_are_away(client, make, later):
@@ -42,7 +42,7 @@ def test_whoever_has_answered_keeps_their_place_however_long_they_are_away(clien
     ann.answer()
     bob.post("skip", participant=bob.id, token=bob.question["token"])
     later(100_000)
-    assert outcome(Somebody(client, study, puid="eve")) == "screened"
+    assert outcome(Somebody(client, study, puid="eve")) == "full"
     assert Somebody(client, study, puid="ann").answer_all()["outcome"] == "completed"
 
 
@@ -61,7 +61,7 @@ def test_a_participant_who_has_lost_their_place_can_come_back_when_there_is_one(
     later(601)
     bob = Somebody(client, study, puid="bob")
     bob.answer()
-    assert outcome(Somebody(client, study, puid="ann")) == "screened"
+    assert outcome(Somebody(client, study, puid="ann")) == "full"
     store.participants.exclude(study, bob.id)
     again = Somebody(client, study, puid="ann")
     assert again.id == ann.id
@@ -102,7 +102,7 @@ def test_everybody_can_see_a_study_that_has_been_opened(client, researcher, draf
         assert client.get(f"/api/take/{draft}").json()["state"] == state
 
 
-def test_a_study_that_is_not_open_says_why_nobody_can_join(client, researcher, study):
+def test_a_paused_study_says_why_nobody_can_join(client, researcher, study):
     researcher.post(f"/api/studies/{study}/state", json={"state": "paused"})
     answer = client.post(f"/api/take/{study}/join", json={"parameters": {}, "consent": True})
-    assert (answer.status_code, reason(answer)) == (409, "not-allowed")
+    assert (answer.status_code, reason(answer)) == (409, "study-paused")

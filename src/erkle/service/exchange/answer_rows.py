@@ -21,7 +21,7 @@ WHO = ("participant", "puid", "participant.id", "worker", "worker_id", "workerid
 HOW = ("strategy", "sampler", "alg_ident")
 IMAGES = ("head_filename", "winner_filename", "loser_filename")
 _TRIPLES = ("head", "left", "right", "winner", "loser", "center", "answer", "anchor", "near", "far", "close", *"abc")
-_OTHERS = ("kind", "answered_at", "time_received", "issued_at", "response_ms", "response_time", "excluded")
+_OTHERS = ("kind", "answered_at", "time_received", "issued_at", "response_ms", "response_time", "excluded", "position")
 _USED = frozenset((*WHO, *HOW, *IMAGES, *_TRIPLES, *_OTHERS))
 # Columns of JSON objects.
 _OBJECTS = ("client", PARAMETERS)

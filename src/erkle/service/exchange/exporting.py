@@ -28,7 +28,10 @@ _SALMON = (
     *_PARTS, "puid", "sampler", "response_time", "time_received", "time_received_since_start", "datetime_received",
     *(f"{part}_html" for part in _PARTS), *(f"{part}_filename" for part in _PARTS),
 )  # fmt: skip
-_OURS = ("sequence", "participant", "kind", "strategy", "issued_at", "answered_at", "response_ms", "excluded", "client")
+_OURS = (
+    "sequence", "participant", "position", "chosen_side", "kind", "strategy",
+    "issued_at", "answered_at", "response_ms", "excluded", "client",
+)  # fmt: skip
 PARAMETER, PARAMETERS = "parameter.", "parameters"
 # Most columns for parameters: participants can send parameters of any name, and too many columns break spreadsheets.
 _MOST_PARAMETERS = 50
@@ -132,6 +135,8 @@ def _row(answer: Answer, names: Sequence[str], member: Member, start: int) -> di
         **{f"{part}_filename": name for part, name in shown.items()},
         "sequence": answer.sequence,
         "participant": member.number,
+        "position": answer.position,
+        "chosen_side": "left" if answer.left == answer.near else "right",
         "kind": str(answer.kind),
         "strategy": answer.strategy,
         "issued_at": _iso(answer.issued_at),

@@ -109,6 +109,7 @@ class AnswerFile:
             "answered_at": _micros(_cell(row, "time_received")) if received is None else received,
             "issued_at": _micros(_cell(row, "issued_at")),
             "excluded": _cell(row, "excluded").lower() in ("true", "1"),
+            "position": int(cell) if _is_number(cell := _cell(row, "position")) else None,
         }
 
     def _known(self, row: Row, cell: str, number: int | None) -> int:

@@ -95,6 +95,7 @@ class _Answer(_Part):
     client: Sent
     issued_at: int = Moment
     answered_at: int = Moment
+    position: int | None = Field(ge=1, lt=2**31)
 
 
 class _Skip(_Part):

@@ -4,14 +4,18 @@ All of it runs in the transaction of the request.
 """
 
 from erkle.service.participation.asking import History, next_queries
-from erkle.service.participation.endings import ending
+from erkle.service.participation.continuing import Going, of_participant, without_questions
+from erkle.service.participation.endings import Ending
 from erkle.service.participation.prepared_study import PreparedStudy
 from erkle.service.participation.replies import Advance, Outcome
 from erkle.service.runtime import Runtime
 from erkle.service.web.errors import Problem
-from erkle.store import Issued, Participant, Query, Refused, Standing, State, Study, Transaction
+from erkle.store import Acknowledged, Issued, Participant, Query, Skipped, Standing, Study, Transaction
 from erkle.store.clock import now
 from erkle.store.participants import ENDINGS
+
+# Other endings are decided anew whenever the participant comes back: somebody may give up a place in a full study.
+_STORED = frozenset(Ending(each) for each in ENDINGS)
 
 
 def advance(
@@ -42,29 +46,30 @@ def advance(
     study = transaction.studies.get(runtime.learning.study, drafts=False)
     person = transaction.participants.get(study.id, participant)
     prepared = runtime.prepared(study, transaction)
-    total = prepared.settings.limits.per_participant
-    done = Advance(prepared, participant, outcome, [], [], total, total, person.standing)
-    if person.standing in ENDINGS:
-        return done
+    settings = prepared.settings
     history = History.of(transaction.questions.ledger(study.id, participant), prepared.catch_answers, now())
-    done, takes_part = done._replace(done=history.n_done), person.standing == Standing.ACTIVE
-    if takes_part and history.n_failed_catches >= prepared.settings.checks.fail_after:
-        return _finished(transaction, study, done, Standing.FAILED)
-    if not takes_part or study.state != State.OPEN:
-        if outcome is not None and not isinstance(outcome, Refused):
-            # An answer that was acknowledged once is acknowledged again, even if the study is closed by now.
+    done = Advance(prepared, participant, outcome, [], [], history.n_done, settings.limits.per_participant, None)
+    has_answered = isinstance(outcome, Acknowledged | Skipped) and not outcome.repeated
+    decision = of_participant(transaction, study, person, settings, history, has_answered)
+    if isinstance(decision, Ending):
+        return _ended(transaction, study, person, done, decision)
+    if decision == Going.WAITING:
+        if isinstance(outcome, Acknowledged | Skipped):
+            # An answer that was acknowledged once is acknowledged again, even if the study is paused by now.
             return done
-        raise _not_allowed(person, study)
-    if _has_lost_place(transaction, study, person, prepared, history):
-        # Not for good: the participant may try again, like anybody who arrives when the study is full.
-        return done._replace(standing=Standing.SCREENED)
+        raise study_paused()
     queries = _next_queries(transaction, runtime, prepared, history)
     issued = list[Issued]()
     if queries or sent_bytes:
-        lifetime = prepared.settings.limits.lifetime_s
+        lifetime = settings.limits.lifetime_s
         issued = transaction.questions.issue(study.id, participant, queries, lifetime, sent_bytes, quota)
     done = done._replace(open=[entry.issued for entry in history.open] + issued, issued=issued)
-    return done if done.open else _finished(transaction, study, done, ending(prepared, history))
+    return done if done.open else _ended(transaction, study, person, done, without_questions(settings, history))
+
+
+def study_paused() -> Problem:
+    """Return the error for a visitor who has to wait until the study is open."""
+    return Problem(409, "study-paused", "The study is paused; come back later with the same link.")
 
 
 def _next_queries(transaction: Transaction, runtime: Runtime, prepared: PreparedStudy, history: History) -> list[Query]:
@@ -77,24 +82,8 @@ def _next_queries(transaction: Transaction, runtime: Runtime, prepared: Prepared
     return next_queries(prepared, runtime.learning, history)
 
 
-def _has_lost_place(
-    transaction: Transaction, study: Study, person: Participant, prepared: PreparedStudy, history: History
-) -> bool:
-    """Return whether others have taken the place of a participant who joined long ago and has answered nothing."""
-    limits = prepared.settings.limits
-    if limits.participants is None or history.n_done + history.n_practised > 0:
-        return False
-    is_idle = person.joined_at + limits.idle_s * 1e6 <= now()
-    return is_idle and transaction.participants.is_full(study.id, limits.participants, limits.idle_s)
-
-
-def _finished(transaction: Transaction, study: Study, done: Advance, standing: Standing) -> Advance:
-    assert done.participant is not None
-    person = transaction.participants.finish(study.id, done.participant, standing)
-    return done._replace(standing=person.standing)
-
-
-def _not_allowed(person: Participant, study: Study) -> Problem:
-    if person.excluded:
-        return Problem(409, "excluded", "You can no longer take part in this study.")
-    return Problem(409, f"study-{study.state}", f"The study is {study.state} and does not accept answers now.")
+def _ended(transaction: Transaction, study: Study, person: Participant, done: Advance, ending: Ending) -> Advance:
+    """End the participation."""
+    if ending in _STORED and person.state == Standing.ACTIVE:
+        transaction.participants.finish(study.id, person.id, Standing(ending))
+    return done._replace(ending=ending)

@@ -2,8 +2,12 @@
 
 The choice depends only on the questions that the participant was asked before, which the store keeps. So any process
 can ask, and a reload of the page changes nothing.
+
+Nothing about a question tells its answer: each object is on the left and on the right equally often for each
+participant, as far as possible, and the catch question of each block is at a random place.
 """
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -36,8 +40,10 @@ class History(NamedTuple):
         Catch questions that were answered wrongly or skipped.
     n_skipped : int
         Questions that were skipped, not counting practice.
-    asked : list of (anchor, first, second)
-        Questions that are not asked again: all except those that expired without an answer.
+    valid : list of Entry
+        Questions that are not asked again, in order: all except those that expired without an answer.
+    at : int
+        The time of this summary, in microseconds since 1970.
     """
 
     ledger: Sequence[Entry]
@@ -46,22 +52,29 @@ class History(NamedTuple):
     n_practised: int
     n_failed_catches: int
     n_skipped: int
-    asked: list[tuple[int, int, int]]
+    valid: list[Entry]
+    at: int
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether the participant has answered or skipped a question, perhaps for practice."""
+        return self.n_done + self.n_practised > 0
 
     @classmethod
     def of(cls, ledger: Sequence[Entry], right: CatchAnswers, at: int) -> "History":
         """Summarise a ledger at a time ``at``; ``right`` has the right answers to catch questions."""
-        settled = [entry for entry in ledger if entry.choice is not None or entry.skipped]
-        waiting = [e for e in ledger if e.choice is None and not e.skipped and e.issued.expires_at > at]
+        valid = [entry for entry in ledger if _is_settled(entry) or entry.issued.expires_at > at]
+        settled = [entry for entry in valid if _is_settled(entry)]
         main = [entry for entry in settled if entry.issued.kind != Kind.PRACTICE]
         return cls(
             ledger=ledger,
-            open=waiting,
+            open=[entry for entry in valid if not _is_settled(entry)],
             n_done=len(main),
             n_practised=len(settled) - len(main),
             n_failed_catches=sum(right.is_failed(_asked(e), e.choice) for e in main if e.issued.kind == Kind.CATCH),
             n_skipped=sum(entry.skipped for entry in main),
-            asked=[_asked(entry) for entry in (*settled, *waiting)],
+            valid=valid,
+            at=at,
         )
 
 
@@ -72,49 +85,116 @@ def next_queries(prepared: PreparedStudy, learning: Learning, history: History) 
     and an answer is never saved without the question that follows it.
     """
     checks, limits = prepared.settings.checks, prepared.settings.limits
-    n_practice = history.n_practised + sum(entry.issued.kind == Kind.PRACTICE for entry in history.open)
-    n_main = history.n_done + sum(entry.issued.kind != Kind.PRACTICE for entry in history.open)
-    asked = [*history.asked]
+    course = _Course(prepared, learning, history)
     found: list[Query] = []
     while len(history.open) + len(found) < AHEAD:
-        if n_practice < checks.practice:
-            query = _query(prepared.chooser.at_random(learning, asked), Kind.PRACTICE)
-            n_practice += 1
-        elif n_main < limits.per_participant:
-            query = _main_query(prepared, learning, history.ledger, asked, n_main)
-            n_main += 1
+        if course.n_practice < checks.practice:
+            query = course.practice()
+        elif len(course.main) < limits.per_participant:
+            query = course.main_question()
         else:
             break
         if query is None:
             break
+        course.add(query)
         found.append(query)
-        asked.append((query.anchor, query.first, query.second))
     return found
 
 
-def _main_query(
-    prepared: PreparedStudy, learning: Learning, ledger: Sequence[Entry], asked: list[tuple[int, int, int]], place: int
-) -> Query | None:
-    checks = prepared.settings.checks
-    if prepared.catches and (place + 1) % checks.catch_every == 0:
-        anchor, *pair = prepared.catches[(place // checks.catch_every) % len(prepared.catches)]
-        return Query(anchor, pair[0], pair[1], pair[prepared.chooser.random_below(2)], Kind.CATCH, "catch")
-    if checks.repeat_share and prepared.chooser.random() < checks.repeat_share:
-        again = [e.issued for e in ledger[:-_RECENT] if e.choice is not None and e.issued.kind in _REPEATABLE]
-        if again:
-            old = again[prepared.chooser.random_below(len(again))]
-            other = old.second if old.left == old.first else old.first
-            return Query(old.anchor, old.first, old.second, other, Kind.REPEATED, "repeated")
-    chosen = prepared.chooser.choose(learning, asked, prepared.settings.holdout)
-    return _query(chosen, Kind.HELD_OUT if chosen is not None and chosen.held_out else Kind.CHOSEN)
+class _Course:
+    """The questions of a participant, in order, while further ones are chosen.
+
+    Attributes
+    ----------
+    asked : list of (anchor, first, second)
+        All questions.
+    n_practice : int
+        Practice questions among them.
+    main : list of Kind
+        The kinds of the others.
+    """
+
+    def __init__(self, prepared: PreparedStudy, learning: Learning, history: History) -> None:
+        self._prepared, self._learning, self._ledger = prepared, learning, history.ledger
+        self.asked = [_asked(entry) for entry in history.valid]
+        kinds = [entry.issued.kind for entry in history.valid]
+        self.main = [kind for kind in kinds if kind != Kind.PRACTICE]
+        self.n_practice = len(kinds) - len(self.main)
+        # How many more times each object was on the left than on the right.
+        self._lead = Counter[int]()
+        for entry in history.ledger:
+            self._count_sides(entry.issued.left, entry.issued.first, entry.issued.second)
+
+    def add(self, query: Query) -> None:
+        """Add a question to the end."""
+        self.asked.append((query.anchor, query.first, query.second))
+        if query.kind == Kind.PRACTICE:
+            self.n_practice += 1
+        else:
+            self.main.append(query.kind)
+        assert query.left is not None
+        self._count_sides(query.left, query.first, query.second)
+
+    def practice(self) -> Query | None:
+        """Choose a practice question."""
+        return self._chosen(self._prepared.chooser.at_random(self._learning, self.asked), Kind.PRACTICE)
+
+    def main_question(self) -> Query | None:
+        """Choose a question that is not for practice."""
+        checks, chooser = self._prepared.settings.checks, self._prepared.chooser
+        if self._prepared.catches and is_catch_due(self.main, checks.catch_every, chooser.random()):
+            return self._placed(self._next_catch(), Kind.CATCH, "catch")
+        if checks.repeat_share and chooser.random() < checks.repeat_share and (again := self._repeated()):
+            return again
+        chosen = chooser.choose(self._learning, self.asked, self._prepared.settings.holdout)
+        return self._chosen(chosen, Kind.HELD_OUT if chosen is not None and chosen.held_out else Kind.CHOSEN)
+
+    def _next_catch(self) -> tuple[int, int, int]:
+        """Return one of the catch questions that the participant was asked least often."""
+        times = Counter(self.asked)
+        least = min(times[catch] for catch in self._prepared.catches)
+        rare = [catch for catch in self._prepared.catches if times[catch] == least]
+        return rare[self._prepared.chooser.random_below(len(rare))]
+
+    def _repeated(self) -> Query | None:
+        """Return an earlier question with left and right swapped, or None if there is none yet."""
+        again = [e.issued for e in self._ledger[:-_RECENT] if e.choice is not None and e.issued.kind in _REPEATABLE]
+        if not again:
+            return None
+        old = again[self._prepared.chooser.random_below(len(again))]
+        other = old.second if old.left == old.first else old.first
+        return Query(old.anchor, old.first, old.second, other, Kind.REPEATED, "repeated")
+
+    def _chosen(self, chosen: Chosen | None, kind: Kind) -> Query | None:
+        return None if chosen is None else self._placed(chosen.query, kind, chosen.strategy)
+
+    def _placed(self, question: tuple[int, int, int], kind: Kind, strategy: str) -> Query:
+        """Show that candidate on the left which was more on the right so far; between equals, a coin decides."""
+        anchor, first, second = question
+        lead = self._lead[first] - self._lead[second] or self._prepared.chooser.random() - 0.5
+        return Query(anchor, first, second, first if lead < 0 else second, kind, strategy)
+
+    def _count_sides(self, left: int, first: int, second: int) -> None:
+        self._lead[left] += 1
+        self._lead[second if left == first else first] -= 1
 
 
-def _query(chosen: Chosen | None, kind: Kind) -> Query | None:
-    """Show the first candidate on the left. The chooser has put the candidates in random order."""
-    if chosen is None:
-        return None
-    anchor, first, second = chosen.query
-    return Query(anchor, first, second, first, kind, chosen.strategy)
+def is_catch_due(kinds: Sequence[Kind], every: int, random: float) -> bool:
+    """Return whether the next question after these is a catch question, given a random number from [0, 1).
+
+    Each block of ``every`` questions has one, and each place in the block is equally likely.
+
+    >>> is_catch_due([Kind.CHOSEN, Kind.CHOSEN], 3, 0.99), is_catch_due([Kind.CHOSEN, Kind.CATCH], 3, 0.0)
+    (True, False)
+    """
+    place = len(kinds) % every
+    if Kind.CATCH in kinds[len(kinds) - place :]:
+        return False
+    return random * (every - place) < 1.0
+
+
+def _is_settled(entry: Entry) -> bool:
+    return entry.choice is not None or entry.skipped
 
 
 def _asked(entry: Entry) -> tuple[int, int, int]:

@@ -2,16 +2,13 @@
 
 import re
 from collections.abc import Mapping
+from enum import StrEnum
 from typing import Any
 from urllib.parse import quote
 
 from pydantic import BaseModel
 
-from erkle.service.participation.asking import History
-from erkle.service.participation.prepared_study import PreparedStudy
-from erkle.service.studies import markup
-from erkle.store import Standing
-from erkle.store.participants import ENDINGS
+from erkle.service.studies import markup, spec
 from erkle.store.sanitising import bounded_text
 
 _FIELD = re.compile(r"\{([^{}]*)\}")
@@ -19,33 +16,31 @@ _FIELD = re.compile(r"\{([^{}]*)\}")
 _LONGEST = 500
 
 
+class Ending(StrEnum):
+    """The endings of a study, by the names that they have in its settings (see `spec.Endings`)."""
+
+    COMPLETED = "completed"
+    FAILED = "failed"
+    SCREENED = "screened"
+    FULL = "full"
+    CLOSED = "closed"
+    DECLINED = "declined"
+
+
 class Finished(BaseModel):
     """How the participation ended, the text and the code for the participant, and the URL to go to next."""
 
-    outcome: str
+    outcome: Ending
     text_html: str
     code: str
     url: str
 
     @classmethod
-    def of(cls, prepared: PreparedStudy, standing: str, parameters: Mapping[str, Any]) -> "Finished | None":
-        """Return what the settings define for this standing, or None for a participant who has not finished."""
-        if standing not in ENDINGS:
-            return None
-        given = getattr(prepared.settings.endings, standing)
-        url = filled(given.url, parameters)
-        return cls(outcome=standing, text_html=markup.html(given.text), code=given.code, url=url)
-
-
-def ending(prepared: PreparedStudy, history: History) -> Standing:
-    """Decide how it ends for a participant who gets no more questions.
-
-    A participant who was asked nothing is screened out. One who skipped too many questions has failed.
-    """
-    if history.n_done == 0:
-        return Standing.SCREENED
-    most = prepared.settings.skipping.most * history.n_done
-    return Standing.FAILED if history.n_skipped > most else Standing.COMPLETED
+    def of(cls, endings: spec.Endings, outcome: Ending, parameters: Mapping[str, Any] | None = None) -> "Finished":
+        """Return what the settings define for an ending; with the parameters of a link, they fill the URL."""
+        given: spec.Ending = getattr(endings, outcome)
+        url = given.url if parameters is None else filled(given.url, parameters)
+        return cls(outcome=outcome, text_html=markup.html(given.text), code=given.code, url=url)
 
 
 def filled(url: str, parameters: Mapping[str, Any]) -> str:

@@ -8,16 +8,20 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any
 
-from erkle.service.participation.advancing import advance
+from erkle.service.participation.advancing import advance, study_paused
+from erkle.service.participation.asking import History
+from erkle.service.participation.continuing import Going, of_newcomer, of_participant
+from erkle.service.participation.endings import Ending
 from erkle.service.participation.identity import Identified, signed, unproven
 from erkle.service.participation.prepared_study import PreparedStudy
 from erkle.service.participation.prolific import Prolific
 from erkle.service.participation.replies import Advance, Outcome, Question, Reply
 from erkle.service.runtime import Runtime, Runtimes
+from erkle.service.studies.spec import StudySettings
 from erkle.service.web.errors import Problem
-from erkle.store import Acknowledged, Issued, Kind, Refused, Skipped, Standing, Store, Study, Transaction
+from erkle.store import Acknowledged, Issued, Kind, Refused, Skipped, State, Store, Study, Transaction
 from erkle.store.clock import now
-from erkle.store.errors import Full, OverQuota, Unknown
+from erkle.store.errors import Full, NotOpen, OverQuota, Unknown
 from erkle.store.sanitising import Json, json_bytes
 
 Send = Callable[[Transaction], Outcome]
@@ -46,23 +50,47 @@ class Participation:
         runtime = self._runtimes.of(study)
         prepared = runtime.prepared(found, self._store)
         if not consent:
-            return _screened_out(prepared, parameters)
-        who = self._identified(study, prepared, parameters)
+            return _not_joined(prepared, Ending.DECLINED, parameters)
+        who = self._identified(study, prepared.settings, parameters)
         places = prepared.settings.limits
 
         def work(transaction: Transaction) -> Advance:
             person = transaction.participants.join(
                 study, dict(who.parameters), who.identity, places.participants, places.idle_s, self._quota
             )
-            return advance(transaction, runtime, person.id, None, self._quota)
+            done = advance(transaction, runtime, person.id, None, self._quota)
+            if done.ending == Ending.FULL:
+                # Undo the joining: whoever comes too late leaves nothing behind.
+                raise Full("The study has all its answers.")
+            return done
 
         try:
             return _reply(runtime, self._store.transact(work), parameters)
         except Full:
-            return _screened_out(prepared, parameters)
+            return _not_joined(prepared, Ending.FULL, parameters)
+        except NotOpen:
+            if self._store.studies.get(study).state == State.CLOSED:
+                return _not_joined(prepared, Ending.CLOSED, parameters)
+            raise study_paused() from None
         except OverQuota:
             sentence = "This study has stored all the data that it may; tell the people who gave you the link."
             raise Problem(409, "quota", sentence) from None
+
+    def expected(self, study: Study, settings: StudySettings, parameters: Mapping[str, Any]) -> Going | Ending:
+        """Say what joining with these parameters would lead to. Nothing is written.
+
+        Raises
+        ------
+        Problem
+            If the study demands a proof of identity and the parameters contain none.
+        """
+        identity = self._identified(study.id, settings, parameters).identity
+        person = None if identity is None else self._store.participants.identified(study.id, identity)
+        if person is None:
+            return of_newcomer(self._store, study, settings)
+        right = self._runtimes.of(study.id).prepared(study, self._store).catch_answers
+        history = History.of(self._store.questions.ledger(study.id, person.id), right, now())
+        return of_participant(self._store, study, person, settings, history)
 
     def resume(self, study: str, participant: str, parameters: Mapping[str, Any]) -> Reply:
         """Continue after the page was reloaded."""
@@ -110,14 +138,14 @@ class Participation:
             if chosen is None:
                 break
             kind = Kind.PRACTICE if len(found) < prepared.settings.checks.practice else Kind.CHOSEN
-            found.append(Question.of(prepared, Issued("", "", *chosen.query, chosen.query[1], kind, "", 0, 0)))
+            found.append(Question.of(prepared, Issued("", "", *chosen.query, chosen.query[1], kind, "", 0, 0, None)))
             asked.append(chosen.query)
         return found
 
-    def _identified(self, study: str, prepared: PreparedStudy, parameters: Mapping[str, Any]) -> Identified:
+    def _identified(self, study: str, settings: StudySettings, parameters: Mapping[str, Any]) -> Identified:
         """Return who has followed a link, or raise a `Problem` if the study demands a proof and the link has none."""
-        names = prepared.settings.identify_by
-        match prepared.settings.identity_proof:
+        names = settings.identify_by
+        match settings.identity_proof:
             case "signature":
                 return signed(names, parameters, self._store.studies.signing_key(study), now())
             case "prolific":
@@ -171,6 +199,6 @@ def _reply(runtime: Runtime, done: Advance, parameters: Mapping[str, Any], respo
     return reply
 
 
-def _screened_out(prepared: PreparedStudy, parameters: Mapping[str, Any]) -> Reply:
+def _not_joined(prepared: PreparedStudy, ending: Ending, parameters: Mapping[str, Any]) -> Reply:
     total = prepared.settings.limits.per_participant
-    return Advance(prepared, None, None, [], [], 0, total, Standing.SCREENED).reply(parameters)
+    return Advance(prepared, None, None, [], [], 0, total, ending).reply(parameters)

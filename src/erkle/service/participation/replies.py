@@ -5,10 +5,10 @@ from typing import Any, NamedTuple
 
 from pydantic import BaseModel
 
-from erkle.service.participation.endings import Finished
+from erkle.service.participation.endings import Ending, Finished
 from erkle.service.participation.prepared_study import PreparedStudy
 from erkle.service.studies.objects import ShownObject
-from erkle.store import Acknowledged, Issued, Kind, Refused, Skipped, Standing
+from erkle.store import Acknowledged, Issued, Kind, Refused, Skipped
 
 Outcome = Acknowledged | Skipped | Refused | None
 
@@ -74,6 +74,8 @@ class Advance(NamedTuple):
         The open questions that this transaction issued.
     done, total : int
         Questions that the participant has answered or skipped, and the number of questions they get.
+    ending : Ending or None
+        How the participation has ended, or None if it goes on.
     """
 
     prepared: PreparedStudy
@@ -83,14 +85,15 @@ class Advance(NamedTuple):
     issued: list[Issued]
     done: int
     total: int
-    standing: str
+    ending: Ending | None
 
     def reply(self, parameters: Mapping[str, Any], response_ms: int | None = None) -> Reply:
         """Build the reply to the participant, given the parameters of the link in this request.
 
         The parameters of earlier requests are never used: somebody else may have sent them.
         """
-        outcome, too_fast_ms = self.outcome, self.prepared.settings.checks.too_fast_ms
+        outcome, endings = self.outcome, self.prepared.settings.endings
+        too_fast_ms = self.prepared.settings.checks.too_fast_ms
         return Reply(
             participant=self.participant,
             acknowledged=Acknowledgement(**outcome._asdict()) if isinstance(outcome, Acknowledged) else None,
@@ -98,5 +101,5 @@ class Advance(NamedTuple):
             too_fast=response_ms is not None and response_ms < too_fast_ms,
             questions=[Question.of(self.prepared, each) for each in self.open],
             progress=Progress(done=min(self.done, self.total), total=self.total),
-            finished=Finished.of(self.prepared, self.standing, parameters),
+            finished=None if self.ending is None else Finished.of(endings, self.ending, parameters),
         )

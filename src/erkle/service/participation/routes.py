@@ -4,18 +4,20 @@ An odd response time, client or reason is dropped or cut off: it must not cost a
 """
 
 from functools import partial
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Request, Response
 from pydantic import BaseModel, BeforeValidator, Field
 
 from erkle.service.accounts import sessions
 from erkle.service.participation.asking import AHEAD
+from erkle.service.participation.continuing import Going
+from erkle.service.participation.endings import Ending, Finished
 from erkle.service.participation.replies import Reply
 from erkle.service.strict import Strict
 from erkle.service.studies import markup, spec
 from erkle.service.web.dependencies import ParticipationDep, StoreDep
-from erkle.service.web.errors import problems
+from erkle.service.web.errors import Problem, problems
 from erkle.service.web.limits import LimitsDep
 from erkle.store import limits as sizes
 from erkle.store.answers import response_time
@@ -37,7 +39,11 @@ class SkippingOut(BaseModel):
 
 
 class StudyToTake(BaseModel):
-    """What a participant sees before they take part."""
+    """What a visitor sees before they take part.
+
+    ``ending`` is how it ends for a visitor who can neither join nor continue, and ``refused`` says why if that is the
+    fault of the link. ``waiting`` is whether the visitor must wait until the study is open.
+    """
 
     study: str
     title: str
@@ -49,8 +55,12 @@ class StudyToTake(BaseModel):
     practice: int
     skipping: SkippingOut
     too_fast_ms: int
+    appearance: Literal["light", "dark", "auto"]
     show_names: bool
     identify_by: list[str]
+    waiting: bool
+    ending: Finished | None
+    refused: str
 
 
 class Joining(Strict):
@@ -95,14 +105,25 @@ def _response(reply: Reply) -> Response:
 _REPLIES: dict[int | str, dict[str, Any]] = {200: {"model": Reply}, **problems(404, 409, 429)}
 
 
-@router.get("", responses=problems(404))
-def read(study: str, store: StoreDep, request: Request) -> StudyToTake:
-    """Return what participants may see of the study. Only its researchers can see a draft."""
+@router.get("", responses=problems(404, 503))
+def read(study: str, store: StoreDep, participation: ParticipationDep, request: Request) -> StudyToTake:
+    """Return what visitors may see of the study, and whether they can take part.
+
+    Pass the parameters of the visitor's link. Only researchers can see a draft.
+    """
     session = sessions.found(store, request.cookies.get(sessions.COOKIE))
     account = None if session is None else session.account
     is_theirs = account is not None and (account.admin or account.id == store.studies.get(study).owner)
     found = store.studies.get(study, drafts=is_theirs)
-    settings = spec.checked(found.settings)
+    settings, parameters = spec.checked(found.settings), dict(request.query_params)
+    expected: Going | Ending = Ending.SCREENED
+    refused = ""
+    try:
+        expected = participation.expected(found, settings, parameters)
+    except Problem as problem:
+        if problem.status_code != 403:
+            raise
+        refused = problem.sentence
     return StudyToTake(
         study=found.id,
         title=found.title,
@@ -114,8 +135,12 @@ def read(study: str, store: StoreDep, request: Request) -> StudyToTake:
         practice=settings.checks.practice,
         skipping=SkippingOut(allowed=settings.skipping.allowed, reasons=settings.skipping.reasons),
         too_fast_ms=settings.checks.too_fast_ms,
+        appearance=settings.appearance,
         show_names=settings.show_names,
         identify_by=settings.identify_by,
+        waiting=expected == Going.WAITING,
+        ending=Finished.of(settings.endings, expected, parameters) if isinstance(expected, Ending) else None,
+        refused=refused,
     )
 
 

@@ -9,6 +9,7 @@ from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
 
 from erkle.service.dashboard.dashboard import ACTIVE_SECONDS
+from erkle.service.participation.endings import Ending, Finished
 from erkle.service.participation.replies import Question
 from erkle.service.runtime import Runtime
 from erkle.service.strict import Strict
@@ -150,9 +151,10 @@ class SigningKey(BaseModel):
 
 
 class Preview(BaseModel):
-    """Example questions, which nobody is asked."""
+    """Example questions, which nobody is asked, and all endings; their URLs are not filled."""
 
     questions: list[Question]
+    endings: list[Finished]
 
 
 @router.get("")
@@ -261,9 +263,13 @@ def signing_key(study: StudyDep, store: StoreDep) -> SigningKey:
 
 @router.get("/{study}/preview")
 def preview(study: StudyDep, participation: ParticipationDep) -> Preview:
-    """Show example questions; nothing is recorded."""
-    n_questions = min(_PREVIEWED, checked(study.settings).limits.per_participant)
-    return Preview(questions=participation.preview(study, n_questions))
+    """Show example questions and all endings; nothing is recorded."""
+    settings = checked(study.settings)
+    n_questions = min(_PREVIEWED, settings.limits.per_participant)
+    return Preview(
+        questions=participation.preview(study, n_questions),
+        endings=[Finished.of(settings.endings, ending) for ending in Ending],
+    )
 
 
 @media_router.get(

@@ -150,11 +150,11 @@ class Endings(_Part):
     has not given consent; nothing is stored.
     """
 
-    completed: Ending = Ending(text="Thank you. All your answers are saved.")
+    completed: Ending = Ending(text="Thank you for taking part.")
     failed: Ending = Ending(
         text="The study ends here, because some of your answers did not meet its requirements. Thank you for your time."
     )
-    screened: Ending = Ending(text="There are no questions for you in this study. Thank you for your interest.")
+    screened: Ending = Ending(text="Thank you for your interest in this study.")
     full: Ending = Ending(text="Enough people are taking part already. Thank you for your interest.")
     closed: Ending = Ending(text="This study has ended and accepts no more answers. Thank you for your interest.")
     declined: Ending = Ending(text="You have chosen not to take part, and nothing about you is stored.")

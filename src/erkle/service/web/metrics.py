@@ -88,7 +88,7 @@ def _count(store: Store) -> list[Metric]:
     asked = CounterMetricFamily("erkle_questions", "Issued questions.", labels=["strategy", "kind"])
     for by, number in sorted(totals.questions.items()):
         asked.add_metric(by, number)
-    sentence = "Participants of open studies who have an open question."
+    sentence = "Participants who have an open question."
     return [
         states,
         CounterMetricFamily("erkle_answers", "Acknowledged answers.", value=totals.answers),

@@ -48,7 +48,6 @@ class Reason(StrEnum):
     OUT_OF_RANGE = "out of range"
     ANSWERED = "answered already"
     SKIPPED = "skipped already"
-    NOT_OPEN = "study not open"
     EXCLUDED = "participant excluded"
     ENDED = "participation ended"
     EXPIRED = "expired"

@@ -1,7 +1,7 @@
 """Rows of studies and participants, found by their public ids.
 
 Every write to a study first locks the study's row. The writes to one study therefore happen one after another, also on
-PostgreSQL, and an answer can only be added while the study is open.
+PostgreSQL.
 """
 
 from typing import Any
@@ -20,7 +20,7 @@ _STUDY = select(_S.id, _S.public_id, _S.state, _S.n_objects, _S.roster).where(_S
 _LOCKED = _STUDY.with_for_update(key_share=True)
 _LOCKED_EXCLUSIVELY = _STUDY.with_for_update()
 _WITH_STUDY = (
-    select(_P.id, _P.public_id, _P.study_id, _P.state, _P.excluded, _S.n_objects, _S.state.label("study_state"))
+    select(_P.id, _P.public_id, _P.study_id, _P.state, _P.excluded, _S.n_objects)
     .join(schema.studies)
     .where(_P.public_id == bindparam("participant"), _S.public_id == bindparam("study"))
 )
@@ -38,7 +38,7 @@ def lock_study(connection: Connection, study: str, exclusive: bool = False) -> R
 
 
 def participant_and_study(connection: Connection, study: str, participant: str) -> RowMapping:
-    """Return the row of a participant, with the state and the number of objects of their study."""
+    """Return the row of a participant, with the number of objects of their study."""
     values, known = {"study": study, "participant": participant}, is_id(study) and is_id(participant)
     row = connection.execute(_WITH_STUDY, values).mappings().one_or_none() if known else None
     if row is None:

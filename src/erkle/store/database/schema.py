@@ -139,6 +139,8 @@ questions = sa.Table(
     _column("participant_id", _Number, sa.ForeignKey("participants.id")),
     *(_column(name, sa.Integer) for name in ("anchor", "first", "second", "left_object")),
     *map(_text, ("kind", "strategy")),
+    # The number of the question among those of its participant, from 1; unknown for some imported questions.
+    sa.Column("position", sa.Integer),
     *map(_integer, ("issued_at", "expires_at")),
     sa.Index("ix_questions_pending", "study_id", "expires_at"),
     sa.Index("ix_questions_participant", "participant_id"),

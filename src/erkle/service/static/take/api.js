@@ -20,8 +20,10 @@ export class Api {
     this.ahead = 0; // How many ms the server's clock is ahead of this one.
   }
 
+  // What the study shows to a visitor with this link, and whether they can take part.
   info() {
-    return this.#call("GET", `/api/take/${this.study}`);
+    const query = new URLSearchParams(this.parameters).toString();
+    return this.#call("GET", `/api/take/${this.study}${query && `?${query}`}`);
   }
 
   preview() {

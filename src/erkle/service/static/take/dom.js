@@ -22,6 +22,11 @@ export function prose(html, className = "prose") {
   return made;
 }
 
+// Removes the last announcement, which no longer describes the page.
+export function hush() {
+  document.getElementById("announcer").textContent = "";
+}
+
 // Announces a sentence to screen readers. They announce only changes, so a repeated sentence gets a non-breaking space.
 export function announce(sentence) {
   const announcer = document.getElementById("announcer");

@@ -1,6 +1,6 @@
-// The last page: the closing text, the completion code, and the link back to the recruiting platform.
+// The last page: the text and the code of the ending, and the link back to the recruiting platform.
 //
-// It is shown only when the server replies with `finished`, which means that every answer is saved.
+// A participant sees it only when the server replies with `finished`, which means that every answer is saved.
 
 import { announce, element, prose } from "./dom.js";
 import { button, page, show } from "./pages.js";
@@ -9,19 +9,26 @@ import { texts } from "./texts.js";
 // Seconds before the page goes to the ending's URL.
 const REDIRECT_S = 5;
 
-export function end(info, finished) {
-  const words = texts.ending[finished.outcome] ?? texts.ending.completed;
+// `refused` is what is wrong with the link, if that is why somebody cannot take part. They may have a better link, so the
+// page does not go to the ending's URL by itself.
+export function end(info, finished, refused = "") {
   const target = webAddress(finished.url);
+  show(sheetOf(info, finished, refused, target ? way(target, !refused) : null));
+}
+
+// The page of an ending: its text, its code, and `last`.
+export function sheetOf(info, finished, refused, last) {
   const sheet = page(
     info.title,
-    words.heading,
+    texts.ending[finished.outcome],
+    refused ? element("p", {}, refused) : null,
     finished.text_html ? prose(finished.text_html) : null,
-    element("p", { class: "soft" }, words.text),
+    finished.outcome === "completed" ? element("p", { class: "soft" }, texts.ending.saved) : null,
     finished.code ? codeBox(finished.code, finished.outcome) : null,
-    target ? redirect(target) : null,
+    last,
   );
   sheet.dataset.outcome = finished.outcome;
-  show(sheet);
+  return sheet;
 }
 
 function codeBox(code, outcome) {
@@ -47,8 +54,9 @@ async function copied(code, shown) {
   }
 }
 
-function redirect(target) {
+function way(target, automatic) {
   const link = element("a", { class: "button primary", href: target.href }, texts.ending.link(target.host));
+  if (!automatic) return element("div", { class: "actions redirect" }, link);
   const counting = element("span", { class: "soft small number" });
   let left = REDIRECT_S;
   const tick = () => {

@@ -1,6 +1,7 @@
 // The participant's page until the first question: who is this, may they take part, do they consent?
 
 import { Api } from "./api.js";
+import { appear } from "./appearance.js";
 import { end } from "./ending.js";
 import { Identity, parametersOf } from "./identity.js";
 import { Memory } from "./memory.js";
@@ -26,20 +27,22 @@ async function start() {
   loading();
   const reply = await retried(() => api.info());
   const info = reply.body;
-  if (reply.kind === "ok") document.title = info.title;
+  if (reply.kind === "ok") {
+    document.title = info.title;
+    appear(info.appearance);
+  }
   // A researcher who is not signed in cannot see a draft. The preview asks them to sign in.
   if (parameters.preview === "1") return preview(api, study, info);
   if (reply.kind !== "ok") return say(texts.gone);
   const known = identity.known(parameters, info.identify_by);
   if (known) return comeBack(info, known);
-  if (info.state !== "open") return notOpen(info);
-  warnOfStorage();
-  return enter(info);
+  return cannotEnter(info) || enter(info);
 }
 
 // For a participant who is new here. With a consent page, they join when they agree, and questions load while they read
 // the instructions.
 async function enter(info) {
+  warnOfStorage();
   const agreed = info.consent_html ? await askConsent(info) : await instruct(info).then(() => true);
   const reply = await join(info, agreed);
   if (!reply) return;
@@ -86,10 +89,10 @@ async function join(info, consent) {
   return null;
 }
 
-// Says why joining failed. If the study is no longer open, the page says that instead.
+// Says why joining failed. If the study has been stopped meanwhile, the page says that instead.
 async function refused(sentence) {
   const now = await api.info();
-  if (now.kind === "ok" && now.body.state !== "open") return notOpen(now.body);
+  if (now.kind === "ok" && cannotEnter(now.body)) return;
   say({ ...texts.refused, text: sentence ?? texts.refused.text }, () => location.reload());
 }
 
@@ -100,11 +103,16 @@ async function lost() {
   else say(texts.lost, () => location.reload());
 }
 
-function notOpen(info) {
-  if (info.state === "closed") return say(texts.closed, null, info.title);
+// Says why somebody can neither join nor continue, before they read anything else. Returns whether that is so.
+function cannotEnter(info) {
   const again = () => location.reload();
-  say(info.state === "paused" ? texts.pausedBeforeJoining : texts.draft, again, info.title);
-  setTimeout(again, CHECK_AGAIN_MS);
+  if (info.ending) {
+    end(info, info.ending, info.refused);
+  } else if (info.waiting) {
+    say(info.state === "paused" ? texts.pausedBeforeJoining : texts.draft, again, info.title);
+    setTimeout(again, CHECK_AGAIN_MS);
+  }
+  return Boolean(info.ending || info.waiting);
 }
 
 // Repeats a call until its result is final.

@@ -1,10 +1,11 @@
 // The pages around the questions: consent, instructions, and messages.
 
-import { element, prose } from "./dom.js";
+import { element, hush, prose } from "./dom.js";
 import { texts } from "./texts.js";
 
 // Shows a page. Its heading gets the focus, so that a screen reader starts there.
 export function show(root) {
+  hush();
   document.getElementById("main").replaceChildren(root);
   window.scrollTo(0, 0);
   root.querySelector("h1")?.focus({ preventScroll: true });
@@ -75,6 +76,6 @@ export function loading() {
 }
 
 // Adds a line at the top of the page, which stays until the page is closed.
-export function banner(text, kind = "") {
-  document.getElementById("banners").append(element("p", { class: `banner ${kind}`, role: "note" }, text));
+export function banner(text, kind = "", ...more) {
+  document.getElementById("banners").append(element("p", { class: `banner ${kind}`, role: "note" }, text, ...more));
 }

@@ -1,5 +1,6 @@
 // A participation from the first question to the last. It connects the server, the participant's answers and the view.
 
+import { display } from "./appearance.js";
 import { end } from "./ending.js";
 import { say, show } from "./pages.js";
 import { Preload } from "./preload.js";
@@ -10,6 +11,8 @@ import { texts } from "./texts.js";
 
 // Time between two checks whether a paused study continues.
 const CHECK_AGAIN_MS = 15000;
+// Time without an answer after which the page asks whether the study has been stopped.
+const IDLE_MS = 20000;
 
 export class Participation {
   // `lost()` is called if the server does not know this participant.
@@ -60,7 +63,7 @@ export class Participation {
 
   #answer({ side, input, elapsed }) {
     const question = this.questions.current();
-    const client = { width: innerWidth, height: innerHeight, touch: navigator.maxTouchPoints > 0, input, side };
+    const client = { ...display(this.view.stage), input, side };
     this.#give(question, { choice: question[side].id, response_ms: elapsed, client });
   }
 
@@ -81,19 +84,25 @@ export class Participation {
     if (entry && entry.participant !== this.participant) return;
     if (reply.kind === "gone") return this.#gone();
     if (entry && reply.kind !== "ok") this.questions.refuse(entry.token);
-    const reason = reply.body?.error?.reason ?? "";
-    if (reason === "excluded") return this.#stop(texts.excluded);
     if (Array.isArray(reply.body?.questions)) this.#take(reply.body);
     else if (entry) this.sending.refresh();
-    if (reason.startsWith("study-")) this.#checkState();
+    else if (reply.body?.error?.reason === "study-paused") this.#pause();
   }
 
+  // Every reply is asked for again after a while, so that the page notices soon that the study has been stopped.
   #take(reply) {
     if (reply.questions.length) this.empty = 0;
+    if (this.paused) this.#continue();
+    this.#askAgain(IDLE_MS);
     this.questions.take(reply, this.api.now());
     if (reply.too_fast) this.view.notice(texts.question.tooFast);
     this.#display();
     this.resolveFirst?.();
+  }
+
+  #askAgain(milliseconds) {
+    clearTimeout(this.later);
+    this.later = setTimeout(() => this.sending.refresh(), milliseconds);
   }
 
   #display() {
@@ -125,15 +134,22 @@ export class Participation {
   }
 
   #finish() {
+    this.#stop();
+    end(this.info, this.questions.finished);
+  }
+
+  #stop() {
     this.stopped = true;
     clearTimeout(this.expiry);
-    end(this.info, this.questions.finished);
+    clearTimeout(this.later);
+    this.view.close();
   }
 
   #whyWaiting() {
     const state = this.view.status.state;
     if (state === "offline") return texts.question.offline;
     if (state === "retrying") return texts.question.unreachable;
+    if (state === "reconnecting") return texts.unreachable.text;
     if (this.queue.of(this.participant).length) return texts.question.sending;
     return this.empty > 0 ? texts.question.none : texts.question.waiting;
   }
@@ -143,59 +159,33 @@ export class Participation {
     if (this.asking && !this.stopped && !this.questions.current() && this.view.root.isConnected) this.#display();
   }
 
-  // Everything is sent. If there is no question, the study may be paused or closed, or has none at the moment.
+  // Everything is sent. If there is no question at the moment, asks again, and waits longer each time.
   #idle() {
     this.#display();
-    if (!this.stopped && !this.questions.finished && !this.questions.current()) this.#checkState();
-  }
-
-  async #checkState() {
-    if (this.checking || this.stopped) return;
-    this.checking = true;
-    clearTimeout(this.later);
-    const reply = await this.api.info();
-    this.checking = false;
-    if (this.stopped) return;
-    if (reply.kind === "gone") return this.#gone();
-    const state = reply.body?.state;
-    if (state === "closed") {
-      this.#stop(texts.closed);
-    } else if (state === "paused" || state === "draft") {
-      this.#pause(state);
-    } else {
-      this.#continue();
-    }
-  }
-
-  #pause(state) {
-    this.asking = false;
-    this.paused = true;
-    say(texts[state], () => this.#checkState(), this.info.title);
-    this.later = setTimeout(() => this.#checkState(), CHECK_AGAIN_MS);
-  }
-
-  // The study is open. After a pause, asks for questions at once. If there were none, waits longer each time.
-  #continue() {
-    if (this.paused) {
-      this.paused = false;
-      this.asking = true;
-      this.sending.refresh();
-    } else if (!this.questions.current() && !this.questions.finished) {
-      this.empty += 1;
-      this.later = setTimeout(() => this.sending.refresh(), wait(this.empty + 1));
-    }
+    if (this.stopped || this.paused || this.questions.finished || this.questions.current()) return;
+    this.empty += 1;
+    this.#askAgain(wait(this.empty + 1));
     this.#display();
   }
 
-  #stop(why) {
-    this.stopped = true;
-    clearTimeout(this.expiry);
-    say(why, null, this.info.title);
+  #pause() {
+    if (this.stopped) return;
+    this.#askAgain(CHECK_AGAIN_MS);
+    if (this.paused) return;
+    this.paused = { asking: this.asking };
+    this.asking = false;
+    this.view.close();
+    say(texts.paused, () => this.sending.refresh(), this.info.title);
+  }
+
+  #continue() {
+    this.asking = this.paused.asking;
+    this.paused = null;
   }
 
   #gone() {
     if (this.stopped) return;
-    this.stopped = true;
+    this.#stop();
     this.lost();
   }
 }

@@ -51,13 +51,8 @@ function playerOf(tag, url) {
   return made;
 }
 
-async function decoded(image) {
-  await decodedOrMissing(image);
-  if (image.naturalHeight) image.style.setProperty("--ratio", image.naturalWidth / image.naturalHeight);
-}
-
 // Tries twice, because the most common failure is a lost request.
-async function decodedOrMissing(image) {
+async function decoded(image) {
   try {
     await image.decode();
   } catch {

@@ -23,6 +23,7 @@ export class QuestionView {
     this.token = null;
     this.kind = "words";
     this.root = this.#build();
+    this.stage.toggleAttribute("data-names", info.show_names);
     window.addEventListener("resize", () => this.#forgetHeights());
     listen((side) => this.root.isConnected && this.#press(side, "key"));
   }
@@ -30,7 +31,7 @@ export class QuestionView {
   // Shows a question as soon as its pictures are decoded. Response times are measured from the moment it is painted.
   async show(question) {
     if (this.token === question.token) return;
-    this.#close();
+    this.close();
     this.token = question.token;
     const prepared = this.preload.of(question);
     this.#fill(question, prepared);
@@ -53,7 +54,7 @@ export class QuestionView {
     this.why = sentence;
     if (!this.waiting.hidden) return this.#say();
     if ("waiting" in this.stage.dataset) return;
-    this.#close();
+    this.close();
     this.stage.dataset.waiting = "";
     this.soon = setTimeout(() => this.#say(), SOON_MS);
   }
@@ -73,7 +74,8 @@ export class QuestionView {
     this.waiting.hidden = false;
   }
 
-  #close() {
+  // Nothing can be answered until the next question is shown.
+  close() {
     clearTimeout(this.soon);
     this.token = null;
     this.presses.closed();
@@ -152,7 +154,7 @@ export class QuestionView {
       "section",
       { class: "stage", onpointermove: () => delete this.stage.dataset.still },
       this.heading,
-      element("div", { class: "practice-slot" }, this.practice),
+      element("div", { class: "practice-slot", hidden: this.info.practice === 0 }, this.practice),
       prose(this.info.question_html, "prompt"),
       element("div", { class: "objects" }, this.anchor, element("div", { class: "fork", "aria-hidden": "true" }), this.candidates),
       element("div", { class: "below" }, this.skip),

@@ -10,7 +10,7 @@ const LONGEST_WAIT_MS = 15000;
 
 export class Sending {
   // `replied(entry, reply)` is called with each final reply; `entry` is null for a resume. `state(name)` is called with
-  // saved, saving, retrying or offline. `idle()` is called when everything is sent.
+  // saved, saving, retrying, reconnecting or offline. `idle()` is called when everything is sent.
   constructor({ queue, api, participant, replied, state, idle }) {
     Object.assign(this, { queue, api, participant, replied, state, idle });
     this.wanted = false;
@@ -79,7 +79,8 @@ export class Sending {
   #tell() {
     if (!this.running) return;
     if (!navigator.onLine) this.state("offline");
-    else this.state(this.failures ? "retrying" : "saving");
+    else if (this.queue.first()) this.state(this.failures ? "retrying" : "saving");
+    else this.state(this.failures ? "reconnecting" : "saved");
   }
 
   #pause(milliseconds) {

@@ -34,7 +34,7 @@ export class Status {
     this.meter.setAttribute("aria-valuetext", texts.progress(shown, total));
   }
 
-  // `state` is saved, saving, retrying or offline.
+  // `state` is saved, saving, retrying, reconnecting, offline, or preview (where nothing is saved).
   set(state) {
     clearTimeout(this.timer);
     if (state === "saving" && this.state === "saved") this.timer = setTimeout(() => this.#write("saving"), SLOW_MS);
@@ -42,7 +42,7 @@ export class Status {
   }
 
   #write(state) {
-    const trouble = (name) => name === "retrying" || name === "offline";
+    const trouble = (name) => ["retrying", "reconnecting", "offline"].includes(name);
     if (trouble(state) && state !== this.state) announce(texts.saving[state]);
     if (trouble(this.state) && state === "saved") announce(texts.saving.savedAgain);
     this.state = state;

@@ -1,5 +1,5 @@
 // Every fixed text that a participant reads. A translation is another file with the same names.
-// The texts that researchers write (title, question, consent, instructions, thanks, reasons) come from the server.
+// The texts that researchers write (title, question, consent, instructions, endings, reasons) come from the server.
 
 export const language = "en";
 
@@ -7,7 +7,6 @@ export const texts = {
   loading: "Loading …",
   practice: "Practice question",
   practiceHint: "This question is for practice and does not count.",
-  preview: "Preview: nothing is saved",
 
   consent: {
     heading: "Before you begin",
@@ -62,8 +61,10 @@ export const texts = {
     saved: "Saved",
     saving: "Saving …",
     retrying: "Not sent yet, trying again",
+    reconnecting: "No connection, trying again",
     offline: "Offline, answers stored here",
     savedAgain: "All answers are saved.",
+    preview: "Not saved",
   },
 
   storage: {
@@ -72,12 +73,13 @@ export const texts = {
   },
 
   ending: {
-    completed: { heading: "All done", text: "All your answers have been saved." },
-    failed: {
-      heading: "The study ends here",
-      text: "Your answers did not meet the requirements of this study, so you cannot continue. Thank you for your time.",
-    },
-    screened: { heading: "You are not taking part", text: "There is nothing more to do. You can close this page." },
+    completed: "All done",
+    failed: "The study ends here",
+    screened: "You cannot take part",
+    full: "The study is full",
+    closed: "The study is closed",
+    declined: "You are not taking part",
+    saved: "All your answers are saved.",
     code: "Your completion code",
     otherCode: "Your code",
     copy: "Copy",
@@ -88,9 +90,30 @@ export const texts = {
   },
 
   previewEnd: {
-    heading: "End of the preview",
-    text: "Participants now see the closing text and their completion code. Your answers were not saved.",
-    again: "Start again",
+    banner: "Preview, not saved",
+    questions: "Questions",
+    endings: "Endings",
+    heading: "What participants see at the end",
+    names: {
+      completed: "Completed",
+      failed: "Failed",
+      screened: "Screened out",
+      full: "Full",
+      closed: "Closed",
+      declined: "Declined",
+    },
+    when: {
+      completed: "For participants who reach the end.",
+      failed: "For participants who fail the attention checks or skip too many questions.",
+      screened: "For people whom the study has nothing to ask, or whose link does not prove who they are.",
+      full: "For people who come when all places are taken.",
+      closed: "For people who come, or come back, after the study was closed.",
+      declined: "For people who do not give their consent.",
+    },
+    redirect: "The page then goes to this address. The preview does not.",
+    filled: "Names in braces are replaced by the parameters of the participant’s link.",
+    noRedirect: "Participants stay on this page, because this ending has no URL.",
+    noCode: "This ending has no code.",
     back: "Back to the study",
   },
 
@@ -135,16 +158,6 @@ export const texts = {
     heading: "The study has not started yet",
     text: "Please come back later. This page checks again automatically.",
     check: "Check now",
-  },
-
-  excluded: {
-    heading: "You can no longer take part",
-    text: "The researchers have ended your participation. There is nothing more to do.",
-  },
-
-  closed: {
-    heading: "The study is closed",
-    text: "It no longer accepts answers. Thank you for your interest.",
   },
 
   unreachable: {
