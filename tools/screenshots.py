@@ -32,7 +32,7 @@ from erkle.service.accounts.sessions import COOKIE
 from erkle.service.configuration import SERVER
 from erkle.service.studies import media
 from erkle.service.studies.spec import StudySettings
-from erkle.store import Imported, Object, State, Store
+from erkle.store import Imported, Kind, Object, State, Store
 
 DESKTOP: dict[str, Any] = {"viewport": {"width": 1280, "height": 900}}
 LAPTOP: dict[str, Any] = {"viewport": {"width": 1050, "height": 800}}
@@ -58,14 +58,16 @@ def picture(number: int) -> bytes:
 
 def answers(places: np.ndarray, n_answers: int, wrong: float = 0.1, people: int = 20) -> Iterator[Imported]:
     """Answers of simulated participants who know the places; some answers are wrong."""
-    rng = np.random.default_rng(0)
+    rng, now = np.random.default_rng(0), time.time_ns() // 1000
     for number in range(n_answers):
         anchor, near, far = (int(each) for each in rng.choice(len(places), 3, replace=False))
         first, second = (np.linalg.norm(places[each] - places[anchor]) for each in (near, far))
         if (first > second) != (rng.random() < wrong):
             near, far = far, near
-        kind = "held out" if number % 10 == 0 else "chosen"
-        yield Imported(f"p{number % people}", anchor, near, far)._replace(kind=kind)
+        kind = Kind.HELD_OUT if number % 10 == 0 else Kind.CHOSEN
+        # Two per second, up to now.
+        at = now - 500_000 * (n_answers - number)
+        yield Imported(f"p{number % people}", anchor, near, far, kind=kind, answered_at=at, issued_at=at - 1_500_000)
 
 
 class Studies:
@@ -142,10 +144,16 @@ class Camera:
 
     def take(self, name: str, full: bool = True) -> None:
         """Save a picture of the page."""
-        self.page.wait_for_timeout(400)
+        size = self.page.viewport_size
+        if full:
+            # A window as high as the page, so that maps and charts have their final size before the picture is taken.
+            height = self.page.evaluate("document.documentElement.scrollHeight")
+            self.page.set_viewport_size({"width": size["width"], "height": max(size["height"], height)})
+        self.page.wait_for_timeout(500)
         self.page.screenshot(path=self.folder / f"{name}.png", full_page=full)
         wide = self.page.evaluate("document.documentElement.scrollWidth - innerWidth")
         print(f"{name}{f': {wide} px too wide' if wide > 0 else ''}", flush=True)
+        self.page.set_viewport_size(size)
 
     def open(self, study: str) -> None:
         """Open the dashboard of a study, and wait until it has loaded."""
@@ -261,6 +269,10 @@ def documentation(browser: Browser, studies: Studies, folder: Path) -> None:
         camera = Camera(browser, studies, folder, **options)
         camera.page.goto(f"/s/{studies.draft}")
         camera.page.get_by_role("button", name="Begin").click()
+        for _ in range(9):
+            camera.page.locator(".stage[data-ready]").wait_for()
+            camera.page.wait_for_timeout(700)
+            camera.page.keyboard.press("ArrowLeft")
         camera.page.locator(".stage[data-ready]").wait_for()
         camera.take(name, full=False)
 
