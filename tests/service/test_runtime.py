@@ -48,7 +48,7 @@ def runtimes(data):
 
 def parts(runtime):
     """Weak references to everything that a runtime holds."""
-    prepared = runtime._prepared
+    _, prepared = runtime._prepared
     kept = [runtime, runtime.learning, runtime.dashboard, runtime.learning.columns, prepared.chooser]
     return [weakref.ref(each) for each in kept]
 
@@ -71,6 +71,20 @@ def test_after_another_process_deletes_a_study_nothing_of_it_is_kept(data, asked
     data.studies.delete(asked)
     until(lambda: not runtimes.all())
     runtimes.close()
+
+
+def test_after_another_process_replaces_the_objects_of_a_draft_the_old_ones_are_not_used(runtimes, data):
+    draft = data.studies.create("Cities", THINGS, settings())
+    runtime = runtimes.of(draft.id)
+    assert len(runtime.prepared(draft, data).objects) == len(THINGS)
+    renamed = data.drafts.replace_objects(draft.id, lambda now, objects: (objects[::-1], now.settings))
+    assert runtime.prepared(renamed, data).objects[0].name == THINGS[-1]
+    fewer = data.drafts.replace_objects(draft.id, lambda now, objects: (objects[:4], now.settings))
+    with pytest.raises(Unavailable):
+        runtime.prepared(fewer, data)
+    again = runtimes.of(draft.id)
+    assert again is not runtime
+    assert again.learning.n_objects == len(again.prepared(fewer, data).objects) == 4
 
 
 def test_simultaneous_requests_share_one_runtime(runtimes, asked):

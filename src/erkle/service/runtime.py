@@ -37,14 +37,18 @@ class Runtime:
     def __init__(self, store: Store, study: Study, owner: str) -> None:
         self.learning = Learning(store, study, owner)
         self.dashboard = Dashboard(store, self.learning)
-        self._prepared: PreparedStudy | None = None
+        self._prepared: tuple[int, PreparedStudy] | None = None
 
     def prepared(self, study: Study, source: Store | Transaction) -> PreparedStudy:
-        """Return the settings and objects for asking questions, read from ``source`` if the settings have changed."""
-        found = self._prepared
-        if found is None or found.raw != study.settings:
+        """Return the settings and objects for asking questions, read from ``source`` if they have changed."""
+        if study.n_objects != self.learning.n_objects:
+            # Another process has replaced the objects of the draft. The next request starts a new runtime.
+            self.learning.stop()
+            raise Unavailable("The objects of the study have changed; try again.")
+        roster, found = self._prepared or (study.roster, None)
+        if found is None or roster != study.roster or found.raw != study.settings:
             found = PreparedStudy.of(study, source.studies.objects(study.id))
-            self._prepared = found
+            self._prepared = study.roster, found
         return found
 
     def participants(self, study: Study, store: Store) -> list[ParticipantRow]:
@@ -93,6 +97,11 @@ class Runtimes:
                     found = self._by_study[study] = Runtime(self._store, known, owner)
         found.learning.wanted_at = time.monotonic()
         return found
+
+    def running(self, study: str) -> Runtime | None:
+        """Return the runtime of a study if it has one, without starting one."""
+        with self._lock:
+            return self._by_study.get(study)
 
     def all(self) -> list[Runtime]:
         """Return all runtimes."""

@@ -3,8 +3,8 @@
 The bytes of a medium are stored in parts, so that a piece of a long sound is read without the rest of it.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, NamedTuple, TypeVar
 
 from sqlalchemy import Connection, Table, insert, select
 
@@ -19,6 +19,10 @@ from erkle.store.sanitising import bounded_text, is_text, strict_text
 PARTS = ("image", "thumb", "audio", "video")
 # Bytes of a part of a medium; only the last part is shorter.
 PART = 1 << 18
+# Bytes of media written in one transaction.
+_GROUP = 4 << 20
+
+T = TypeVar("T")
 
 _M, _P = schema.media.c, schema.media_parts.c
 # A table and the values of a new row.
@@ -40,7 +44,7 @@ class MediumInfo(NamedTuple):
 
 
 class Media(Topic):
-    """The media of studies, by name; they are added when the study is created."""
+    """The media of studies, by name; `UnfinishedStudies` and `Drafts` add them."""
 
     @reading
     def info(self, study: str, name: str) -> MediumInfo:
@@ -69,9 +73,15 @@ class Media(Topic):
     @reading
     def names(self, study: str) -> list[str]:
         """Return the names of all media of a study, sorted."""
-        number = rows.study(self.connection, study)["id"]
         # Sorted in Python, because databases sort letters differently.
-        return sorted(self.connection.execute(select(_M.name).where(_M.study_id == number)).scalars())
+        return sorted(self.sizes(study))
+
+    @reading
+    def sizes(self, study: str) -> dict[str, int]:
+        """Return the number of bytes of each medium of a study, by name."""
+        number = rows.study(self.connection, study)["id"]
+        query = select(_M.name, _M.size).where(_M.study_id == number)
+        return {row.name: row.size for row in self.connection.execute(query)}
 
     @reading
     def _part(self, study: str, name: str, number: int) -> bytes:
@@ -81,6 +91,21 @@ class Media(Topic):
         if part is None:
             raise _unknown(name)
         return part
+
+
+def in_groups(items: Iterable[T], size: Callable[[T], int]) -> Iterator[list[T]]:
+    """Yield items in groups that are each written in one transaction, given the bytes of each item."""
+    group: list[T] = []
+    total = 0
+    for item in items:
+        group.append(item)
+        total += size(item)
+        # At most 500 items, because a statement has a limited number of parameters.
+        if total >= _GROUP or len(group) == 500:
+            yield group
+            group, total = [], 0
+    if group:
+        yield group
 
 
 def check_media_room(connection: Connection, media: Mapping[str, Medium]) -> None:

@@ -9,7 +9,7 @@ import secrets
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, Connection, RowMapping, bindparam, exists, func, insert, or_, select, update
+from sqlalchemy import ColumnElement, Connection, RowMapping, bindparam, case, exists, func, insert, or_, select, update
 
 from erkle.store import limits
 from erkle.store.clock import duration
@@ -49,6 +49,17 @@ class Participant(NamedTuple):
     def standing(self) -> str:
         """The state, or "excluded"."""
         return "excluded" if self.excluded else str(self.state)
+
+
+class Presence(NamedTuple):
+    """How many participants take part now; excluded ones and those who have finished do not.
+
+    Active participants have answered, skipped or been asked a question lately. Unfinished ones have a question that
+    they can still answer.
+    """
+
+    active: int
+    unfinished: int
 
 
 class Participants(Topic):
@@ -98,6 +109,30 @@ class Participants(Topic):
         # The limit ends the search early.
         taken = select(_T.id).where(_T.study_id == number, _T.excluded.is_(False), has_place).limit(most).subquery()
         return self.connection.execute(select(func.count()).select_from(taken)).scalar_one() == most
+
+    @reading
+    def presence(self, study: str, seconds: float) -> Presence:
+        """Return how many participants of a study take part now."""
+        number, at = rows.study(self.connection, study)["id"], self.clock()
+        since = at - duration(seconds, "The time", limits.LIFETIME_SECONDS)
+        a, k = schema.answers.c, schema.skips.c
+        # Whatever happened since then happened to a question that had not expired by then.
+        known = (
+            select(_Q.participant_id, _Q.issued_at, _Q.expires_at, a.answered_at, k.skipped_at)
+            .select_from(schema.questions.join(schema.participants, _T.id == _Q.participant_id))
+            .outerjoin(schema.answers, a.question_id == _Q.id)
+            .outerjoin(schema.skips, k.question_id == _Q.id)
+            .where(_Q.study_id == number, _Q.expires_at > since)
+            .where(_T.state == Standing.ACTIVE, _T.excluded.is_(False))
+            .subquery()
+            .c
+        )
+        is_active = or_(known.issued_at > since, known.answered_at > since, known.skipped_at > since)
+        is_open = (known.expires_at > at) & known.answered_at.is_(None) & known.skipped_at.is_(None)
+        active, unfinished = (
+            func.count(func.distinct(case((each, known.participant_id)))) for each in (is_active, is_open)
+        )
+        return Presence(*self.connection.execute(select(active, unfinished)).one())
 
     @reading
     def get(self, study: str, participant: str) -> Participant:

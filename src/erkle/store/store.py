@@ -12,6 +12,7 @@ from erkle.store.clock import Clock, now
 from erkle.store.database.engine import Database
 from erkle.store.database.location import Pathlike
 from erkle.store.database.sqlite.room import check_room
+from erkle.store.drafts import Drafts
 from erkle.store.imports.importing import Imports
 from erkle.store.imports.unfinished import UnfinishedStudies
 from erkle.store.learners import Leases, Snapshots
@@ -32,6 +33,7 @@ class _Topics:
         self.sessions = Sessions(source, clock)
         self.links = Links(source, clock)
         self.studies = Studies(source, clock)
+        self.drafts = Drafts(source, clock)
         self.media = Media(source, clock)
         self.participants = Participants(source, clock)
         self.questions = Questions(source, clock)
@@ -67,8 +69,8 @@ class Store(_Topics):
     ----------
     accounts, sessions, links
         Accounts of researchers, and what gives access to them.
-    studies, media
-        Studies, and their images, sounds and videos.
+    studies, drafts, media
+        Studies, changes to the objects of drafts, and images, sounds and videos.
     participants, questions, answers
         Participants, the questions issued to them, and their answers.
     usage

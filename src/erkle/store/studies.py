@@ -48,7 +48,10 @@ class Object(NamedTuple):
 
 
 class Study(NamedTuple):
-    """A study; ``roster`` counts exclusions and inclusions of participants, ``owner`` is the id of an account."""
+    """A study; ``owner`` is the id of an account.
+
+    ``roster`` counts exclusions and inclusions of participants, and replacements of a draft's objects.
+    """
 
     id: str
     title: str
@@ -111,7 +114,7 @@ class Studies(Topic):
         media : mapping of names to Medium, optional
             The media that the objects refer to.
         """
-        numbered = _checked_objects(objects)
+        numbered = checked_objects(objects)
         values: dict[str, Any] = {
             "public_id": _new_id(),
             "title": strict_text(title, "The title", limits.TITLE),
@@ -159,10 +162,10 @@ class Studies(Topic):
         return key
 
     @reading
-    def objects(self, study: str) -> list[Object]:
-        """Return the objects of a study; an object's id is its position in the list."""
+    def objects(self, study: str, most: int | None = None) -> list[Object]:
+        """Return the objects of a study, or the first ``most``; an object's id is its position in the list."""
         t, number = schema.objects.c, rows.study(self.connection, study)["id"]
-        query = select(t.name, t.payload).where(t.study_id == number).order_by(t.number)
+        query = select(t.name, t.payload).where(t.study_id == number).order_by(t.number).limit(most)
         return [Object(*row) for row in self.connection.execute(query)]
 
     @reading
@@ -268,7 +271,7 @@ def _new_key() -> str:
     return secrets.token_urlsafe(32)
 
 
-def _checked_objects(objects: Sequence[Object | str]) -> list[dict[str, Any]]:
+def checked_objects(objects: Sequence[Object | str]) -> list[dict[str, Any]]:
     """Return the rows of the objects, after checking their number and names."""
     whole(len(objects), "The number of objects", 3, "a question needs three objects")
     if len(objects) > limits.OBJECTS:

@@ -104,6 +104,14 @@ def test_the_study_decides_about_light_and_dark_and_it_is_recorded(site, visitor
     assert plate == "rgb(255, 255, 255)"
 
 
+def test_names_of_objects_without_a_picture_are_always_shown(site, page):
+    page.goto(f"/s/{site.study([Object(name, {'text': f'about {name}'}) for name in 'ABC'])}")
+    page.get_by_role("button", name="Begin").click()
+    shown(page)
+    assert sorted(page.locator(".object .name").all_text_contents()) == ["A", "B", "C"]
+    expect(page.locator(".object .text")).to_have_count(3)
+
+
 @pytest.mark.parametrize("names", [False, True])
 def test_names_of_pictures_are_shown_only_if_the_study_says_so(site, page, pictures, names):
     page.goto(f"/s/{site.study(**pictures, show_names=names)}")

@@ -1,7 +1,7 @@
 """Trouble in a real browser, on a desktop and on a phone: nobody ends without words and the code meant for them."""
 
 import pytest
-from taking_part import PHONE, begin, expect, hold, shown
+from taking_part import PHONE, RETRY_MS, begin, expect, hold, shown
 
 from erkle.service.accounts.passwords import hashed
 from erkle.service.participation.endings import Ending
@@ -218,6 +218,16 @@ def test_nothing_says_that_answers_are_saved_while_the_page_only_asks(page, stud
     release()
     page.clock.run_for(2000)
     expect(page.locator(".saving")).to_have_text("Saved")
+
+
+def test_without_a_connection_the_page_says_so_and_not_that_answers_are_unsent(page, study):
+    begin(page, study())
+    page.route("**/resume", lambda route: route.abort())
+    page.clock.fast_forward(NOTICED_MS)
+    expect(page.locator(".saving")).to_have_attribute("data-state", "reconnecting")
+    page.unroute("**/resume")
+    page.clock.fast_forward(RETRY_MS)
+    expect(page.locator(".saving")).to_have_attribute("data-state", "saved")
 
 
 def test_the_preview_shows_every_ending_and_goes_nowhere(site, page):

@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from erkle.store import State
-from people import missing
+from people import Somebody, missing
 
 THINGS = ["Paris", "Lyon", "Madrid", "Rome"]
 EVIL = "<script>alert(1)</script>"
@@ -27,10 +27,9 @@ def test_a_study_is_created_shown_listed_and_deleted(researcher):
     assert study["settings"]["limits"]["per_participant"] == 50
     assert researcher.get(f"/api/studies/{study['id']}").json() == study
     [listed] = researcher.get("/api/studies").json()
-    assert listed == {key: study[key] for key in ("id", "title", "state", "n_objects", "created_at", "link")} | {
-        "answers": 0,
-        "participants": 0,
-    }
+    shared = ("id", "title", "state", "n_objects", "created_at", "link")
+    assert {key: listed[key] for key in shared} == {key: study[key] for key in shared}
+    assert (listed["answers"], listed["participants"], listed["most_answers"]) == (0, 0, None)
     assert researcher.delete(f"/api/studies/{study['id']}").status_code == 204
     assert researcher.get(f"/api/studies/{study['id']}").status_code == 404
     assert researcher.get("/api/studies").json() == []
@@ -228,3 +227,30 @@ def test_a_study_that_is_opened_during_a_change_does_not_change(researcher, stor
     before = store.studies.get(draft).settings
     answer = researcher.patch(f"/api/studies/{draft}", json={"settings": {"holdout": 0.5}})
     assert (answer.status_code, store.studies.get(draft).settings) == (409, before)
+
+
+def test_a_study_is_listed_with_its_first_objects_and_how_far_it_is(researcher, client, store):
+    most = {"limits": {"answers": 40, "participants": 8}, "checks": {"practice": 0}}
+    study = create(researcher, objects=[f"object {number}" for number in range(9)], settings=most).json()["id"]
+    store.studies.change_state(study, State.OPEN)
+    Somebody(client, study).answer()
+    [listed] = researcher.get("/api/studies").json()
+    assert (listed["most_answers"], listed["most_participants"]) == (40, 8)
+    assert (listed["answers"], listed["participants"], listed["active_participants"]) == (1, 1, 1)
+    assert [each["name"] for each in listed["examples"]] == [f"object {number}" for number in range(6)]
+
+
+def test_a_new_study_has_the_default_settings(researcher, draft):
+    assert researcher.get("/api/studies/defaults").json() == researcher.get(f"/api/studies/{draft}").json()["settings"]
+
+
+def test_whoever_stops_a_study_decides_what_happens_to_those_who_have_not_finished(researcher, store, draft):
+    path = f"/api/studies/{draft}/state"
+    researcher.post(path, json={"state": "open"})
+    assert researcher.post(path, json={"state": "paused"}).json()["settings"]["unfinished"]["stopped"] == "finish"
+    changed = researcher.post(path, json={"state": "closed", "stopped": "complete"}).json()
+    assert (changed["state"], changed["settings"]["unfinished"]["stopped"]) == ("closed", "complete")
+    assert researcher.post(path, json={"state": "closed", "stopped": "vanish"}).status_code == 422
+    # A refused change of the state changes no setting either.
+    assert researcher.post(path, json={"state": "open", "stopped": "finish"}).status_code == 409
+    assert store.studies.get(draft).settings["unfinished"]["stopped"] == "complete"

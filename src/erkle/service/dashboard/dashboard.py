@@ -23,8 +23,8 @@ from erkle.store.clock import now
 _MINUTE = 60_000_000
 # Minutes that the chart of the pace shows.
 _N_MINUTES = 30
-# Minutes after an answer for which a participant counts as active.
-_ACTIVE = 5
+# Seconds after a question or an answer for which a participant counts as active.
+ACTIVE_SECONDS = 300.0
 # The curve before the first answer.
 _NOTHING = Curve.of(np.zeros(0, np.int64), np.zeros(0, np.bool_))
 
@@ -117,10 +117,16 @@ class StrategyCounts(BaseModel):
 
 
 class StoredCounts(BaseModel):
-    """What is counted in the database. It may be a moment old."""
+    """What is counted in the database. It may be a moment old.
+
+    Active participants have answered, skipped or been asked a question in the last five minutes. Unfinished ones have
+    a question that they can still answer. Those who are excluded or have finished are neither.
+    """
 
     state: str
     participants: int
+    active_participants: int
+    unfinished_participants: int
     skips: int
     refusals: int
     strategies: list[StrategyCounts]
@@ -131,7 +137,6 @@ class Live(StoredCounts):
 
     answers: int
     learned: int
-    active_participants: int
     pending: int
     per_minute: list[int]
     learner: Learner
@@ -162,14 +167,13 @@ class Dashboard:
         # After the view was taken, so that an answer that is in the map is also counted.
         learning.catch_up()
         with learning.columns.lock:
-            answered_at, participant = learning.columns.answered_at, learning.columns.participant
+            answered_at = learning.columns.answered_at
         age = (now() - answered_at) // _MINUTE
         recent = age[(age >= 0) & (age < _N_MINUTES)]
         return Live(
             **dict(self._stored_counts.value()),
             answers=len(age),
             learned=view.n_learned if view else 0,
-            active_participants=len(np.unique(participant[age < _ACTIVE])),
             pending=len(learning.pending),
             per_minute=np.bincount(recent, minlength=_N_MINUTES)[::-1].tolist(),
             learner=Learner(
@@ -181,9 +185,13 @@ class Dashboard:
             ),
             map=published and self._rounded_map(published),
             curves=Curves(prequential=_points(view and view.prequential), held_out=_points(view and view.held_out)),
-            stopping=self._stopping.value(target),
+            stopping=self.stopping(target),
             answering=Answering.of(view),
         )
+
+    def stopping(self, target: float) -> TooEarlyOut | ForecastOut:
+        """Return the error now and how many more answers the target error needs; it may be a moment old."""
+        return self._stopping.value(target)
 
     def _rounded_map(self, published: Published) -> Map | None:
         """Return the map as JSON holds it, rounded once per published map; None before the first answer."""
@@ -203,7 +211,9 @@ class Dashboard:
             row = StrategyCounts(strategy=strategy, fallback=fallback, kind=kind, asked=asked, answered=answered)
             strategies.append(row)
         counts = self._store.studies.counts(study.id)._asdict()
-        return StoredCounts.model_validate({"state": study.state, "strategies": strategies, **counts})
+        presence = self._store.participants.presence(study.id, ACTIVE_SECONDS)
+        here = {"active_participants": presence.active, "unfinished_participants": presence.unfinished}
+        return StoredCounts.model_validate({"state": study.state, "strategies": strategies, **counts, **here})
 
     def _forecast(self, target: float) -> TooEarlyOut | ForecastOut:
         """The error on held-out questions, and how many more answers the target error needs."""

@@ -169,7 +169,7 @@ class _Course:
         return None if chosen is None else self._placed(chosen.query, kind, chosen.strategy)
 
     def _placed(self, question: tuple[int, int, int], kind: Kind, strategy: str) -> Query:
-        """Show the candidate on the left that was there more rarely than on the right, compared with the other one."""
+        """Show that candidate on the left which was more on the right so far; between equals, a coin decides."""
         anchor, first, second = question
         lead = self._lead[first] - self._lead[second] or self._prepared.chooser.random() - 0.5
         return Query(anchor, first, second, first if lead < 0 else second, kind, strategy)

@@ -105,7 +105,7 @@ def _response(reply: Reply) -> Response:
 _REPLIES: dict[int | str, dict[str, Any]] = {200: {"model": Reply}, **problems(404, 409, 429)}
 
 
-@router.get("", responses=problems(404))
+@router.get("", responses=problems(404, 503))
 def read(study: str, store: StoreDep, participation: ParticipationDep, request: Request) -> StudyToTake:
     """Return what visitors may see of the study, and whether they can take part.
 

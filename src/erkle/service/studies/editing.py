@@ -8,10 +8,12 @@ from typing import Any
 from erkle.service.studies import spec
 from erkle.service.studies.reading import Draft
 from erkle.service.studies.spec import StudySettings
-from erkle.store import NotAllowed, Object, State, Store, Study, Transaction
+from erkle.store import NotAllowed, Object, State, Store, Study, Transaction, limits
 
 # Settings that may change once a study has been open.
 LATER = frozenset({"texts", "endings", "identity_proof", "limits", "skipping", "target_error", "unfinished"})
+
+_COPY = " (copy)"
 
 
 def created(store: Store, draft: Draft, owner: str | None) -> Study:
@@ -20,6 +22,19 @@ def created(store: Store, draft: Draft, owner: str | None) -> Study:
     with store.unfinished.create(draft.title, draft.objects, settings, owner) as study:
         store.unfinished.add_media(study.id, draft.media)
     return study
+
+
+def duplicated(store: Store, study: str, owner: str) -> Study:
+    """Create a draft with the objects, media and settings of another study, and without its answers."""
+
+    def read(transaction: Transaction) -> tuple[Study, list[Object]]:
+        return transaction.studies.get(study), transaction.studies.objects(study)
+
+    source, objects = store.transact(read)
+    title = f"{source.title[: limits.TITLE - len(_COPY)]}{_COPY}"
+    with store.unfinished.create(title, objects, source.settings, owner) as copy:
+        store.unfinished.copy_media(study, copy.id)
+    return copy
 
 
 def changed(study: Study, objects: list[Object], changes: dict[str, Any]) -> StudySettings:
@@ -35,8 +50,8 @@ def changed(study: Study, objects: list[Object], changes: dict[str, Any]) -> Stu
     return after
 
 
-def change_state(store: Store, study: str, state: State) -> Study:
-    """Open, pause or close a study.
+def change_state(store: Store, study: str, state: State, stopped: str | None = None) -> Study:
+    """Open, pause or close a study. ``stopped`` changes what happens to participants who have not finished.
 
     Raises
     ------
@@ -46,6 +61,11 @@ def change_state(store: Store, study: str, state: State) -> Study:
     """
 
     def change(transaction: Transaction) -> Study:
+        if stopped is not None:
+            changes = {"unfinished": {"stopped": stopped}}
+            transaction.studies.revise(
+                study, lambda now, objects: (None, changed(now, objects, changes).model_dump(mode="json"))
+            )
         if state == State.OPEN:
             spec.checked(transaction.studies.get(study).settings, transaction.studies.objects(study))
         return transaction.studies.change_state(study, state)

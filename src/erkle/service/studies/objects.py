@@ -71,16 +71,19 @@ class ObjectReader:
         The uploaded files.
     folder : path, optional
         The folder that paths in the study are relative to. Without it, they refer to ``files``.
+    stored_bytes : int
+        Bytes of the media that the study has already.
     """
 
-    def __init__(self, files: Files, folder: Path | None = None) -> None:
+    def __init__(self, files: Files, folder: Path | None = None, stored_bytes: int = 0) -> None:
         self._files, self._folder = files, folder
+        self._named: set[str] = set()
         self.objects: list[Object] = []
         self.media = SpooledMedia()
         self.faults: list[str] = []
         self._where: dict[str, str] = {}
         self._payloads: dict[str, dict[str, str]] = {}
-        self._pixels = 0
+        self._stored_bytes, self._pixels = stored_bytes, 0
 
     def add_named(self, name: str | None) -> None:
         """Add the objects of a table, folder or ZIP on disk, or of the uploaded files."""
@@ -119,13 +122,22 @@ class ObjectReader:
             if self._has_too_many_faults():
                 return
             try:
-                payload = {"text": text} if (text := _text(entry)) else {}
-                for kind in MEDIA:
-                    if kind in entry.parts:
-                        payload |= self._shown(entry.parts[kind], kind)
-                self._add(entry.name, payload, entry.where)
+                self._add(entry.name, self.payload(entry), entry.where)
             except FileError as fault:
                 self.faults.append(f"{entry.where}: {fault}")
+
+    def payload(self, entry: Entry) -> dict[str, str]:
+        """Return the text and the names of the media of an object, and keep the media."""
+        payload = {"text": text} if (text := _text(entry)) else {}
+        for kind in MEDIA:
+            if kind in entry.parts:
+                payload |= self._shown(entry.parts[kind], kind)
+        return payload
+
+    def add_rest(self) -> None:
+        """Add the objects of the uploaded files that no object has named so far."""
+        self._files = self._files.without(self._named)
+        self._add_sent(None)
 
     def add_files(self, files: Files) -> None:
         """Add an object for each file name without extension: cat.jpg and cat.mp3 are one object, cat."""
@@ -193,12 +205,13 @@ class ObjectReader:
         """Return the path of an uploaded file, given its path or a unique end of it."""
         if (found := self._files.find(name)) is None:
             raise FileError(f"{printable(name)}: is not among the uploaded files; upload it as well.")
+        self._named.add(found)
         return found
 
     def _keep(self, path: str, prepared: Prepared) -> None:
         for name, medium in prepared.media.items():
             self.media.add(name, medium)
-        if self.media.size > _MEDIA_BYTES:
+        if self._stored_bytes + self.media.size > _MEDIA_BYTES:
             raise FileError(
                 f"{printable(path)}: makes the media larger than {_MEDIA_BYTES >> 20} MB in total; make them smaller."
             )

@@ -4,18 +4,21 @@ from typing import Annotated, Any, BinaryIO, Self
 
 from fastapi import APIRouter, File, Form, Header, Response, UploadFile
 from fastapi.responses import StreamingResponse
-from pydantic import BaseModel, FailFast, Field, GetJsonSchemaHandler
+from pydantic import BaseModel, FailFast, Field, GetJsonSchemaHandler, Json
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
 
+from erkle.service.dashboard.dashboard import ACTIVE_SECONDS
 from erkle.service.participation.endings import Ending, Finished
 from erkle.service.participation.replies import Question
+from erkle.service.runtime import Runtime
 from erkle.service.strict import Strict
 from erkle.service.studies import editing
 from erkle.service.studies.media import TYPES
+from erkle.service.studies.object_changes import ObjectChange, change_objects, version
 from erkle.service.studies.objects import ShownObject
 from erkle.service.studies.reading import Draft, read_upload, read_values
-from erkle.service.studies.spec import StudySettings, checked
+from erkle.service.studies.spec import Stopped, StudySettings, checked
 from erkle.service.web.dependencies import AccountDep, AccountTurn, ParticipationDep, RuntimesDep, StoreDep, StudyDep
 from erkle.service.web.errors import Problem, problems
 from erkle.service.web.ranges import Unsatisfiable, span
@@ -27,6 +30,8 @@ media_router = APIRouter(tags=["participation"])
 
 # Questions of a preview.
 _PREVIEWED = 20
+# Objects of each study in a list of studies.
+_EXAMPLES = 6
 # The browser must not guess the type of a file, nor run scripts in it. A file never changes, as its name is its hash.
 _MEDIA_HEADERS = {
     "Cache-Control": "public, max-age=31536000, immutable",
@@ -79,9 +84,10 @@ class Changes(Strict):
 
 
 class StateIn(Strict):
-    """The new state of a study."""
+    """The new state of a study, and what happens to participants who have not finished (``unfinished.stopped``)."""
 
     state: Annotated[State, Field(strict=False)]
+    stopped: Stopped | None = None
 
 
 class _Summary(BaseModel):
@@ -93,17 +99,42 @@ class _Summary(BaseModel):
     link: str
 
     @classmethod
-    def of(cls, study: Study, **counts: int) -> Self:
-        """Return the summary of a study, with its counts."""
+    def of(cls, study: Study, **more: Any) -> Self:
+        """Return the summary of a study, with more fields."""
         derived = {"created_at": study.created_at // 1000, "link": f"/s/{study.id}"}
-        return cls(**study._asdict() | derived | counts)
+        return cls(**study._asdict() | derived | more)
 
 
 class StudyListed(_Summary):
-    """A study in a list; times are in milliseconds since 1970."""
+    """A study in a list, with its first objects; times are in milliseconds since 1970.
+
+    ``most_answers`` is the number of answers that its limits allow, and null without a limit. ``needed_answers`` is
+    the number that its target error takes, as far as it is being learned now and there is a forecast.
+    """
 
     answers: int
     participants: int
+    active_participants: int
+    most_answers: int | None
+    needed_answers: int | None
+    most_participants: int | None
+    examples: list[ShownObject]
+
+    @classmethod
+    def listed(cls, store: Store, study: Study, runtime: Runtime | None) -> Self:
+        """Return a study as it is listed."""
+        counts, limits = store.studies.counts(study.id), study.settings.get("limits", {})
+        examples = store.studies.objects(study.id, most=_EXAMPLES)
+        return cls.of(
+            study,
+            answers=counts.answers,
+            participants=counts.participants,
+            active_participants=store.participants.presence(study.id, ACTIVE_SECONDS).active,
+            most_answers=limits.get("answers"),
+            needed_answers=_needed(study, runtime, counts.answers),
+            most_participants=limits.get("participants"),
+            examples=[ShownObject.of(study.id, number, each) for number, each in enumerate(examples)],
+        )
 
 
 class StudyOut(_Summary):
@@ -127,13 +158,19 @@ class Preview(BaseModel):
 
 
 @router.get("")
-def studies(store: StoreDep, account: AccountDep) -> list[StudyListed]:
+def studies(store: StoreDep, account: AccountDep, runtimes: RuntimesDep) -> list[StudyListed]:
     """List your studies, oldest first; an administrator sees all studies."""
     return [
-        StudyListed.of(study, **store.studies.counts(study.id)._asdict())
+        StudyListed.listed(store, study, runtimes.running(study.id))
         for study in store.studies.all()
         if account.admin or study.owner == account.id
     ]
+
+
+@router.get("/defaults")
+def defaults() -> StudySettings:
+    """Return the settings of a new study."""
+    return StudySettings()
 
 
 @router.post("", status_code=201)
@@ -150,8 +187,7 @@ def upload(
     files: Annotated[list[UploadFile], File(description="Images, audio, video; a ZIP of them; a CSV of names.")] = [],  # noqa: B006
 ) -> StudyOut:
     """Create a draft of a study from files. Each file is an object, or each row of a CSV that names the files."""
-    sent: list[tuple[str, BinaryIO]] = [(file.filename or "unnamed", file.file) for file in files]
-    return _created(store, account.id, read_upload(spec, sent))
+    return _created(store, account.id, read_upload(spec, _sent(files)))
 
 
 @router.get("/{study}")
@@ -183,13 +219,40 @@ def delete(study: StudyDep, store: StoreDep, runtimes: RuntimesDep) -> None:
 @router.post("/{study}/state")
 def change_state(body: StateIn, study: StudyDep, store: StoreDep) -> StudyOut:
     """Open, pause or close a study; a closed study cannot be opened again."""
-    return StudyOut.of(editing.change_state(store, study.id, body.state))
+    return StudyOut.of(editing.change_state(store, study.id, body.state, body.stopped))
+
+
+@router.post("/{study}/duplicate", status_code=201)
+def duplicate(study: StudyDep, store: StoreDep, account: AccountDep) -> StudyOut:
+    """Create a draft with the same objects, media and settings, and without answers. It belongs to you."""
+    return StudyOut.of(editing.duplicated(store, study.id, account.id))
 
 
 @router.get("/{study}/objects")
-def objects(study: StudyDep, store: StoreDep) -> list[ShownObject]:
-    """List the objects of a study, in the order of their ids."""
-    return [ShownObject.of(study.id, number, each) for number, each in enumerate(store.studies.objects(study.id))]
+def objects(study: StudyDep, store: StoreDep, response: Response) -> list[ShownObject]:
+    """List the objects of a study, in the order of their ids. The ETag is the version of the list."""
+    return _shown_objects(study.id, store.studies.objects(study.id), response)
+
+
+@router.put("/{study}/objects", responses=problems(412))
+def replace_objects(
+    study: StudyDep,
+    store: StoreDep,
+    runtimes: RuntimesDep,
+    response: Response,
+    objects: Annotated[
+        Json[Annotated[list[ObjectChange], Field(max_length=limits.OBJECTS), FailFast()]],
+        Form(description="All objects as they should be, as JSON. With an id, it is an object that the study has."),
+    ],
+    files: Annotated[list[UploadFile], File(description="Files that objects name; others become objects.")] = [],  # noqa: B006
+    if_match: Annotated[str | None, Header(description="The ETag of the objects that you know.")] = None,
+) -> list[ShownObject]:
+    """Replace the objects of a draft: keep, rename, remove and add objects, and change their texts and files."""
+    known = None if if_match is None else if_match.strip().removeprefix("W/").strip('"')
+    change_objects(store, study, objects, _sent(files), known)
+    # Its learner is for the old number of objects.
+    runtimes.forget(study.id)
+    return _shown_objects(study.id, store.studies.objects(study.id), response)
 
 
 @router.get("/{study}/signing-key")
@@ -240,3 +303,20 @@ def medium(
 
 def _created(store: Store, owner: str, draft: Draft) -> StudyOut:
     return StudyOut.of(editing.created(store, draft, owner))
+
+
+def _needed(study: Study, runtime: Runtime | None, n_answers: int) -> int | None:
+    target = study.settings.get("target_error")
+    if runtime is None or target is None:
+        return None
+    stopping = runtime.dashboard.stopping(target)
+    return None if stopping.kind == "too-early" or stopping.more is None else n_answers + round(stopping.more)
+
+
+def _sent(files: list[UploadFile]) -> list[tuple[str, BinaryIO]]:
+    return [(file.filename or "unnamed", file.file) for file in files]
+
+
+def _shown_objects(study: str, objects: list[Object], response: Response) -> list[ShownObject]:
+    response.headers["ETag"] = f'"{version(objects)}"'
+    return [ShownObject.of(study, number, each) for number, each in enumerate(objects)]

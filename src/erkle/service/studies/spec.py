@@ -47,6 +47,9 @@ Url = Annotated[
 ]
 
 
+Stopped = Literal["finish", "complete"]
+
+
 class _Part(Strict):
     model_config = ConfigDict(frozen=True)
 
@@ -123,7 +126,7 @@ class Unfinished(_Part):
     ``excluded`` is for participants who are excluded.
     """
 
-    stopped: Literal["finish", "complete"] = Field(default="finish", description="finish or complete")
+    stopped: Stopped = Field(default="finish", description="finish or complete")
     excluded: Literal["complete", "fail"] = Field(default="complete", description="complete or fail")
 
 
@@ -151,7 +154,7 @@ class Endings(_Part):
     failed: Ending = Ending(
         text="The study ends here, because some of your answers did not meet its requirements. Thank you for your time."
     )
-    screened: Ending = Ending(text="There are no questions for you in this study. Thank you for your interest.")
+    screened: Ending = Ending(text="Thank you for your interest in this study.")
     full: Ending = Ending(text="Enough people are taking part already. Thank you for your interest.")
     closed: Ending = Ending(text="This study has ended and accepts no more answers. Thank you for your interest.")
     declined: Ending = Ending(text="You have chosen not to take part, and nothing about you is stored.")

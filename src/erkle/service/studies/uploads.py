@@ -9,7 +9,7 @@ import io
 import re
 import stat
 import zipfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from pathlib import Path
@@ -89,6 +89,13 @@ class Files:
     def __iter__(self) -> Iterator[str]:
         """Yield all names, in the order in which the files were sent."""
         return iter(self._parts)
+
+    def without(self, names: Collection[str]) -> "Files":
+        """Return the other files."""
+        rest = Files(self.caps)
+        rest._parts = {name: part for name, part in self._parts.items() if name not in names}
+        rest._read = self._read
+        return rest
 
     @property
     def names(self) -> list[str]:

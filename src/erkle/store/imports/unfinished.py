@@ -11,25 +11,24 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, delete, insert, select, update
+from sqlalchemy import Connection, delete, insert, literal, select, update
 
 from erkle import triplets
 from erkle.store import limits
 from erkle.store.answers import Answers, Skip
 from erkle.store.database import rows, schema
 from erkle.store.database.enumerations import State
+from erkle.store.database.sqlite.room import check_room
 from erkle.store.database.topics import Topic, reading, writing
 from erkle.store.errors import StoreError, Unknown
 from erkle.store.imports.rows import Imported, add_answers, add_skips, check_answer_room, checked, in_batches
-from erkle.store.media import Medium, Row, add_rows, check_media_room, media_rows
+from erkle.store.media import Media, Medium, Row, add_rows, check_media_room, in_groups, media_rows
 from erkle.store.participants import Participant, join_all, new_participant
 from erkle.store.sanitising import Json, bounded_json, bounded_text, strict_member
 from erkle.store.studies import Object, Studies, Study
 
 # Microseconds after which a study or an import that nobody writes to is abandoned: five minutes.
 ABANDONED = 300 * 1_000_000
-# Bytes of media written in one transaction.
-_MEDIA_BYTES = 4 << 20
 
 _U = schema.unfinished_studies.c
 
@@ -68,8 +67,13 @@ class UnfinishedStudies(Topic):
     def add_media(self, study: str, media: Mapping[str, Medium]) -> None:
         """Add media to an unfinished study."""
         self._check_room(media)
-        for group in _groups(media_rows(media)):
+        for group in in_groups(media_rows(media), lambda row: len(row[1].get("data", b""))):
             self._add_rows(study, group)
+
+    def copy_media(self, source: str, study: str) -> None:
+        """Copy all media of another study to an unfinished one."""
+        for group in in_groups(self._sizes(source).items(), lambda item: item[1]):
+            self._copy(source, study, [name for name, _ in group])
 
     def fill(self, study: str, imported: ImportedStudy) -> None:
         """Add participants, answers, skips, media and the state of an imported study to an unfinished one."""
@@ -112,6 +116,20 @@ class UnfinishedStudies(Topic):
     @writing
     def _delete(self, study: str) -> None:
         Studies(self.connection, self.clock).delete(study)
+
+    @reading
+    def _sizes(self, source: str) -> dict[str, int]:
+        sizes = Media(self.connection, self.clock).sizes(source)
+        check_room(self.connection, sum(sizes.values()))
+        return sizes
+
+    @writing
+    def _copy(self, source: str, study: str, names: Sequence[str]) -> None:
+        number, old = self._number(study), rows.study(self.connection, source)["id"]
+        for table in (schema.media, schema.media_parts):
+            columns = [column for column in table.c if column.name != "study_id"]
+            copied = select(literal(number), *columns).where(table.c.study_id == old, table.c.name.in_(names))
+            self.connection.execute(insert(table).from_select(["study_id", *(each.name for each in columns)], copied))
 
     @writing
     def _add_rows(self, study: str, added: Sequence[Row]) -> None:
@@ -159,19 +177,6 @@ def written(connection: Connection, study_number: int, at: int) -> None:
     """Note that a study is still being written, if it is unfinished."""
     t = schema.unfinished_studies
     connection.execute(update(t).where(_U.study_id == study_number).values(written_at=at))
-
-
-def _groups(added: Iterable[Row]) -> Iterator[list[Row]]:
-    group: list[Row] = []
-    size = 0
-    for row in added:
-        group.append(row)
-        size += len(row[1].get("data", b""))
-        if size >= _MEDIA_BYTES:
-            yield group
-            group, size = [], 0
-    if group:
-        yield group
 
 
 def _at(participants: Sequence[int], place: str) -> int:

@@ -1,28 +1,34 @@
 /** The page that creates a study. Required fields are visible; settings with good defaults are collapsed. */
 
-import { el } from "./elements.js";
+import { button, el } from "./elements.js";
 import { field } from "./form/fields.js";
+import { forget, keep, kept } from "./form/kept.js";
 import { objects } from "./form/objects.js";
 import { SettingsForm, reveal } from "./form/settings-form.js";
-import { DEFAULTS } from "./form/settings.js";
-import { send, upload } from "./server.js";
+import { warnBeforeLeaving } from "./leaving.js";
+import { get, send, upload } from "./server.js";
 import { top } from "./top.js";
 
-await top();
+const [, defaults] = await Promise.all([top(), get("/api/studies/defaults")]);
+const before = kept();
 
 const title = field({
   label: "Title",
+  value: before?.title,
   required: true,
   maxlength: 200,
   hint: "Participants see the title.",
   autocomplete: "off",
 });
-const objectsField = objects();
-const form = new SettingsForm(DEFAULTS, objectsField.names);
+let objectsField = null;
+const form = new SettingsForm(before?.settings ?? defaults, () => objectsField?.names() ?? null);
+objectsField = objects(before?.objects, form.plain("names"));
+form.catch.refresh();
 objectsField.node.addEventListener("change", () => form.catch.refresh());
 form.fields.set("title", title);
 form.fields.set("objects", objectsField);
 
+const SECTIONS = ["choosing", "limits", "checks", "skipping", "endings", "unfinished", "display", "people", "proof"];
 const trouble = el("div", { class: "notice bad", role: "alert", hidden: true });
 const create = el("button", { type: "submit", class: "button primary" }, "Create study");
 const bar = el("div");
@@ -48,7 +54,7 @@ const page = el(
     el(
       "div",
       { class: "folds" },
-      ["choosing", "limits", "checks", "skipping", "endings", "people", "proof"].map((name) => form.section(name)),
+      SECTIONS.map((name) => form.section(name)),
     ),
   ),
   trouble,
@@ -61,6 +67,16 @@ const page = el(
   ),
 );
 
+// What is typed is kept in this tab. Chosen files cannot be kept, so leaving them asks first.
+let created = false;
+const entered = () => ({ title: title.input.value, objects: objectsField.text(), settings: form.read() });
+const untouched = JSON.stringify(entered());
+for (const kind of ["input", "change", "click"])
+  page.addEventListener(kind, () => {
+    if (!created && JSON.stringify(entered()) !== untouched) keep(entered());
+  });
+warnBeforeLeaving(() => !created && objectsField.files().length > 0);
+
 page.addEventListener("submit", async (event) => {
   event.preventDefault();
   trouble.hidden = true;
@@ -68,6 +84,8 @@ page.addEventListener("submit", async (event) => {
   create.disabled = true;
   try {
     const study = await make(title.input.value.trim(), form.read());
+    created = true;
+    forget();
     location.assign(`/studies/${encodeURIComponent(study.id)}`);
   } catch (error) {
     const left = form.complain(error.message);
@@ -86,10 +104,26 @@ async function make(title, settings) {
   body.append("spec", JSON.stringify({ title, ...settings }));
   for (const file of files) body.append("files", file);
   progress.hidden = false;
-  return upload("/api/studies/upload", body, (share) => {
-    bar.style.width = `${100 * share}%`;
-    progress.setAttribute("aria-valuenow", Math.round(100 * share));
-  });
+  return upload("/api/studies/upload", body, { onprogress: show });
+}
+
+function show(share) {
+  bar.style.width = `${100 * share}%`;
+  progress.setAttribute("aria-valuenow", Math.round(100 * share));
+}
+
+function restored() {
+  const startAgain = () => {
+    created = true;
+    forget();
+    location.reload();
+  };
+  return el(
+    "div",
+    { class: "notice row", role: "status" },
+    el("span", { class: "grow" }, "This is what you had entered before. Files must be chosen again."),
+    button("Start again", "small", startAgain),
+  );
 }
 
 document
@@ -100,6 +134,7 @@ document
       { class: "page-head" },
       el("a", { class: "small", href: "/studies" }, "← Studies"),
       el("h1", {}, "New study"),
+      before && restored(),
     ),
     page,
   );

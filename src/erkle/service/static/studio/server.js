@@ -1,6 +1,9 @@
 /**
- * Requests to the server. An unsuccessful reply throws a `Refused` with the server's own sentence. If the session has
- * ended, the browser goes to the sign-in page, and back after signing in. Every change carries the session's CSRF token.
+ * Requests to the server. An unsuccessful reply throws a `Refused` with the server's own sentence. Every change carries
+ * the session's CSRF token.
+ *
+ * If the session has ended, a page that only reads goes to the sign-in page, and back after signing in. A change stays on
+ * its page and says so, because leaving would lose what the researcher has entered.
  */
 
 export class Refused extends Error {
@@ -12,12 +15,20 @@ export class Refused extends Error {
   }
 }
 
+const SIGNED_OUT = "You are signed out, and nothing was changed; sign in again in another tab, then try again here.";
+
 let session = null;
 
 /** The current session: {account, csrf}. */
 export async function me() {
   session ??= await get("/api/me");
   return session;
+}
+
+/** The CSRF token for a change. */
+async function token() {
+  session ??= await replyOf(await fetched("/api/me", {}), false);
+  return session.csrf;
 }
 
 /** Signs in with POST /api/{way}, where `way` is login, setup, invited or enter. */
@@ -35,24 +46,31 @@ export async function get(path) {
   return replyOf(await fetched(path, {}));
 }
 
+/** A list with its version: {value, version}. */
+export async function getVersioned(path) {
+  const response = await fetched(path, {});
+  return { value: await replyOf(response), version: response.headers.get("ETag") };
+}
+
 /** Sends a POST, PATCH or DELETE request with a JSON body. */
 export async function send(method, path, body) {
-  const { csrf } = await me();
+  const csrf = await token();
   const request = json(method, body);
   request.headers["X-CSRF-Token"] = csrf;
-  return replyOf(await fetched(path, request));
+  return replyOf(await fetched(path, request), false);
 }
 
 /** Uploads files. `onprogress` gets the share that has been sent, which only XMLHttpRequest reports. */
-export async function upload(path, form, onprogress = () => {}) {
-  const { csrf } = await me();
+export async function upload(path, form, { method = "POST", headers = {}, onprogress = () => {} } = {}) {
+  const csrf = await token();
   return new Promise((resolve, reject) => {
     const request = new XMLHttpRequest();
-    request.open("POST", path);
-    request.setRequestHeader("X-CSRF-Token", csrf);
+    request.open(method, path);
+    for (const [name, value] of Object.entries({ "X-CSRF-Token": csrf, ...headers }))
+      request.setRequestHeader(name, value);
     request.upload.onprogress = (event) => event.lengthComputable && onprogress(event.loaded / event.total);
     request.onerror = () => reject(unreachable());
-    request.onload = () => bodyOf(request.status, parsed(request.responseText)).then(resolve, reject);
+    request.onload = () => bodyOf(request.status, parsed(request.responseText), false).then(resolve, reject);
     request.send(form);
   });
 }
@@ -85,6 +103,10 @@ async function bodyOf(status, body, leave = true) {
   if (status === 401 && leave) {
     location.assign(`/login?next=${encodeURIComponent(location.pathname)}`);
     return new Promise(() => {});
+  }
+  if (status === 401 && body?.error?.reason === "signed-out") {
+    session = null;
+    throw new Refused(status, { reason: "signed-out", sentence: SIGNED_OUT });
   }
   throw new Refused(status, body?.error);
 }

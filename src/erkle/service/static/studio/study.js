@@ -1,12 +1,12 @@
 /** The dashboard of one study: the map and the error curves, then participants and disputed questions. */
 
-import { ErrorChart } from "./charts/errors.js";
 import { PaceChart } from "./charts/pace.js";
 import { el } from "./elements.js";
 import { StudyMap } from "./map/map.js";
 import { get } from "./server.js";
 import { Answering } from "./study/answering.js";
 import { Disputed } from "./study/disputed.js";
+import { ErrorCard, isTooEarly } from "./study/error.js";
 import { exchange } from "./study/exchange.js";
 import { StudyHeader } from "./study/header.js";
 import { follow } from "./study/live.js";
@@ -15,7 +15,6 @@ import { Participants } from "./study/participants.js";
 import { Stall } from "./study/stall.js";
 import { Strategies } from "./study/strategies.js";
 import { top } from "./top.js";
-import { unbroken } from "./wording.js";
 
 // Shortest time between two refreshes of the tables.
 const TABLES_MS = 4000;
@@ -40,14 +39,13 @@ try {
 
 function open(study, objects) {
   const map = new StudyMap(objects);
-  const errors = new ErrorChart();
+  const errors = new ErrorCard();
   const pace = new PaceChart();
   const numbers = new Numbers(study);
   const participants = new Participants(path);
   const disputed = new Disputed(path, objects);
   const strategies = new Strategies();
   const answering = new Answering();
-  const stopping = el("p", { class: "stopping" });
   const tables = throttled(() => Promise.all([participants.refresh(), disputed.refresh()]), TABLES_MS);
   const header = new StudyHeader(study, tables);
   const stall = new Stall();
@@ -74,31 +72,24 @@ function open(study, objects) {
       el(
         "div",
         { class: "dashboard-side" },
-        el("section", { class: "card", "aria-label": "Error" }, el("h2", {}, "Error"), stopping, errors.node),
+        errors.node,
         answering.node,
         el("section", { class: "card", "aria-label": "Pace" }, el("h2", {}, "Pace"), pace.node),
       ),
     ),
     participants.node,
-    el(
-      "div",
-      { class: "dashboard-last" },
-      disputed.node,
-      el("div", { class: "dashboard-side" }, strategies.node, exchange(path, tables)),
-    ),
+    el("div", { class: "dashboard-last" }, disputed.node, strategies.node, exchange(path, tables)),
   );
 
   let counts = null;
   const show = (live) => {
-    header.update(live.state, live.participants);
+    header.update(live);
     stall.update(live);
     numbers.update(live);
-    if (live.map) map.update(live.map.points);
-    errors.update(live.curves, live.stopping?.target ?? study.settings.target_error);
+    if (live.map) map.update(live.map.points, isTooEarly(live.stopping));
+    errors.update(live);
     pace.update(live.per_minute);
     strategies.update(live.strategies);
-    const sentence = live.stopping?.sentence ?? "After 20 held-out answers, this estimates how many more answers you need.";
-    stopping.textContent = unbroken(sentence);
     answering.update(live);
     // The number of learned answers also changes when the learner has started, and after an exclusion.
     const now = `${live.answers} ${live.learned}`;

@@ -1,4 +1,4 @@
-/** Formats for numbers, times and states. */
+/** Formats for numbers and times. */
 
 const whole = new Intl.NumberFormat("en");
 const tenth = new Intl.NumberFormat("en", { minimumFractionDigits: 1, maximumFractionDigits: 1 });
@@ -38,6 +38,3 @@ export function age(at, now = Date.now()) {
 /** A date and time in full, for the tooltip of an age. */
 export const moment = (at) =>
   at ? new Date(at).toLocaleString("en", { dateStyle: "medium", timeStyle: "short" }) : "";
-
-/** The class of the tag for each state of a study. */
-export const STATE_TAGS = { draft: "", open: "good", paused: "warn", closed: "accent" };

@@ -42,9 +42,9 @@ function contentOf(object, media, names) {
   ];
 }
 
+// Names are hidden only for objects that can be seen or heard.
 function nameOf(object, names) {
-  const alone = !(object.image || object.audio || object.video || object.text);
-  return names || alone ? object.name : "";
+  return names || !(object.image || object.audio || object.video) ? object.name : "";
 }
 
 function lengthOf(name) {

@@ -149,6 +149,7 @@ export class Participation {
     const state = this.view.status.state;
     if (state === "offline") return texts.question.offline;
     if (state === "retrying") return texts.question.unreachable;
+    if (state === "reconnecting") return texts.unreachable.text;
     if (this.queue.of(this.participant).length) return texts.question.sending;
     return this.empty > 0 ? texts.question.none : texts.question.waiting;
   }

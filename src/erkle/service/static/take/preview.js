@@ -67,7 +67,7 @@ function showEnding(info, study, endings, chosen) {
   const choice = element(
     "section",
     { class: "ending-choice" },
-    element("h2", {}, words.heading),
+    element("p", { class: "lead" }, words.heading),
     element("nav", { "aria-label": words.endings }, ...tabs),
     element("p", { class: "soft small" }, words.when[chosen.outcome]),
   );

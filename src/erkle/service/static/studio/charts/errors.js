@@ -1,6 +1,8 @@
 /**
- * The error curves, for all answers and for held-out random questions, with 80 % bands. Each answer is predicted before it
- * is learned. The vertical axis ends just above chance (50 %). The horizontal axis is logarithmic.
+ * The errors of predictions, for all answers and for held-out random questions. Each answer is predicted before it is
+ * learned. Answers are pooled into bins; a step is the error in a bin, and the bar around it its 80 % interval.
+ *
+ * The vertical axis ends just above chance (50 %). The horizontal axis is logarithmic.
  */
 
 import { el, svg } from "../elements.js";
@@ -16,7 +18,12 @@ const SERIES = [
 
 export class ErrorChart {
   constructor() {
-    this.drawing = svg("svg", { class: "chart", role: "img", height: HEIGHT });
+    this.drawing = svg("svg", {
+      class: "chart",
+      role: "img",
+      height: HEIGHT,
+      "aria-label": "Errors of predictions against the number of answers learned",
+    });
     this.readout = el("p", { class: "hint chart-readout" });
     const key = SERIES.map(([, label, kind]) => el("span", { class: `key ${kind}` }, label));
     this.node = el(
@@ -33,24 +40,24 @@ export class ErrorChart {
 
   update(curves, target) {
     this.target = target;
-    this.series = SERIES.map(([name, label, kind]) => ({ label, kind, points: pooled(curves[name] ?? []) }));
+    this.series = SERIES.map(([name, label, kind]) => ({ label, kind, bins: pooled(curves[name] ?? []) }));
     this.draw();
   }
 
   draw() {
     const width = this.node.clientWidth;
     if (!width || !this.series) return;
-    const all = this.series.flatMap(({ points }) => points);
+    const all = this.series.flatMap(({ bins }) => bins);
     this.drawing.setAttribute("viewBox", `0 0 ${width} ${HEIGHT}`);
     this.drawing.setAttribute("width", width);
-    const last = Math.max(100, d3.max(all, ({ n }) => n) ?? 0);
+    const last = Math.max(100, d3.max(all, ({ to }) => to) ?? 0);
     this.x = d3.scaleLog([10, last * 1.05], [EDGE.left, width - EDGE.right]).clamp(true);
     this.y = d3.scaleLinear([0, 0.55], [HEIGHT - EDGE.bottom, EDGE.top]).clamp(true);
     this.cursor = svg("line", { class: "chart-cursor", y1: EDGE.top, y2: HEIGHT - EDGE.bottom, visibility: "hidden" });
     this.drawing.replaceChildren(
       ...this.axes(width),
       ...this.goal(width),
-      ...this.series.flatMap((each) => this.line(each)),
+      ...this.series.flatMap((each) => this.steps(each)),
       this.cursor,
     );
     this.rest();
@@ -91,49 +98,50 @@ export class ErrorChart {
     ];
   }
 
-  line({ points, kind }) {
-    const area = d3
-      .area(
-        (p) => this.x(p.n),
-        (p) => this.y(p.low),
-        (p) => this.y(p.high),
-      )
-      .curve(d3.curveMonotoneX);
-    const line = d3
-      .line(
-        (p) => this.x(p.n),
-        (p) => this.y(p.error),
-      )
-      .curve(d3.curveMonotoneX);
-    const end = points.at(-1);
-    return [
-      svg("path", { class: `chart-band ${kind}`, d: area(points) ?? "" }),
-      svg("path", { class: `chart-line ${kind}`, d: line(points) ?? "" }),
-      ...(end ? [svg("circle", { class: `chart-end ${kind}`, cx: this.x(end.n), cy: this.y(end.error), r: 3.5 })] : []),
-    ];
+  steps({ bins, kind }) {
+    const bars = bins.map(({ from, to, low, high }) =>
+      svg("rect", {
+        class: `chart-band ${kind}`,
+        x: this.x(from),
+        width: Math.max(1, this.x(to) - this.x(from)),
+        y: this.y(high),
+        height: this.y(low) - this.y(high),
+      }),
+    );
+    const steps = bins.map(({ from, to, error }) =>
+      svg("line", {
+        class: `chart-line ${kind}`,
+        x1: this.x(from),
+        x2: Math.max(this.x(from) + 1, this.x(to)),
+        y1: this.y(error),
+        y2: this.y(error),
+      }),
+    );
+    return [...bars, ...steps];
   }
 
-  /** Shows the values of the curves at the pointer. */
+  /** Shows the values of the bins at the pointer. */
   point(event) {
     if (!this.x) return;
-    const n = this.x.invert(d3.pointer(event, this.drawing)[0]);
+    const at = d3.pointer(event, this.drawing)[0];
+    const n = this.x.invert(at);
     const found = this.series
-      .map(({ label, points }) => [label, d3.least(points, (p) => Math.abs(Math.log(p.n / n)))])
-      .filter(([, p]) => p);
-    if (!found.length) return;
-    const at = found[0][1];
-    this.cursor.setAttribute("x1", this.x(at.n));
-    this.cursor.setAttribute("x2", this.x(at.n));
+      .map(({ label, bins }) => [label, bins.find(({ from, to }) => from <= n && n <= to)])
+      .filter(([, bin]) => bin);
+    if (!found.length) return this.rest();
+    this.cursor.setAttribute("x1", at);
+    this.cursor.setAttribute("x2", at);
     this.cursor.setAttribute("visibility", "visible");
-    const values = found.map(([label, p]) => `${perCent(p.error)} (${label})`).join(", ");
-    this.readout.textContent = `Error after ${count(Math.round(at.n))} answers: ${values}`;
+    const { from, to } = found.at(-1)[1];
+    const values = found.map(([label, { error, low, high }]) => `${label} ${perCent(error)} (${range(low, high)})`);
+    this.readout.textContent = `Answers ${count(Math.round(from))} to ${count(Math.round(to))}: ${values.join(", ")}`;
   }
 
   rest() {
     this.cursor?.setAttribute("visibility", "hidden");
-    const now = this.series?.map(({ label, points }) => [label, points.at(-1)]).filter(([, p]) => p) ?? [];
-    const values = now.map(([label, p]) => `${perCent(p.error)} (${label})`).join(", ");
-    this.readout.textContent = values ? `Error now: ${values}` : "The curves appear after the first answers.";
-    this.drawing.setAttribute("aria-label", `Error curves. ${this.readout.textContent}`);
+    // No error of now: the sentence above the chart says it, and no other number may contradict it.
+    this.readout.textContent = "Bars are 80\u00a0% intervals. Point at the chart to read its values.";
   }
 }
+
+const range = (low, high) => `${(100 * low).toFixed(1)} to ${perCent(high)}`;

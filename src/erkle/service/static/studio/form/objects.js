@@ -1,18 +1,19 @@
 /**
  * The objects of a new study: names typed one per line, or uploaded files.
  *
- * Returns {node, names(), objects(), files(), check(), complain()}. The node fires a "change" event. `names()` is null if
+ * Returns {node, text(), names(), objects(), files(), check(), complain()}. The node fires a "change" event. `names()` is null if
  * only the server can find the names, as in a ZIP file.
  */
 
 import { button, el, uniqueId } from "../elements.js";
 import { counted } from "../wording.js";
+import { dropZone } from "./drop-zone.js";
 import { thumbnails } from "./thumbnails.js";
 
-const IMAGE = /\.(png|jpe?g|gif|webp|bmp|avif|tiff?)$/i;
-const TAKEN = "image/png,image/jpeg,image/gif,image/webp,audio/*,video/*,.zip,.csv,.txt";
+const IMAGE = /\.(png|jpe?g|gif|webp|bmp)$/i;
 
-export function objects() {
+/** `text` is what was typed before; `withFiles` are fields that are shown only for files. */
+export function objects(text = "", withFiles = []) {
   const id = uniqueId("objects");
   const node = el("div", { class: "stack" });
   const typed = el("textarea", {
@@ -25,7 +26,8 @@ export function objects() {
   const note = el("p", { class: "hint", id: `${id}-note`, "aria-live": "polite" });
   const trouble = el("p", { class: "error", role: "alert", hidden: true });
   const pictures = thumbnails(() => changed());
-  const zone = dropZone((files) => pictures.add(files));
+  const zone = dropZone(pictures.add);
+  typed.value = text;
   const panels = {
     text: el(
       "div",
@@ -54,6 +56,7 @@ export function objects() {
   const choose = (next) => {
     mode = next;
     for (const [name, panel] of Object.entries(panels)) panel.hidden = name !== mode;
+    only.hidden = mode !== "files";
     for (const tab of tabs.children) tab.setAttribute("aria-pressed", tab.dataset.mode === mode);
     changed();
   };
@@ -64,13 +67,15 @@ export function objects() {
     button("Files", "small", () => choose("files"), { "data-mode": "files" }),
   );
   typed.addEventListener("input", changed);
-  node.append(tabs, panels.text, panels.files, note, trouble);
+  const only = el("div", { class: "stack" }, withFiles);
+  node.append(tabs, panels.text, panels.files, note, trouble, only);
   choose("text");
 
   return {
     node,
     input: typed,
     complain,
+    text: () => typed.value,
     files: () => (mode === "files" ? pictures.files() : []),
     objects: () => (mode === "text" ? lines() : null),
     names: () => (mode === "text" ? lines() : stems(pictures.files())),
@@ -100,33 +105,4 @@ function stems(files) {
   return files.length && files.every((file) => IMAGE.test(file.name))
     ? files.map((file) => file.name.replace(/\.[^.]*$/, ""))
     : null;
-}
-
-function dropZone(take) {
-  const input = el("input", {
-    type: "file",
-    multiple: true,
-    accept: TAKEN,
-    class: "visually-hidden",
-    onchange: () => (take([...input.files]), (input.value = "")),
-  });
-  const zone = el(
-    "label",
-    { class: "drop-zone" },
-    input,
-    el("strong", {}, "Drop files here, or click to choose"),
-    el(
-      "span",
-      { class: "hint" },
-      "Pictures, sounds or videos (one per object), a ZIP file of them, or a CSV or TXT file of names.",
-    ),
-  );
-  for (const kind of ["dragenter", "dragover"])
-    zone.addEventListener(kind, (event) => (event.preventDefault(), zone.classList.add("over")));
-  for (const kind of ["dragleave", "drop"]) zone.addEventListener(kind, () => zone.classList.remove("over"));
-  zone.addEventListener("drop", (event) => {
-    event.preventDefault();
-    take([...event.dataTransfer.files]);
-  });
-  return zone;
 }

@@ -21,14 +21,19 @@ export class SettingsForm {
     this.fields.set("checks.catch", this.catch);
   }
 
+  /** The fields of a section, without its title. */
+  plain(name) {
+    return SECTIONS[name].fields.map((spec) => this.field(spec));
+  }
+
   /** A section of fields: collapsible, or a plain fieldset. */
   section(name, folded = true) {
-    const { title, hint, fields } = SECTIONS[name];
+    const { title, hint, fields, grid } = SECTIONS[name];
     const parts = [
       hint && el("p", { class: "hint" }, hint),
       el(
         "div",
-        { class: ["texts", "people", "proof", "skipping"].includes(name) ? "stack" : "field-grid" },
+        { class: grid ? "field-grid" : "stack" },
         fields.map((spec) => this.field(spec)),
       ),
       name === "checks" && this.catch.node,

@@ -21,6 +21,23 @@ export const PROOFS = [
   ["prolific", "Prolific's token (secure links)"],
 ];
 
+const APPEARANCES = [
+  ["light", "Light, for everybody (recommended)"],
+  ["dark", "Dark, for everybody"],
+  ["auto", "As each participant's device prefers"],
+];
+
+export const STOPPED = [
+  ["finish", "They may finish their questions"],
+  ["complete", "They get the ending “Completed” at once"],
+];
+
+const EXCLUDED = [
+  ["complete", "They get the ending “Completed”"],
+  ["fail", "They get the ending “Failed the checks”"],
+];
+
+/** The sections of the form. With `grid`, fields stand side by side if there is room. */
 export const SECTIONS = {
   texts: {
     title: "Texts",
@@ -44,6 +61,7 @@ export const SECTIONS = {
   },
   choosing: {
     title: "How questions are chosen",
+    grid: true,
     fields: [
       { path: "strategy", label: "Strategy", type: "select", options: STRATEGIES },
       {
@@ -56,6 +74,7 @@ export const SECTIONS = {
   },
   limits: {
     title: "Limits",
+    grid: true,
     fields: [
       {
         path: "limits.per_participant",
@@ -116,6 +135,7 @@ export const SECTIONS = {
   },
   checks: {
     title: "Attention checks",
+    grid: true,
     fields: [
       {
         path: "checks.practice",
@@ -164,12 +184,27 @@ export const SECTIONS = {
     fields: [
       { path: "skipping.allowed", label: "Participants may skip a question", type: "check" },
       { path: "skipping.reasons", label: "Reasons for skipping, one per line", type: "textarea", list: "\n" },
+      {
+        path: "skipping.most",
+        label: "Skipped questions allowed, %",
+        ...PER_CENT,
+        required: true,
+        hint: "Participants who skip a larger share get the ending “Failed the checks”.",
+      },
     ],
   },
   endings: {
-    title: "After the last question",
-    hint: "Each ending can show a code and redirect the participant to a URL. Both are optional.",
+    title: "Endings",
+    hint: "What participants see at the end: a text (Markdown), a code, and a URL to which they are redirected. All are optional.",
     fields: [],
+  },
+  unfinished: {
+    title: "Participants in the middle",
+    hint: "What happens to participants who have begun but not finished.",
+    fields: [
+      { path: "unfinished.stopped", label: "When the study is paused or closed", type: "select", options: STOPPED },
+      { path: "unfinished.excluded", label: "When they are excluded", type: "select", options: EXCLUDED },
+    ],
   },
   proof: {
     title: "Proof of identity",
@@ -184,7 +219,7 @@ export const SECTIONS = {
     ],
   },
   people: {
-    title: "Participants and display",
+    title: "Identity",
     fields: [
       {
         path: "identify_by",
@@ -192,7 +227,29 @@ export const SECTIONS = {
         list: ",",
         hint: "A participant who returns with the same value continues where they were. All parameters are saved.",
       },
-      { path: "show_names", label: "Show the names of objects that have pictures or sounds", type: "check" },
+    ],
+  },
+  names: {
+    title: "Names",
+    fields: [
+      {
+        path: "show_names",
+        label: "Show participants the names of objects that have a picture, a sound or a video",
+        type: "check",
+        hint: "A name such as “green_triangle” tells participants what to compare, so names are hidden by default.",
+      },
+    ],
+  },
+  display: {
+    title: "Appearance",
+    fields: [
+      {
+        path: "appearance",
+        label: "Background of the questions",
+        type: "select",
+        options: APPEARANCES,
+        hint: "The same for everybody, so that all participants compare the same pictures.",
+      },
     ],
   },
 };
@@ -227,18 +284,3 @@ export function meant(spec, input) {
   if (text.trim() === "") return spec.empty ?? null;
   return spec.unit ? Number((Number(text) * spec.unit).toPrecision(10)) : Number(text);
 }
-
-/** The settings of a new study. */
-export const DEFAULTS = {
-  texts: { question: "Which of the two is more like this one?", consent: "", instructions: "" },
-  strategy: "adaptive",
-  holdout: 0.1,
-  limits: { per_participant: 50, participants: null, answers: null, lifetime_s: 3600, idle_s: 3600 },
-  checks: { practice: 1, catch: [], catch_every: 15, fail_after: 2, repeat_share: 0, too_fast_ms: 400 },
-  skipping: { allowed: true, reasons: ["I do not know these", "I cannot decide", "Something is not shown"] },
-  endings: { completed: { code: "", url: "" }, failed: { code: "", url: "" }, screened: { code: "", url: "" } },
-  identify_by: ["PROLIFIC_PID", "workerId", "puid"],
-  identity_proof: "none",
-  show_names: false,
-  target_error: 0.1,
-};

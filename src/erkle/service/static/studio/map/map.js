@@ -45,6 +45,12 @@ export class StudyMap {
   build() {
     const { node } = this.surface;
     this.spoken = el("p", { class: "visually-hidden", "aria-live": "polite" });
+    this.preliminary = el(
+      "p",
+      { class: "map-preliminary", hidden: true },
+      el("span", { class: "tag warn" }, "Preliminary"),
+      " The points will still move a lot.",
+    );
     this.nothing = el("p", { class: "map-empty soft" }, "The map appears after the first answers.");
     node.setAttribute("tabindex", "0");
     node.setAttribute("role", "application");
@@ -52,7 +58,7 @@ export class StudyMap {
       "aria-label",
       "Map of the objects. Arrow keys move from object to object, plus and minus zoom, 0 shows all.",
     );
-    this.frame = el("div", { class: "map-frame" }, node, this.card.node, this.nothing, this.spoken);
+    this.frame = el("div", { class: "map-frame" }, node, this.card.node, this.nothing, this.preliminary, this.spoken);
     this.node = el("div", { class: "map" }, this.frame, this.tools());
     this.zooming = new Zooming(node, () => this.arrange());
     new ResizeObserver(() => this.resize()).observe(this.frame);
@@ -78,9 +84,11 @@ export class StudyMap {
   }
 
   /** Moves the points to new positions [[x, y], ...], in the order of the objects. */
-  update(points) {
+  update(points, isPreliminary) {
     if (points.length !== this.objects.length) return;
     this.nothing.hidden = true;
+    this.preliminary.hidden = !isPreliminary;
+    this.frame.classList.toggle("preliminary", isPreliminary);
     this.motion.to(points);
     this.arrange();
   }

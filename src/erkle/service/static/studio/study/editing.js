@@ -9,10 +9,22 @@ import { field } from "../form/fields.js";
 import { SettingsForm } from "../form/settings-form.js";
 import { get, send } from "../server.js";
 
-const WHILE_RUNNING = ["texts", "limits", "skipping", "endings", "proof"];
-const IN_DRAFT = ["texts", "choosing", "limits", "checks", "skipping", "endings", "people", "proof"];
+const WHILE_RUNNING = ["texts", "limits", "skipping", "endings", "unfinished", "proof"];
+const IN_DRAFT = [
+  "texts",
+  "choosing",
+  "limits",
+  "checks",
+  "skipping",
+  "endings",
+  "unfinished",
+  "names",
+  "display",
+  "people",
+  "proof",
+];
 // Settings that the server allows to change after the draft.
-const LATER = ["texts", "limits", "skipping", "endings", "identity_proof", "target_error"];
+const LATER = ["texts", "limits", "skipping", "endings", "unfinished", "identity_proof", "target_error"];
 
 /** Resolves to the changed study, or to null if nothing was saved. */
 export async function editSettings(study) {

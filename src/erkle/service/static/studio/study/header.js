@@ -3,26 +3,18 @@
 import { attempt, copy, dialog, note } from "../dialogs.js";
 import { button, el } from "../elements.js";
 import { send } from "../server.js";
+import { stateTag } from "../state-tag.js";
 import { dropDown } from "../top.js";
-import { counted, STATE_TAGS } from "../wording.js";
+import { counted } from "../wording.js";
 import { editSettings } from "./editing.js";
+import { editObjects } from "./objects.js";
+import { notice } from "./notices.js";
+import { stop } from "./stopping.js";
 
-/** The notice of each state, and its buttons: [text, kind of button, next state]. */
-const STATES = {
-  draft: {
-    notice: "This study is a draft. Check the preview, then open the study.",
-    buttons: [["Open study", "primary", "open"]],
-  },
-  open: { notice: null, buttons: [["Pause", "", "paused"]] },
-  paused: { notice: "This study is paused. Participants get no questions.", buttons: [["Reopen", "primary", "open"]] },
-  closed: { notice: "This study is closed. It accepts no more answers.", buttons: [] },
-};
-const WAITING = "This study is open and has no participants yet. Copy the participant link and send it to them.";
-// The connection to the server: the class of its tag, and the text.
+// The connection to the server, if it is not live: the class of its tag, and the text.
 const LINKS = {
-  live: ["good", "live"],
-  polling: ["warn", "updated every few seconds"],
-  lost: ["bad", "reconnecting"],
+  polling: ["warn", "Updated every few seconds"],
+  lost: ["bad", "Reconnecting"],
 };
 
 export class StudyHeader {
@@ -31,13 +23,14 @@ export class StudyHeader {
     this.onchange = onchange;
     this.path = `/api/studies/${encodeURIComponent(study.id)}`;
     this.title = el("h1");
-    this.tag = el("span", { class: "tag" });
+    this.state = el("span");
     this.link = el("span", { class: "tag link-state" });
     this.actions = el("div", { class: "row actions" });
-    this.closeItem = button("Close study", "quiet", () => this.close());
+    this.live = null;
+    this.closeItem = button("Close study", "quiet", () => this.stop("closed"));
     // One menu for all states: a dialog returns the focus to the menu, even if the state has changed meanwhile.
     this.menu = this.makeMenu();
-    this.notice = el("p", { class: "notice", hidden: true });
+    this.notice = el("p", { class: "notice", role: "status", hidden: true });
     this.node = el(
       "header",
       { class: "study-head" },
@@ -49,14 +42,13 @@ export class StudyHeader {
           "div",
           { class: "grow" },
           this.title,
-          el("div", { class: "row tags", "aria-live": "polite" }, this.tag, this.link),
+          el("div", { class: "row tags", "aria-live": "polite" }, this.state, this.link),
         ),
         this.actions,
       ),
       this.notice,
     );
-    this.connected("lost");
-    this.link.hidden = true;
+    this.connected("live");
     this.show();
   }
 
@@ -65,19 +57,20 @@ export class StudyHeader {
     document.title = `${title} · erkle`;
     this.title.textContent = title;
     this.title.title = counted(n_objects, "object");
-    this.tag.textContent = state;
-    this.tag.className = `tag ${STATE_TAGS[state] ?? ""}`;
-    const { notice, buttons } = STATES[state] ?? STATES.closed;
-    this.notice.textContent = notice ?? "";
-    this.notice.hidden = !notice;
+    this.state.replaceChildren(stateTag(state));
+    this.showNotice();
     const address = new URL(this.study.link, location.origin).href;
     const actions = [
+      state === "draft" && button("Edit objects", "", () => this.editObjects()),
       state !== "closed" &&
+        state !== "draft" &&
         button("Copy participant link", state === "open" ? "primary" : "", () =>
           copy(address, "The participant link is copied."),
         ),
       el("a", { class: "button", href: `${this.study.link}?preview=1`, target: "_blank", rel: "noopener" }, "Preview"),
-      ...buttons.map(([text, kind, next]) => button(text, kind, () => this.changeState(next))),
+      state === "draft" && button("Open study", "primary", () => this.open()),
+      state === "open" && button("Pause", "", () => this.stop("paused")),
+      state === "paused" && button("Reopen", "primary", () => this.open()),
       this.menu,
     ];
     this.closeItem.hidden = state === "closed" || state === "draft";
@@ -94,6 +87,7 @@ export class StudyHeader {
           "div",
           { class: "menu-items" },
           button("Settings", "quiet", () => this.edit()),
+          button("Duplicate study", "quiet", () => this.duplicate()),
           this.closeItem,
           button("Delete study", "quiet danger", () => this.remove()),
         ),
@@ -101,46 +95,53 @@ export class StudyHeader {
     );
   }
 
-  /** Shows the state that the server reports. Another researcher may have changed it. */
-  update(state, participants = null) {
-    if (state !== this.study.state) {
-      this.study = { ...this.study, state };
+  showNotice() {
+    const text = notice(this.study, this.live);
+    if (this.notice.textContent !== text) this.notice.textContent = text;
+    this.notice.hidden = !text;
+  }
+
+  /** Shows what the server reports. Another researcher may have changed the state. */
+  update(live) {
+    this.live = live;
+    if (live.state !== this.study.state) {
+      this.study = { ...this.study, state: live.state };
       this.show();
-    }
-    if (participants === null) return;
-    const notice = STATES[state]?.notice ?? (participants === 0 ? WAITING : "");
-    if (this.notice.textContent !== notice) this.notice.textContent = notice;
-    this.notice.hidden = !notice;
+    } else this.showNotice();
   }
 
   connected(link) {
-    const [kind, text] = LINKS[link];
-    if (this.link.textContent === text && !this.link.hidden) return;
-    this.link.hidden = false;
+    const [kind, text] = LINKS[link] ?? ["", ""];
+    this.link.hidden = !text;
+    if (this.link.textContent === text) return;
     this.link.className = `tag link-state ${kind}`;
     this.link.textContent = text;
   }
 
-  async changeState(state) {
-    const study = await attempt(() => send("POST", `${this.path}/state`, { state }));
-    if (study) this.update(study.state ?? state);
+  async open() {
+    this.changed(await attempt(() => send("POST", `${this.path}/state`, { state: "open" })));
+  }
+
+  async stop(state) {
+    this.changed(await stop(this.study, state, this.path));
+  }
+
+  /** Shows a study that was changed here; null if it was not. */
+  changed(study) {
+    if (!study) return;
+    this.study = { ...this.study, ...study };
+    this.show();
     this.onchange();
   }
 
-  async close() {
-    const body = el(
-      "p",
-      {},
-      "A closed study accepts no more answers and cannot be reopened. You keep its answers, map and exports.",
-    );
-    const done = await dialog({
-      title: "Close this study?",
-      body,
-      confirm: "Close study",
-      kind: "danger",
-      act: () => send("POST", `${this.path}/state`, { state: "closed" }),
-    });
-    if (done) this.update("closed");
+  async editObjects() {
+    // The map, the tables and the preview are all of the old objects.
+    if (await editObjects(this.study, this.path)) location.reload();
+  }
+
+  async duplicate() {
+    const copied = await attempt(() => send("POST", `${this.path}/duplicate`));
+    if (copied) location.assign(`/studies/${encodeURIComponent(copied.id)}`);
   }
 
   async edit() {

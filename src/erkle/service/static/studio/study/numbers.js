@@ -15,6 +15,7 @@ const FIGURES = [
     "Participants",
     (live) => count(live.participants),
     (live) => live.active_participants > 0 && `${count(live.active_participants)} active now`,
+    "Active now: asked or answered in the last five minutes, and neither finished nor excluded.",
   ],
   ["pace", "Answers per minute", (live) => count(pace(live)[0]), (live) => pace(live)[1]],
   [
@@ -44,10 +45,10 @@ export class Numbers {
   constructor(study) {
     this.study = study;
     this.cells = new Map();
-    const cell = ([name, label]) => {
+    const cell = ([name, label, , , title]) => {
       const parts = { value: el("dd", { class: "number figure" }, "–"), note: el("dd", { class: "small soft" }) };
       this.cells.set(name, parts);
-      return el("div", { class: "figure-cell", "data-figure": name }, el("dt", {}, label), parts.value, parts.note);
+      return el("div", { class: "figure-cell", "data-figure": name, title }, el("dt", {}, label), parts.value, parts.note);
     };
     this.node = el("dl", { class: "card tight figures" }, FIGURES.map(cell));
   }

@@ -9,14 +9,14 @@ export class Strategies {
     this.summary = el("p", { class: "hint" }, "No question has been asked yet.");
     this.table = el(
       "table",
-      { class: "table", hidden: true },
+      { class: "table strategies", hidden: true },
       el(
         "thead",
         {},
         el(
           "tr",
           {},
-          ["Chosen by", "Kind"].map((text) => el("th", { scope: "col" }, text)),
+          el("th", { scope: "col" }, "Chosen by"),
           ["Asked", "Answered", "Share"].map((text) => el("th", { scope: "col", class: "number" }, text)),
         ),
       ),
@@ -42,7 +42,7 @@ export class Strategies {
   }
 }
 
-const REASONS = { "not-ready": "The learner was not ready.", failed: "The strategy failed." };
+const REASONS = { "not-ready": "The learner was not ready", failed: "The strategy failed" };
 
 function summary(rows) {
   if (!rows.length) return "No question has been asked yet.";
@@ -59,9 +59,8 @@ function line({ strategy, fallback, kind, asked, answered }, all) {
       "th",
       { scope: "row" },
       el("div", { class: "who" }, strategy, fallback && el("span", { class: "tag warn" }, "replaced by random")),
-      fallback && el("span", { class: "small soft why" }, REASONS[fallback] ?? fallback),
+      el("span", { class: "small soft why" }, [kind, fallback && (REASONS[fallback] ?? fallback)].filter(Boolean).join(". ")),
     ),
-    el("td", {}, kind),
     [count(asked), count(answered), roundPerCent(asked / all)].map((text) => el("td", { class: "number" }, text)),
   );
 }

@@ -1,0 +1,143 @@
+"""Changes to the objects of a draft: which ones it keeps, what they are called, and which ones are new.
+
+Catch questions name objects. They follow an object that is renamed, and an object that they name cannot be removed.
+"""
+
+import json
+from collections.abc import Iterable, Sequence
+from hashlib import sha256
+from typing import Annotated, Any, BinaryIO
+
+from pydantic import Field
+
+from erkle.service.strict import Strict
+from erkle.service.studies import spec
+from erkle.service.studies.complaints import Complaint, Complaints, shown, spelled
+from erkle.service.studies.objects import COLUMNS, Entry, ObjectReader
+from erkle.service.studies.spec import Name, StudySettings
+from erkle.service.studies.uploads import Files
+from erkle.service.web.errors import Problem
+from erkle.store import Object, Store, Study, limits
+
+
+class ObjectChange(Strict):
+    """An object as it should be. With ``id`` it is one that the study has; image, audio and video name new files.
+
+    An object that the study has keeps its files, unless a new file of the same kind replaces one.
+    """
+
+    id: Annotated[int, Field(ge=0, lt=limits.OBJECTS)] | None = None
+    name: Name
+    text: Annotated[str, Field(max_length=limits.MARKDOWN)] | None = None
+    image: str | None = None
+    audio: str | None = None
+    video: str | None = None
+
+
+def version(objects: Sequence[Object]) -> str:
+    """Return a text that changes whenever the objects do."""
+    return sha256(json.dumps(objects, sort_keys=True).encode()).hexdigest()[:32]
+
+
+def change_objects(
+    store: Store,
+    study: Study,
+    changes: Sequence[ObjectChange],
+    files: Iterable[tuple[str, BinaryIO]],
+    known: str | None = None,
+) -> Study:
+    """Replace the objects of a draft, and return the study.
+
+    Parameters
+    ----------
+    store : Store
+    study : Study
+        The draft.
+    changes : sequence of ObjectChange
+        All objects that the study should have. An object that it has and that is not listed is removed.
+    files : pairs of a name and an open file
+        Files that the changes name. Each other file becomes an object of its own, as in a new study.
+    known : str, optional
+        The version of the objects that the changes are based on. If the study has others by now, nothing changes.
+    """
+    reader = ObjectReader(Files.sent(files), stored_bytes=sum(store.media.sizes(study.id).values()))
+    payloads = [_read(reader, number, change) for number, change in enumerate(changes)]
+    reader.add_rest()
+    if reader.faults:
+        raise Complaints(Complaint((), fault) for fault in reader.faults)
+
+    def replacement(now: Study, before: list[Object]) -> tuple[list[Object], dict[str, Any]]:
+        if known is not None and known != version(before):
+            sentence = "Somebody else has changed the objects meanwhile; reload the page and make your changes again."
+            raise Problem(412, "changed", sentence)
+        _check_ids(changes, len(before))
+        changed = [_object(change, payload, before) for change, payload in zip(changes, payloads, strict=True)]
+        objects = [*changed, *reader.objects]
+        _check_names(objects)
+        return objects, _renamed(spec.checked(now.settings), changes, before, objects).model_dump(mode="json")
+
+    store.drafts.add_media(study.id, reader.media)
+    return store.drafts.replace_objects(study.id, replacement)
+
+
+def _read(reader: ObjectReader, number: int, change: ObjectChange) -> dict[str, str]:
+    """Return the new part of an object's payload: its text, and the files that a change names."""
+    given = {key: value for key in COLUMNS[1:] if (value := getattr(change, key))}
+    return reader.payload(Entry(spelled(("objects", number)), change.name, given))
+
+
+def _object(change: ObjectChange, new: dict[str, str], before: Sequence[Object]) -> Object:
+    kept = (
+        {} if change.id is None else {part: name for part, name in before[change.id].payload.items() if part != "text"}
+    )
+    return Object(change.name, {**kept, **new})
+
+
+def _check_ids(changes: Sequence[ObjectChange], n_before: int) -> None:
+    seen: dict[int, int] = {}
+    for number, change in enumerate(changes):
+        place = ("objects", number, "id")
+        if change.id is None:
+            continue
+        if change.id >= n_before:
+            sentence = f"{spelled(place)} is {change.id}, but the study has {n_before} objects; reload the page."
+            raise Complaints([Complaint(place, sentence)])
+        if (other := seen.setdefault(change.id, number)) != number:
+            sentence = f"{spelled(place)} is {change.id}, as in objects[{other}]; list each object once."
+            raise Complaints([Complaint(place, sentence)])
+
+
+def _check_names(objects: Sequence[Object]) -> None:
+    if not 3 <= len(objects) <= limits.OBJECTS:
+        sentence = f"There are {len(objects):,} objects; a study has 3 to {limits.OBJECTS:,}."
+        raise Complaints([Complaint(("objects",), sentence)])
+    seen: dict[str, int] = {}
+    for number, (name, _) in enumerate(objects):
+        place = ("objects", number, "name")
+        if not name.strip():
+            raise Complaints([Complaint(place, f"{spelled(place)} is {shown(name)}; pass a name.")])
+        if (other := seen.setdefault(name, number)) != number:
+            sentence = f"{shown(name)} is the name of objects {other + 1} and {number + 1}; give each its own name."
+            raise Complaints([Complaint(place, sentence)])
+
+
+def _renamed(
+    settings: StudySettings, changes: Sequence[ObjectChange], before: Sequence[Object], after: Sequence[Object]
+) -> StudySettings:
+    """Return the settings with the new names of objects in the catch questions."""
+    names = {each.name: each.name for each in after}
+    names |= {before[change.id].name: change.name for change in changes if change.id is not None}
+    found, catches = list[Complaint](), list[dict[str, str]]()
+    for number, catch in enumerate(settings.checks.catch):
+        asked = catch.model_dump()
+        for role, name in asked.items():
+            if name not in names:
+                sentence = (
+                    f"{shown(name)} is in catch question {number + 1}; change that question first, or keep the object."
+                )
+                found.append(Complaint(("checks", "catch", number, role), sentence))
+        catches.append({role: names.get(name, name) for role, name in asked.items()})
+    if found:
+        raise Complaints(found)
+    checks = {**settings.checks.model_dump(), "catch": catches}
+    return spec.checked({**settings.model_dump(mode="json"), "checks": checks}, after)
