@@ -18,6 +18,7 @@ def backup(
     with opened(data, database) as store:
         store.back_up(file)
     console.print(
-        f"Copied the data to {file}. To restore them, stop the server and put the file into an empty folder as erkle.db.",
+        f"Copied the data to {file}. "
+        "To restore them, stop the server and put the file into an empty folder as erkle.db.",
         soft_wrap=True,
     )
