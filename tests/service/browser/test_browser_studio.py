@@ -155,7 +155,7 @@ def test_a_study_with_pictures_is_created_and_opened_and_its_map_follows_the_ans
 
     somebody = answer(client, study_of(page), 8)
     expect(page.locator("[data-figure=answers] .figure")).to_have_text("8")
-    page.wait_for_function("document.querySelector('.mark')?.hasAttribute('transform')")
+    page.wait_for_function("() => document.querySelector('.mark')?.hasAttribute('transform')")
     before = positions(page)
     answer(client, study_of(page), 12, "somebody else")
     moved = "before => before !== document.querySelector('.mark').getAttribute('transform')"
