@@ -133,7 +133,7 @@ def test_real_videos_and_sounds_can_be_played_and_answered(site, visiting):
     for kind in ("video", "audio"):
         player = page.locator(kind).first
         player.evaluate("async (player) => { player.muted = true; await player.play(); }")
-        page.wait_for_function(f"document.querySelector('{kind}').currentTime > 0")
+        page.wait_for_function(f"() => document.querySelector('{kind}').currentTime > 0")
     page.locator(".candidate[data-side=left] button").click()
     [answer] = site.answers(page, study, 1)
     assert answer.near == answer.left
