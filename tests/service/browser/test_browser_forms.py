@@ -245,3 +245,34 @@ def test_a_form_shows_what_the_server_refuses_and_keeps_what_was_entered(signed_
     expect(row.get_by_label("Name")).to_have_value(THINGS[1])
     names = page.evaluate("async (path) => (await fetch(path)).json()", f"/api/studies/{draft}/objects")
     assert [each["name"] for each in names] == THINGS, json.dumps(names)
+
+
+OPEN = "folds => folds.forEach((fold) => (fold.open = true))"
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])
+def test_every_form_and_dialog_fits_and_is_accessible(site, new_page, account, draft, size, scheme):
+    page = new_page(color_scheme=scheme, **size)
+    for path in ("/login", "/nothing"):
+        page.goto(path)
+        page.locator("h1").wait_for()
+        assert_fits(page)
+        assert_accessible(page)
+    open_session(site, page, account)
+    page.goto("/studies/new")
+    page.locator(".fold").evaluate_all(OPEN)
+    page.get_by_role("button", name="Add catch question").click()
+    assert_fits(page)
+    assert_accessible(page)
+    page.goto(f"/studies/{draft}")
+    for item in ("Settings", "Delete study"):
+        page.locator(".actions summary").click()
+        page.get_by_role("button", name=item).click()
+        page.locator("dialog .fold").evaluate_all(OPEN)
+        assert_fits(page)
+        assert_accessible(page)
+        page.keyboard.press("Escape")
+    page.get_by_role("button", name="Edit objects").click()
+    assert_fits(page)
+    assert_accessible(page)
