@@ -44,9 +44,9 @@ def test_a_question_that_has_expired_cannot_be_finished(store, study, clock):
 
 def test_whoever_is_excluded_or_has_finished_takes_part_no_more(store, study):
     excluded, finished = asked(store, study).participant, asked(store, study).participant
-    store.participants.exclude(study, excluded, True)
+    store.participants.exclude(study, [excluded], True)
     assert store.participants.presence(study, 300) == (1, 1)
     store.participants.finish(study, finished, Standing.COMPLETED)
     assert store.participants.presence(study, 300) == (0, 0)
-    store.participants.exclude(study, excluded, False)
+    store.participants.exclude(study, [excluded], False)
     assert store.participants.presence(study, 300) == (1, 1)
