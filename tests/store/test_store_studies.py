@@ -210,7 +210,7 @@ def test_while_a_study_is_deleted_rows_of_others_cannot_be(store):
     statements = []
     for table, column in LOG.items():
         statements += [(number + 1, f"DELETE FROM {table}"), (number, f"UPDATE {table} SET {column} = {column}")]
-        if not store._database.is_sqlite:
+        if store._database.engine.dialect.name != "sqlite":
             statements.append((number, f"TRUNCATE {table} CASCADE"))
     for deleted, statement in statements:
         with store._database.engine.connect() as connection:

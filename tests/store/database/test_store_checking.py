@@ -2,6 +2,7 @@
 
 import shutil
 import sqlite3
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 
 import pytest
@@ -155,6 +156,19 @@ def test_the_faults_of_a_read_only_file_are_found(folder, read_only, empty_sqlit
             findings = check_database(path).findings
         assert findings == ["the file: CHECK constraint failed in studies"]
         assert sorted(folder.iterdir()) == before
+
+
+def test_a_check_waits_only_a_short_time_for_a_locked_table(shared_postgresql, monkeypatch):
+    import psycopg
+
+    monkeypatch.setattr("erkle.store.database.engines.LOCK_SECONDS", 0.1)
+    shared_postgresql.empty()
+    # The pool ends after the lock, so that a check that waits forever fails the test.
+    with ThreadPoolExecutor() as pool, psycopg.connect(shared_postgresql.url) as other:
+        other.execute("LOCK TABLE answers")
+        report = pool.submit(check_database, shared_postgresql.url).result(60)
+    assert any("the check is incomplete" in finding for finding in report.findings)
+    assert report.counts == {"studies": 0, "participants": 0, "questions": 0}
 
 
 def test_only_the_first_findings_of_a_kind_are_listed(store, location):

@@ -5,7 +5,15 @@ import shutil
 import pytest
 from in_use import answer
 
-from erkle.store import Medium, NoRoom
+from erkle.store import Medium, NoRoom, Store
+
+
+def test_the_disk_of_a_linked_database_is_that_of_the_real_file(sqlite, tmp_path, monkeypatch):
+    (tmp_path / "link.db").symlink_to(sqlite)
+    little, much = (shutil._ntuple_diskusage(10**12, 10**12 - free, free) for free in (10**7, 10**11))
+    monkeypatch.setattr(shutil, "disk_usage", lambda folder: little if folder == sqlite.parent else much)
+    with Store(tmp_path / "link.db") as store, pytest.raises(NoRoom):
+        store.check_room(30_000_000)
 
 
 def test_an_upload_leaves_room_for_answers(running, monkeypatch):

@@ -6,7 +6,6 @@ Otherwise their numbers would be given to other answers.
 """
 
 import json
-import os
 from pathlib import Path
 
 from sqlalchemy import Connection, func, inspect, select, text
@@ -26,7 +25,7 @@ class AcknowledgedAnswers:
     """
 
     def __init__(self, name: str) -> None:
-        self._path = Path(os.path.realpath(name) + ACKNOWLEDGED)
+        self._path = Path(name + ACKNOWLEDGED)
         self._noted: dict[str, int] | None = None
         # Whether the file is there, but cannot be read.
         self._is_damaged = False
