@@ -127,10 +127,13 @@ class Store(_Topics):
         with self._database.aside.reading() as connection:
             connection.execute(select(1))
 
-    def recover(self) -> None:
-        """Complete or undo what processes that ended have left unfinished: imports and new studies."""
-        self.unfinished.recover()
-        self.imports.recover()
+    def recover(self) -> bool:
+        """Continue or undo what processes that ended have left unfinished: imports, new studies and deletions.
+
+        Each call does a part of it that takes a short time, and returns whether there is more to do.
+        """
+        deleted, moved = self.unfinished.recover(), self.imports.recover()
+        return deleted or moved
 
     def tend(self) -> None:
         """Look after the database; a server calls this every few seconds.

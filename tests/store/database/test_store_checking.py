@@ -10,6 +10,7 @@ from sqlalchemy import text
 
 from erkle.store import Medium, Object, Query, State, Store, StoreError, check_database
 from erkle.store.database import checking
+from with_media import study_with_media
 
 NPZ = b"PK\x03\x04"
 # Changes that somebody could make to the database by hand, and the values in the finding.
@@ -55,7 +56,7 @@ def fill(transaction):
     """Add two studies of three objects; the first has three answers."""
     png = {"a.png": Medium("image/png", b"x")}
     objects = [Object("A", {"image": "a.png"}), "B", "C"]
-    study, _ = (transaction.studies.create("Letters", objects, media=png).id for _ in range(2))
+    study, _ = (study_with_media(transaction, "Letters", objects, media=png).id for _ in range(2))
     transaction.studies.change_state(study, State.OPEN)
     ann = transaction.participants.join(study).id
     for asked in transaction.questions.issue(study, ann, [Query(0, 1, 2)] * 4)[:3]:
@@ -192,7 +193,7 @@ def test_a_missing_or_empty_file_is_refused_and_not_created(tmp_path):
 def test_a_damaged_file_has_findings(sqlite):
     path = sqlite
     with Store(path) as store:
-        store.studies.create("Here", list("ABC"), media={"a.png": Medium("image/png", b"x" * 20_000)})
+        study_with_media(store, "Here", list("ABC"), media={"a.png": Medium("image/png", b"x" * 20_000)})
     data = bytearray(path.read_bytes())
     page = data.index(b"x" * 4000) // 4096 * 4096
     data[page : page + 4096] = b"\xff" * 4096
