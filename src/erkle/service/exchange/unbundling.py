@@ -38,7 +38,7 @@ from erkle.store.sanitising import cleaned
 T = TypeVar("T")
 
 _CAPS = Caps(entries=50_000, file=512 << 20, total=2 << 30)
-# Bytes of a file of lines. The longest has two million answers of some 300 bytes each.
+# Bytes of a file of lines: enough for two million answers of 500 bytes each, which is a long answer.
 _LONGEST_LIST = 1 << 30
 # Bytes of the description of a study.
 _LARGEST_STUDY = 4 << 20
