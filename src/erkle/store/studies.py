@@ -2,7 +2,6 @@
 
 import secrets
 from collections.abc import Callable, Collection, Mapping, Sequence
-from contextlib import suppress
 from typing import Any, NamedTuple
 
 from sqlalchemy import RowMapping, Select, bindparam, case, func, insert, select, update
@@ -14,7 +13,7 @@ from erkle.store.database import rows, schema
 from erkle.store.database.enumerations import State
 from erkle.store.database.topics import Topic, reading, writing
 from erkle.store.deletion import delete_batch, hide
-from erkle.store.errors import NotAllowed, StoreError, Unavailable, Unknown
+from erkle.store.errors import Damaged, NotAllowed, StoreError, Unavailable, Unknown
 from erkle.store.questions import IS_ACTIVE, are_open
 from erkle.store.sanitising import Json, strict_json, strict_member, strict_text
 
@@ -226,10 +225,14 @@ class Studies(Topic):
         Nobody can find the study from the first moment on. Others can write while its rows are deleted.
         """
         hidden = self._hide(study)
-        # If the database fails now, or another process has taken over, a server deletes the rest later.
-        with suppress(Unavailable, Unknown):
+        try:
             while self._delete_batch(hidden):
                 pass
+        except Damaged:
+            raise
+        except (Unavailable, Unknown):
+            # A server deletes the rest later, or another process has done so.
+            pass
 
     @writing
     def _hide(self, study: str) -> str:

@@ -94,7 +94,7 @@ def test_a_file_that_was_cut_short_is_refused_although_its_log_is_there(sqlite, 
 
 
 def test_a_check_that_takes_too_long_ends_without_findings(sqlite, running, monkeypatch):
-    running[0].studies.create("Media", list("ABC"), media={"a.png": Medium("image/png", b"x" * 10_000_000)})
+    study_with_media(running[0], "Media", list("ABC"), media={"a.png": Medium("image/png", b"x" * 10_000_000)})
     monkeypatch.setattr(soundness, "SECONDS", 0.001)
     with Store(sqlite) as store:
         assert len(store.studies.all()) == 2
