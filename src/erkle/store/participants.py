@@ -124,10 +124,8 @@ class Participants(Topic):
         Each change increases the study's roster.
         """
         row = rows.lock_participant(self.connection, study, participant)
-        if row["excluded"] != excluded:
-            t = schema.studies
-            self.connection.execute(update(t).where(t.c.id == row["study_id"]).values(roster=t.c.roster + 1))
-        return self._change(row, excluded=bool(excluded))
+        exclude(self.connection, row["study_id"], [row["id"]], bool(excluded))
+        return self._where(_T.id == row["id"])[0]
 
     def _change(self, row: RowMapping, **values: Any) -> Participant:
         self.connection.execute(update(schema.participants).where(_T.id == row["id"]).values(**values))
@@ -136,6 +134,14 @@ class Participants(Topic):
     def _where(self, *conditions: ColumnElement[bool]) -> list[Participant]:
         query = select(schema.participants).where(*conditions).order_by(_T.id)
         return [_participant(row) for row in self.connection.execute(query).mappings()]
+
+
+def exclude(connection: Connection, study_number: int, participants: Sequence[int], excluded: bool = True) -> None:
+    """Exclude or include participants, given their rows; if this changes anything, increase the study's roster."""
+    change = update(schema.participants).where(_T.id.in_(participants), _T.excluded != excluded)
+    if connection.execute(change.values(excluded=excluded)).rowcount:
+        t = schema.studies
+        connection.execute(update(t).where(t.c.id == study_number).values(roster=t.c.roster + 1))
 
 
 def standing_of(row: RowMapping) -> Standing:

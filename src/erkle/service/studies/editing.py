@@ -17,7 +17,7 @@ LATER = frozenset({"texts", "endings", "identity_proof", "limits", "skipping", "
 def created(store: Store, draft: Draft, owner: str | None) -> Study:
     """Create the study of a draft; others can write while its media are stored."""
     settings = draft.settings.model_dump(mode="json")
-    with store.unfinished.create(draft.title, draft.objects, settings, owner) as study:
+    with store.unfinished.create(draft.title, draft.objects, settings, owner, draft.media.size) as study:
         store.unfinished.add_media(study.id, draft.media)
     return study
 
