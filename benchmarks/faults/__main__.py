@@ -38,6 +38,7 @@ _FAULTS = (
     PostgresqlStopped(), StudyLocked(), StatementsCancelled(), ConnectionsEnded(),
     FewHandles(), LittleMemory(), LearningFails(), ClockJumps(), DroppedAndRepeated(),
 )  # fmt: skip
+_FILE = Path(__file__).parents[1] / "faults.md"
 _ABOUT = """# The collection service on bad days
 
 Measured by `make faults`. A real server runs while four participants answer through HTTP and send each answer again
@@ -67,7 +68,7 @@ def main() -> None:
         sys.exit(f"{n_bad} of {len(outcomes)} faults did harm or could not be measured; no table is written.")
     if not sys.argv[1:]:
         about = _ABOUT.format(cores=os.cpu_count())
-        (Path(__file__).parents[1] / "faults.md").write_text(f"{about}\n{text}")
+        _FILE.write_text(f"{about}\n{text}")
 
 
 def _table(outcomes: list[Outcome]) -> str:

@@ -4,11 +4,12 @@ The server is killed several times in the middle of a request. Then all of it ha
 """
 
 import random
+import sqlite3
 import threading
 import time
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import ClassVar
 
@@ -61,7 +62,7 @@ class _KilledInRequest(Fault):
     def _request(self, client: Client, study: str, answers: Path) -> None:
         raise NotImplementedError
 
-    def _settle(self, client: Client, study: str) -> None:
+    def _settle(self, serving: Serving) -> None:
         """Wait until the server has completed what was certain before the kill."""
 
     def happen(self, trial: Trial) -> str:
@@ -84,7 +85,7 @@ class _KilledInRequest(Fault):
                 trial.serving.start()
                 request.join()
                 n_hits += is_interrupted.is_set()
-                self._settle(client, study)
+                self._settle(trial.serving)
                 outcomes[_state(client, study)] += 1
         assert n_hits, "Each request was complete before the kill."
         assert set(outcomes) <= {*self.allowed}, f"After the kills: {dict(outcomes)}."
@@ -111,9 +112,11 @@ class KilledInImport(_KilledInRequest):
     def _request(self, client: Client, study: str, answers: Path) -> None:
         client.import_answers(study, answers)
 
-    def _settle(self, client: Client, study: str) -> None:
+    def _settle(self, serving: Serving) -> None:
         # A server that has just started is still completing the import.
-        wait_until(lambda: _state(client, study) in self.allowed, "A part of the answers is there.")
+        with closing(sqlite3.connect(serving.database, timeout=60.0)) as database:
+            query = "SELECT count(*) FROM import_batches WHERE ready"
+            wait_until(lambda: database.execute(query).fetchone() == (0,), "The import is still not complete.")
 
 
 class KilledInDeletion(_KilledInRequest):

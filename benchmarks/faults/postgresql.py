@@ -66,7 +66,7 @@ class _OnPostgresql(Fault):
         self._command("pg_ctl", "stop", "-w", "-m", "immediate")
 
     def _command(self, program: str, *arguments: str) -> None:
-        command = [self._programs / program, "-D", self._folder / "data", *arguments]
+        command = [str(self._programs / program), "-D", str(self._folder / "data"), *arguments]
         with (self._folder / "messages").open("ab") as messages:
             subprocess.run(
                 command, check=True, cwd=self._folder, user=self._user, stdout=messages, stderr=messages, timeout=60

@@ -34,6 +34,7 @@ class FewHandles(Fault):
             # Another name of the same address, so that participants need new connections.
             trial.participants.urls[:] = [f"http://localhost:{trial.serving.port}"]
             time.sleep(LASTS)
+            assert trial.participants.seen, "The limit had no effect."
             trial.participants.mend()
         return ""
 

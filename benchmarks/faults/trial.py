@@ -23,8 +23,8 @@ _BEFORE = 40
 _AFTER = 2.0
 # Seconds that most faults last.
 LASTS = 4.0
-# Seconds to wait for what must happen; many, because the machine may be busy.
-_PATIENCE = 120.0
+# Seconds to wait for what must happen; many, because a busy machine compiles for minutes.
+_PATIENCE = 600.0
 
 
 class Skipped(Exception):
