@@ -127,7 +127,7 @@ def service() -> str:
     kinds = [Kind.CHOSEN, Kind.HELD_OUT, Kind.REPEATED, Kind.CATCH, Kind.PRACTICE]
     with tempfile.TemporaryDirectory() as folder, Store(Path(folder) / "erkle.db") as store:
         study = store.studies.create("Points", [f"p{i}" for i in range(n)], {}).id
-        store.imports.answers(
+        store.imports.append(
             study, [Imported(f"person {i % 7}", *map(int, row), kind=kinds[i % 5]) for i, row in enumerate(T[:1500])]
         )
         answers = list(store.answers.log(study))

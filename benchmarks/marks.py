@@ -58,7 +58,7 @@ def marked(seed: int) -> list[tuple[str, set[str]]]:
     with tempfile.TemporaryDirectory() as folder, Store(Path(folder) / "erkle.db") as store:
         study = store.studies.create("Marks", names, settings)
         # In turns, as if all took part at the same time.
-        store.imports.answers(study.id, [answer for turn in zip(*people, strict=True) for answer in turn])
+        store.imports.append(study.id, [answer for turn in zip(*people, strict=True) for answer in turn])
         rows = rows_of_log(store, study)
     return [(str(row.parameters["participant"]).split(" ", 1)[1], {mark.kind for mark in row.marks}) for row in rows]
 

@@ -102,7 +102,9 @@ class Studies:
             files |= prepared.media
             objects.append(Object(name, prepared.payload))
         settings = StudySettings().model_dump(mode="json")
-        return self.store.studies.create(title, objects, settings, owner=self.account.id, media=files).id
+        with self.store.unfinished.create(title, objects, settings, self.account.id) as study:
+            self.store.unfinished.add_media(study.id, files)
+        return study.id
 
     def _begin(self, study: str, n_people: int) -> None:
         with Client(self.url) as client:

@@ -1,29 +1,23 @@
-"""Faults of the server's processes: they are stopped, killed, or started twice."""
+"""Faults of the server's processes: they are stopped, or started twice."""
 
 import copy
 import os
 import random
 import signal
-import threading
 import time
 from collections.abc import Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import ClassVar
 
-from benchmarks.faults.trial import LASTS, Fault, Trial
-from benchmarks.service.serving import PASSWORD, Serving, free_port, launch
-from erkle import triplets
-from erkle.client import Client, Refused, Unreachable
-from erkle.store import Store, Unknown
+from benchmarks.faults.trial import LASTS, Fault, Trial, signed_in, wait_until
+from benchmarks.service.serving import Serving, free_port
 
-__all__ = ["KilledInDeletion", "KilledInFirstStart", "KilledInImport", "TwoServers", "WorkerStopped"]
+__all__ = ["StoppedWhileCompiling", "TwoServers", "WorkerStopped"]
 
-_KILLS = 4
-# Answers of the file that is imported: the import takes about a second.
-_IMPORTED = 10_000
-# Seconds in which a new server completes an import that was certain when the old one was killed.
-_RECOVERY = 10.0
+# Compiled functions in the cache when the server is stopped; a learner needs several times as many.
+_FIRST_COMPILED = 4
+# Seconds within which a server ends; docs/operate/what-can-go-wrong.md promises them.
+_MOST_SECONDS = 10.0
 
 
 class WorkerStopped(Fault):
@@ -72,111 +66,31 @@ class TwoServers(Fault):
         return "both served"
 
 
-class KilledInFirstStart(Fault):
-    """The server is killed several times during its first start."""
+class StoppedWhileCompiling(Fault):
+    """The server is stopped (SIGTERM) while it compiles, and started again."""
 
     @contextmanager
     def serving(self, folder: Path) -> Iterator[Serving]:
-        """A server on the folder that the killed ones have left."""
-        data, rng = folder / "data", random.Random(0)
-        data.mkdir()
-        for _ in range(_KILLS):
-            options = ["--data", str(data), "--port", str(free_port())]
-            process = launch(options, data / "server.log", {}, {})
-            # The database is created about a second after the start.
-            time.sleep(rng.uniform(0.8, 2.5))
-            process.kill()
-            process.wait()
-        with super().serving(folder) as serving:
-            yield serving
+        """A server with an empty cache of compiled code."""
+        yield Serving(folder / "data", 30, 30, environment={"XDG_CACHE_HOME": str(folder / "cache")})
 
     def happen(self, trial: Trial) -> str:
-        """It has already happened."""
+        """Stop the server when the first functions are compiled and most are not."""
+        process = trial.serving.process
+        assert process is not None
+        wait_until(lambda: _n_compiled(trial.folder) >= _FIRST_COMPILED, "Nothing is compiled.")
+        begun = time.monotonic()
+        trial.serving.stop()
+        seconds, n_before = time.monotonic() - begun, _n_compiled(trial.folder)
+        assert seconds <= _MOST_SECONDS, f"The server needed {seconds:.1f} seconds to end."
         trial.participants.mend()
-        return f"{_KILLS} kills"
+        trial.serving.start()
+        with signed_in(trial.serving) as client:
+            wait_until(lambda: client.live(trial.serving.study)["learned"] > 0, "Nothing is learned.")
+        n_after = _n_compiled(trial.folder)
+        assert n_after > n_before, f"All {n_before} functions were compiled before the server was stopped."
+        return f"ended within {seconds:.1f} s, with {n_before} of {n_after} functions compiled"
 
 
-class _KilledInRequest(Fault):
-    """Kills the server several times while it works on a request of a researcher, which takes about so many seconds."""
-
-    seconds: ClassVar[float]
-
-    def _request(self, client: Client, study: str, answers: Path) -> None:
-        raise NotImplementedError
-
-    def _prepare(self, client: Client, study: str, answers: Path) -> None:
-        """Prepare the study for the request."""
-
-    def happen(self, trial: Trial) -> str:
-        """Kill the server at a random moment of the request. All of it must have happened then, or nothing."""
-        rng, outcomes = random.Random(0), list[str]()
-        file = _answers(trial.folder / "answers.csv")
-        for _ in range(_KILLS):
-            with _signed_in(trial.serving) as client:
-                study = str(client.create_study("Another", [f"point {i}" for i in range(30)])["id"])
-                self._prepare(client, study, file)
-                request = threading.Thread(target=self._send, args=(client, study, file))
-                request.start()
-                time.sleep(rng.uniform(0.05, self.seconds))
-                trial.serving.kill()
-                trial.participants.mend()
-                trial.serving.start()
-                request.join()
-            outcomes.append(_state(trial.serving, study))
-        return f"after each kill: {', '.join(outcomes)}"
-
-    def _send(self, client: Client, study: str, file: Path) -> None:
-        with suppress(Unreachable, Refused):
-            self._request(client, study, file)
-
-
-class KilledInImport(_KilledInRequest):
-    """The server is killed several times while it imports answers."""
-
-    seconds = 2.0
-
-    def _request(self, client: Client, study: str, answers: Path) -> None:
-        client.import_answers(study, answers)
-
-
-class KilledInDeletion(_KilledInRequest):
-    """The server is killed several times while it deletes a study."""
-
-    seconds = 0.4
-
-    def _prepare(self, client: Client, study: str, answers: Path) -> None:
-        client.import_answers(study, answers)
-
-    def _request(self, client: Client, study: str, answers: Path) -> None:
-        client.delete(study)
-
-
-@contextmanager
-def _signed_in(serving: Serving) -> Iterator[Client]:
-    with closing(Client(serving.url, timeout=60.0, retry_for=0.0)) as client:
-        client.login("ann", PASSWORD)
-        yield client
-
-
-def _answers(path: Path) -> Path:
-    rows = triplets.sample(30, _IMPORTED, 0).tolist()
-    lines = (",".join(f"point {i}" for i in row) for row in rows)
-    path.write_text("\n".join(["anchor,near,far", *lines]) + "\n")
-    return path
-
-
-def _state(serving: Serving, study: str) -> str:
-    """Whether a study is there with all answers or without any, or is gone."""
-    deadline = time.monotonic() + _RECOVERY
-    with Store(serving.database) as store:
-        while True:
-            try:
-                n_answers = store.answers.last(study)
-            except Unknown:
-                return "no study"
-            if n_answers in (0, _IMPORTED) or time.monotonic() > deadline:
-                break
-            # A server that has just started is still completing the import.
-            time.sleep(0.1)
-    assert n_answers in (0, _IMPORTED), f"{n_answers} of {_IMPORTED} answers are there."
-    return "all answers" if n_answers else "no answers"
+def _n_compiled(folder: Path) -> int:
+    return len(list((folder / "cache").rglob("*.nbc")))

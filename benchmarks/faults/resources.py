@@ -1,4 +1,4 @@
-"""Faults of what the machine gives to the server: memory, file handles and the time."""
+"""Faults of what the machine gives to the server: memory and file handles."""
 
 import contextlib
 import resource
@@ -11,19 +11,9 @@ from benchmarks.faults.trial import LASTS, Fault, Trial
 from benchmarks.service.serving import PASSWORD, Serving
 from erkle.client import Client, Refused, Unreachable
 
-__all__ = ["ClockJumps", "FewHandles", "LittleMemory"]
+__all__ = ["FewHandles", "LittleMemory"]
 
 _HANDLES = 96
-# Seconds by which the clock jumps: questions can be answered for an hour.
-_JUMP = 7200
-# Python imports this module when it starts. It moves the clock by as many seconds as a file says.
-_MOVED_CLOCK = """
-import os, pathlib, time
-_time_ns = time.time_ns
-_file = pathlib.Path(os.environ["FAULTS_CLOCK"])
-time.time_ns = lambda: _time_ns() + 1_000_000_000 * int(_file.read_text())
-time.time = lambda: time.time_ns() / 1e9
-"""
 
 
 class FewHandles(Fault):
@@ -44,6 +34,7 @@ class FewHandles(Fault):
             # Another name of the same address, so that participants need new connections.
             trial.participants.urls[:] = [f"http://localhost:{trial.serving.port}"]
             time.sleep(LASTS)
+            assert trial.participants.seen, "The limit had no effect."
             trial.participants.mend()
         return ""
 
@@ -76,36 +67,3 @@ def _sign_in(serving: Serving) -> str:
     except (Refused, Unreachable) as error:
         return f"sign-in: {f'{error.status} {error.reason}' if isinstance(error, Refused) else 'no response'}"
     return "sign-in works"
-
-
-class ClockJumps(Fault):
-    """The clock jumps two hours ahead, then two hours back."""
-
-    @contextlib.contextmanager
-    def serving(self, folder: Path) -> Iterator[Serving]:
-        """A server whose clock can be moved."""
-        (folder / "sitecustomize.py").write_text(_MOVED_CLOCK)
-        self._clock = folder / "clock"
-        self._clock.write_text("0")
-        environment = {"PYTHONPATH": f"{folder}:{_python_path()}", "FAULTS_CLOCK": str(self._clock)}
-        yield Serving(folder / "data", 30, 30, environment=environment)
-
-    def happen(self, trial: Trial) -> str:
-        """Move the clock."""
-        self._set(_JUMP)
-        time.sleep(LASTS)
-        trial.participants.mend()
-        self._set(0)
-        return ""
-
-    def _set(self, seconds: int) -> None:
-        # Replaced at once, so that the server never reads an empty file.
-        new = self._clock.with_suffix(".new")
-        new.write_text(str(seconds))
-        new.replace(self._clock)
-
-
-def _python_path() -> str:
-    import erkle
-
-    return str(Path(erkle.__file__).parents[1])

@@ -3,16 +3,27 @@
 import contextlib
 import os
 import resource
+import shutil
 import sqlite3
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import ClassVar
 
 from benchmarks.faults.trial import LASTS, Fault, Skipped, Trial
 from benchmarks.service.serving import Serving
 
-__all__ = ["DamagedSnapshots", "FilesCannotGrow", "FolderRenamed", "FullDisk", "WalRemoved"]
+__all__ = [
+    "DamagedSnapshots",
+    "FileMovedAway",
+    "FilesCannotGrow",
+    "FilesImmutable",
+    "FolderRenamed",
+    "FullDisk",
+    "ShmRemoved",
+    "WalRemoved",
+]
 
 # Bytes of the small disk, and of each write that fills it.
 _DISK, _BLOCK = 24_000_000, 1 << 16
@@ -62,6 +73,30 @@ class FilesCannotGrow(Fault):
         return ""
 
 
+class FilesImmutable(Fault):
+    """The files are immutable (chattr +i), then can be written again."""
+
+    def happen(self, trial: Trial) -> str:
+        """Make the database and its log immutable for a while."""
+        files = [f"{trial.serving.database}{suffix}" for suffix in ("", "-wal", "-shm")]
+        if not _changed_attributes("+i", files):
+            _changed_attributes("-i", files)
+            raise Skipped("only root can make files immutable, and not on every file system")
+        try:
+            time.sleep(LASTS)
+            trial.participants.mend()
+        finally:
+            _changed_attributes("-i", files)
+        assert trial.participants.seen, "Immutable files were written to."
+        return ""
+
+
+def _changed_attributes(mode: str, files: Sequence[str]) -> bool:
+    if shutil.which("chattr") is None:
+        return False
+    return subprocess.run(["chattr", mode, *files], check=False, capture_output=True).returncode == 0
+
+
 class FolderRenamed(Fault):
     """The data folder is renamed, and gets its name back."""
 
@@ -75,17 +110,44 @@ class FolderRenamed(Fault):
         return ""
 
 
-class WalRemoved(Fault):
-    """The write-ahead log is removed while the server runs, and the server is restarted."""
+class FileMovedAway(Fault):
+    """The database file is moved away while the server runs, and put back."""
+
+    def happen(self, trial: Trial) -> str:
+        """Rename the file for a while."""
+        file, away = Path(trial.serving.database), trial.folder / "away.db"
+        file.rename(away)
+        time.sleep(LASTS)
+        trial.participants.mend()
+        away.rename(file)
+        return ""
+
+
+class _FileRemoved(Fault):
+    """A file beside the database is removed while the server runs, and the server is restarted."""
+
+    suffix: ClassVar[str]
 
     def happen(self, trial: Trial) -> str:
         """Remove the file, wait, and restart the server."""
-        Path(f"{trial.serving.database}-wal").unlink()
+        Path(f"{trial.serving.database}{self.suffix}").unlink()
         time.sleep(LASTS)
         trial.serving.stop()
         trial.participants.mend()
         trial.serving.start()
         return ""
+
+
+class WalRemoved(_FileRemoved):
+    """The write-ahead log is removed while the server runs, and the server is restarted."""
+
+    suffix = "-wal"
+
+
+class ShmRemoved(_FileRemoved):
+    """The index of the write-ahead log (-shm) is removed while the server runs, and the server is restarted."""
+
+    suffix = "-shm"
 
 
 class DamagedSnapshots(Fault):

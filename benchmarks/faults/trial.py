@@ -2,18 +2,20 @@
 
 import tempfile
 import time
+import traceback
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from benchmarks.faults.participants import Acknowledged, Participants
-from benchmarks.service.killing import same_kernel
-from benchmarks.service.serving import Serving
-from erkle.store import Store, check_database
+from benchmarks.service.comparing import Kept, compared, same_kernel
+from benchmarks.service.participants import Participants
+from benchmarks.service.serving import PASSWORD, Serving
+from erkle.client import Client
+from erkle.store import check_database
 
-__all__ = ["Fault", "Outcome", "Skipped", "Trial", "run"]
+__all__ = ["LASTS", "Fault", "Outcome", "Skipped", "Trial", "in_words", "run", "signed_in", "wait_until"]
 
 # Acknowledged answers before the fault.
 _BEFORE = 40
@@ -21,6 +23,8 @@ _BEFORE = 40
 _AFTER = 2.0
 # Seconds that most faults last.
 LASTS = 4.0
+# Seconds to wait for what must happen; many, because a busy machine compiles for minutes.
+_PATIENCE = 600.0
 
 
 class Skipped(Exception):
@@ -48,7 +52,10 @@ class Fault:
         return serving.url
 
     def happen(self, trial: Trial) -> str:
-        """Break something, call ``trial.participants.mend()``, mend it, and return a remark."""
+        """Break something, call ``trial.participants.mend()``, mend it, and return a remark.
+
+        An `AssertionError` says that the server did not do what it should, or that nothing broke.
+        """
         raise NotImplementedError
 
     @property
@@ -58,34 +65,52 @@ class Fault:
 
 
 class Outcome(NamedTuple):
-    """What a fault did: ``seconds`` is the time from the mend to the next acknowledgement."""
+    """What a fault did.
+
+    Attributes
+    ----------
+    name : str
+    seen : str
+        What people saw, or why the trial was skipped or failed.
+    acknowledged : int
+    kept : Kept or None
+        What is in the log; None if the trial was skipped or failed.
+    seconds : float or None
+        The time from the mend to the next acknowledgement; None if none came.
+    problems : tuple of str
+    """
 
     name: str
+    seen: str
     acknowledged: int = 0
-    lost: int = 0
-    doubled: int = 0
+    kept: Kept | None = None
     seconds: float | None = None
-    seen: str = ""
     problems: tuple[str, ...] = ()
     is_skipped: bool = False
 
     @property
     def is_good(self) -> bool:
         """Whether nothing was lost or doubled, and the server has recovered."""
-        return self.is_skipped or not (self.lost or self.doubled or self.problems or self.seconds is None)
+        if self.kept is None:
+            return self.is_skipped
+        return (
+            not (self.kept.lost or self.kept.altered or self.kept.twice or self.problems) and self.seconds is not None
+        )
 
 
 def run(fault: Fault) -> Outcome:
     """Let a fault happen."""
-    with tempfile.TemporaryDirectory(prefix="erkle-fault-") as temporary:
+    with tempfile.TemporaryDirectory(prefix="erkle-fault-", ignore_cleanup_errors=True) as temporary:
         folder = Path(temporary)
         try:
             with fault.serving(folder) as serving:
                 return _run(fault, serving, folder)
         except Skipped as skipped:
-            return Outcome(fault.name, seen=f"skipped: {skipped}", is_skipped=True)
-        except (AssertionError, RuntimeError) as error:
-            return Outcome(fault.name, problems=(str(error),))
+            return Outcome(fault.name, f"skipped: {skipped}", is_skipped=True)
+        except Exception as error:
+            # Any error: the other faults must still happen.
+            traceback.print_exc()
+            return Outcome(fault.name, f"FAILED: {type(error).__name__}: {error}")
 
 
 def _run(fault: Fault, serving: Serving, folder: Path) -> Outcome:
@@ -101,23 +126,37 @@ def _run(fault: Fault, serving: Serving, folder: Path) -> Outcome:
         is_same = same_kernel(serving, folder)
         serving.stop()
     finally:
-        participants.end()
         if serving.process is not None and serving.process.poll() is None:
             serving.kill()
-    seen = [f"{what} ({count})" for what, count in participants.seen.most_common(4)]
-    seen = [*seen, remark] if remark else seen
+        participants.end()
+    if participants.errors:
+        raise participants.errors[0]
     problems = [] if is_same else ["the kernel is not that of the log"]
     problems += check_database(serving.database).findings
-    lost, doubled = _compared(serving, participants.acknowledged)
-    found = len(participants.acknowledged), lost, doubled, seconds, ", ".join(seen) or "nothing", tuple(problems)
-    return Outcome(fault.name, *found)
+    told, seen = participants.acknowledged, in_words(participants.seen)
+    kept = compared(serving, told)
+    return Outcome(
+        fault.name, f"{seen}; {remark}" if remark else seen, len(told), kept, seconds, problems=tuple(problems)
+    )
 
 
-def _compared(serving: Serving, acknowledged: list[Acknowledged]) -> tuple[int, int]:
-    """Count the acknowledged answers that are not in the log, and those that are there twice."""
-    with Store(serving.database) as store:
-        log = [Acknowledged(a.sequence, a.participant, a.token, a.near) for a in store.answers.log(serving.study)]
-    saved = set(log)
-    lost = sum(answer not in saved for answer in acknowledged)
-    twice = [Counter(answer.token for answer in log), Counter(answer.sequence for answer in acknowledged)]
-    return lost, sum(count - 1 for counts in twice for count in counts.values())
+def in_words(seen: Counter[str]) -> str:
+    """What participants saw, most frequent first."""
+    return ", ".join(f"{what} ({count})" for what, count in seen.most_common(4)) or "nothing"
+
+
+@contextmanager
+def signed_in(serving: Serving) -> Iterator[Client]:
+    """A researcher who does not try again."""
+    with Client(serving.url, timeout=60.0, retry_for=0.0) as client:
+        client.login("ann", PASSWORD)
+        yield client
+
+
+def wait_until(is_so: Callable[[], bool], sentence: str) -> float:
+    """Wait until something is so, and return how many seconds it took; fail with the sentence after a long time."""
+    begun = time.monotonic()
+    while not is_so():
+        assert time.monotonic() < begun + _PATIENCE, sentence
+        time.sleep(0.05)
+    return time.monotonic() - begun

@@ -40,9 +40,9 @@ class Serving:
     database : str
         The URL of a PostgreSQL database; by default the data are in a file in the folder.
     environment : mapping, optional
-        Further environment variables of the server.
+        Further environment variables of the server, from its next start on.
     limits : mapping, optional
-        Resource limits of the server, by their numbers in `resource`.
+        Resource limits of the server, by their numbers in `resource`, from its next start on.
     limited : bool
         Whether the limits per address are those of a real server.
     """
@@ -59,7 +59,7 @@ class Serving:
         limited: bool = False,
     ) -> None:
         self.folder, self.workers, self.limited = folder, workers, limited
-        self._url, self._environment, self._limits = database, dict(environment or {}), dict(limits or {})
+        self._url, self.environment, self.limits = database, dict(environment or {}), dict(limits or {})
         self.places = np.random.default_rng(0).normal(size=(n_objects, 2))
         settings = StudySettings(limits=Limits(per_participant=per_participant)).model_dump(mode="json")
         folder.mkdir(parents=True, exist_ok=True)
@@ -91,7 +91,7 @@ class Serving:
         place = ["--database", self._url] if self._url else ["--data", str(self.folder)]
         options = [*place, "--port", str(self.port), "--workers", str(self.workers)]
         rates = {} if self.limited else _WITHOUT_LIMITS
-        self.process = launch(options, self.log, {**rates, **self._environment}, self._limits)
+        self.process = launch(options, self.log, {**rates, **self.environment}, self.limits)
 
     @property
     def log(self) -> Path:
@@ -130,7 +130,8 @@ def launch(
 
     def limit() -> None:
         for number, value in limits.items():
-            resource.setrlimit(number, (value, resource.getrlimit(number)[1]))
+            # The hard limit too, because the server raises the number of files to it.
+            resource.setrlimit(number, (value, value))
 
     with log.open("ab") as file:
         return subprocess.Popen(

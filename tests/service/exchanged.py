@@ -12,6 +12,7 @@ from erkle.service.learning import Fold
 from erkle.service.studies.media import prepared
 from erkle.service.studies.spec import StudySettings
 from erkle.store import Kind, Object, Query, State
+from with_media import study_with_media
 
 # Names with formulas, markup, quotes, separators, line ends and non-ASCII letters.
 NAMES = ["=1+1", "<script>alert(1)</script>", "'tis", 'a, "b"; c', "@here", "Chișinău", "two\nlines", "-5"]
@@ -30,7 +31,7 @@ def filled(store, owner=None, people=3, each=12, seed=0, names=NAMES):
     shown = prepared("red.png", picture("red"))
     objects = [Object(names[0], {**shown.payload, "text": "more"}), *names[1:]]
     settings = StudySettings(holdout=0.2).model_dump(mode="json")
-    study = store.studies.create("Odd = names", objects, settings, owner=owner, media=shown.media).id
+    study = study_with_media(store, "Odd = names", objects, settings, owner=owner, media=shown.media).id
     store.studies.change_state(study, State.OPEN)
     places = rng.standard_normal((len(names), 2))
 

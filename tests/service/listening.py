@@ -11,6 +11,7 @@ from erkle.service import Configuration, create_app
 from erkle.service.configuration import SERVER
 from erkle.store import State
 from people import THINGS, settings
+from with_media import study_with_media
 
 
 class Site(NamedTuple):
@@ -26,7 +27,7 @@ class Site(NamedTuple):
     def study(self, objects=THINGS, title="Cities", media=None, owner=None, **changes):
         """Create an open study without practice questions, with these settings, and return its id."""
         changes = {"checks": {"practice": 0}, **changes}
-        study = self.store.studies.create(title, objects, settings(**changes), owner=owner, media=media or {}).id
+        study = study_with_media(self.store, title, objects, settings(**changes), owner=owner, media=media or {}).id
         self.store.studies.change_state(study, State.OPEN)
         return study
 

@@ -3,11 +3,14 @@
 import stat
 import subprocess
 import sys
+import threading
 
 from fastapi.testclient import TestClient
 
 from erkle.service import Configuration, create_app
 from erkle.service.web.pages import PAGES, STATIC
+from erkle.service.web.shutdown import Shutdown
+from erkle.store import Store
 
 
 def test_without_the_extra_the_error_says_what_to_install():
@@ -34,3 +37,13 @@ def test_an_application_can_be_restarted_with_its_data(tmp_path):
     for _ in range(2):
         with TestClient(create_app(Configuration(data=tmp_path))) as client:
             assert client.get("/health").status_code == 200
+
+
+def test_a_shutdown_is_bounded_before_it_waits_for_a_thread(tmp_path, monkeypatch):
+    is_bounded, found = threading.Event(), []
+    monkeypatch.setattr(Shutdown, "end_soon", lambda self: is_bounded.set())
+    # A recovery that lasts until then.
+    monkeypatch.setattr(Store, "recover", lambda self: found.append(is_bounded.wait(20)))
+    with TestClient(create_app(Configuration(data=tmp_path))):
+        pass
+    assert found == [True]

@@ -78,7 +78,7 @@ def test_a_server_that_is_compiling_ends_soon_after_a_signal_and_keeps_every_ans
         study = store.studies.create("Towns", THINGS, settings(checks={"practice": 0})).id
         store.studies.change_state(study, State.OPEN)
         # Enough for a fit: the learner reads them at once, and compiles everything that it needs.
-        store.imports.answers(study, 100 * [Imported("ann", 0, 1, 2), Imported("bob", 3, 4, 5)])
+        store.imports.append(study, 100 * [Imported("ann", 0, 1, 2), Imported("bob", 3, 4, 5)])
     cache = tmp_path / "cache"
     start = partial(new_process, XDG_CACHE_HOME=str(cache))
     with serving(tmp_path, "--data", data, start=start) as (process, url, _), Client(url) as client:

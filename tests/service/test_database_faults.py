@@ -16,6 +16,7 @@ from contextlib import closing
 
 import pytest
 from PIL import Image
+from sqlalchemy import event
 
 from erkle.client import Client, Refused, Unreachable
 from erkle.service.watchdog import Watchdog
@@ -26,8 +27,9 @@ from people import THINGS, Somebody, reason, settings
 
 def fill_disk(store):
     """Let all later writes that need space fail, as on a full disk."""
-    with store._database.writing() as connection:
-        connection.exec_driver_sql("PRAGMA max_page_count=1")
+    engine = store._database.engine
+    event.listen(engine, "connect", lambda connection, _: connection.execute("PRAGMA max_page_count=1"))
+    engine.dispose()
 
 
 def status(url):

@@ -35,7 +35,7 @@ def asked(data):
     """The id of an open study with answers."""
     study = data.studies.create("Cities", THINGS, settings()).id
     data.studies.change_state(study, State.OPEN)
-    data.imports.answers(study, ANSWERS)
+    data.imports.append(study, ANSWERS)
     return study
 
 
@@ -131,7 +131,7 @@ def test_reading_the_dashboard_does_not_change_the_snapshot(tmp_path, new_databa
             study = store.studies.create("Cities", THINGS, settings()).id
             runtimes = Runtimes(store)
             for start in range(0, 60, 20):
-                store.imports.answers(study, ANSWERS[start : start + 20])
+                store.imports.append(study, ANSWERS[start : start + 20])
                 runtime = runtimes.of(study)
                 runtime.learning.notify()
                 until(lambda: runtime.learning.view and runtime.learning.view.sequence == start + 20)  # noqa: B023
@@ -167,7 +167,7 @@ def test_a_learner_that_loses_its_lease_follows_and_takes_over_again(runtimes, d
     assert data.leases.acquire(asked, "another process", 30.0) is not None
     learning.renew()
     until(lambda: not learning.owns)
-    data.imports.answers(asked, ANSWERS[:10])
+    data.imports.append(asked, ANSWERS[:10])
     # It still reads the answers, but learns nothing.
     until(lambda: len(learning.columns) == 70)
     assert learning.view.sequence == 60

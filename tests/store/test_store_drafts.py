@@ -3,6 +3,7 @@
 import pytest
 
 from erkle.store import Imported, Medium, NotAllowed, Object, State
+from with_media import study_with_media
 
 CAT, DOG = (Medium("image/webp", kind) for kind in (b"cat", b"dog" * 200_000))
 MEDIA = {"cat.webp": CAT, "dog.webp": DOG}
@@ -11,12 +12,12 @@ OBJECTS = [Object("cat", {"image": "cat.webp"}), Object("dog", {"image": "dog.we
 
 @pytest.fixture
 def draft(store):
-    return store.studies.create("Animals", OBJECTS, {"holdout": 0.2}, media=MEDIA).id
+    return study_with_media(store, "Animals", OBJECTS, {"holdout": 0.2}, media=MEDIA).id
 
 
 def test_objects_settings_and_media_are_replaced_together(store, draft):
     bird = Medium("image/webp", b"bird")
-    store.drafts.add_media(draft, {"bird.webp": bird, "cat.webp": CAT})
+    store.drafts.add_media(draft, {"bird.webp": bird, "cat.webp": CAT}, 0)
     new = [Object("bird", {"image": "bird.webp"}), OBJECTS[0], Object("one"), Object("two")]
     changed = store.drafts.replace_objects(draft, lambda now, before: (new, {**now.settings, "strategy": "random"}))
     assert changed == store.studies.get(draft)
@@ -51,9 +52,9 @@ def test_a_study_that_was_opened_or_answered_keeps_its_objects(store, draft, how
     if how == "opened":
         store.studies.change_state(draft, State.OPEN)
     else:
-        store.imports.answers(draft, [Imported("ann", 0, 1, 2)])
+        store.imports.append(draft, [Imported("ann", 0, 1, 2)])
     with pytest.raises(NotAllowed, match="duplicate"):
-        store.drafts.add_media(draft, {"new.webp": CAT})
+        store.drafts.add_media(draft, {"new.webp": CAT}, 0)
     with pytest.raises(NotAllowed, match="duplicate"):
         store.drafts.replace_objects(draft, lambda now, objects: (objects[::-1], now.settings))
     assert store.studies.objects(draft) == OBJECTS

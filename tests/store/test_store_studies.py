@@ -13,6 +13,7 @@ from erkle.store import Imported, Kind, Medium, NotAllowed, Object, Query, Refus
 from erkle.store.database import rows
 from erkle.store.studies import TRANSITIONS
 from refusals import refusals
+from with_media import study_with_media
 
 NPZ = b"PK\x03\x04"
 PNG = Medium("image/png", bytes(range(256)) * 10)
@@ -151,7 +152,7 @@ def test_a_missing_participant_of_an_existing_study_is_unknown(opened):
 def test_totals_count_all_studies_in_few_statements(opened, clock):
     store, study, ann = opened
     other = store.studies.create("Other", list("ABC")).id
-    store.imports.answers(other, [Imported("p", 0, 1, 2), Imported("q", 0, 2, 1)])
+    store.imports.append(other, [Imported("p", 0, 1, 2), Imported("q", 0, 2, 1)])
     store.studies.change_state(other, State.OPEN)
     bob, eve, late = (store.participants.join(other).id for _ in range(3))
     first, second = opened.ask(2)
@@ -179,7 +180,7 @@ def test_totals_count_all_studies_in_few_statements(opened, clock):
 
 def filled(store):
     """Create a study with rows in every table that belongs to studies."""
-    study = store.studies.create("Letters", list("ABCDE"), media={"a.png": PNG}).id
+    study = study_with_media(store, "Letters", list("ABCDE"), media={"a.png": PNG}).id
     store.studies.change_state(study, State.OPEN)
     ann = store.participants.join(study, {}, "ann").id
     first, second, _ = store.questions.issue(study, ann, [Query(0, 1, 2)] * 3)
@@ -210,7 +211,7 @@ def test_while_a_study_is_deleted_rows_of_others_cannot_be(store):
     statements = []
     for table, column in LOG.items():
         statements += [(number + 1, f"DELETE FROM {table}"), (number, f"UPDATE {table} SET {column} = {column}")]
-        if not store._database.is_sqlite:
+        if store._database.engine.dialect.name != "sqlite":
             statements.append((number, f"TRUNCATE {table} CASCADE"))
     for deleted, statement in statements:
         with store._database.engine.connect() as connection:
@@ -262,7 +263,7 @@ def test_a_revision_changes_only_what_it_returns(opened):
 
 def test_media_are_stored_as_added(store):
     webp = Medium("image/webp", b"\0\xff")
-    study = store.studies.create("Letters", list("ABC"), media={"b.png": PNG, "a ü.webp": webp}).id
+    study = study_with_media(store, "Letters", list("ABC"), media={"b.png": PNG, "a ü.webp": webp}).id
     assert store.media.names(study) == ["a ü.webp", "b.png"]
     assert (store.media.get(study, "b.png"), store.media.get(study, "a ü.webp")) == (PNG, webp)
     other = store.studies.create("Other", list("ABC")).id
@@ -275,7 +276,7 @@ def test_media_are_stored_as_added(store):
 def test_a_study_with_invalid_media_is_not_created(store):
     for name, medium in (("", PNG), ("\0", PNG), ("a", Medium("", b"")), ("a", Medium("image/png", "text"))):
         with pytest.raises(StoreError, match="medium"):
-            store.studies.create("Letters", list("ABC"), media={"good.png": PNG, name: medium})
+            study_with_media(store, "Letters", list("ABC"), media={"good.png": PNG, name: medium})
     assert store.studies.all() == []
 
 

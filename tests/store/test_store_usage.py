@@ -17,7 +17,7 @@ WASTEFUL = ["🙂", '"', "\\", "\x01", "\0", "\ud800", "é", "🙂\\", 'a"']
 def stored(store, column):
     """The number of bytes of each value of a column."""
     # SQLite has octet_length only since version 3.43; the length of a BLOB is its number of bytes.
-    is_sqlite = store._database.is_sqlite
+    is_sqlite = store._database.engine.dialect.name == "sqlite"
     size = func.length(cast(column, LargeBinary)) if is_sqlite else func.octet_length(cast(column, String))
     with store._database.reading() as connection:
         return [found for found in connection.execute(select(size)).scalars() if found is not None]
@@ -85,7 +85,7 @@ def test_each_study_has_its_own_usage(opened):
 
 def test_the_usage_is_about_what_the_database_grows(opened):
     store, study, _ = opened
-    if not store._database.is_sqlite:
+    if store._database.engine.dialect.name != "sqlite":
         pytest.skip("the size of a PostgreSQL database depends on when it is vacuumed")
 
     def take_part(transaction):

@@ -1,7 +1,7 @@
 """The web application: its routes, its middleware, and the state that lives as long as the process."""
 
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import ExitStack, asynccontextmanager
 
 from anyio import CapacityLimiter
 from anyio.to_thread import run_sync
@@ -11,8 +11,8 @@ from erkle.service.accounts import routes as accounts
 from erkle.service.configuration import Configuration
 from erkle.service.dashboard import routes as dashboard
 from erkle.service.dashboard.streams import Streams
+from erkle.service.every import Every
 from erkle.service.exchange import routes as exchange
-from erkle.service.exchange.recovery import Recovery
 from erkle.service.participation import routes as participation
 from erkle.service.participation.participation import Participation
 from erkle.service.participation.prolific import Keys, Prolific
@@ -40,6 +40,8 @@ _HASHING_AT_ONCE = 2
 _CHECKING_AT_ONCE = 2
 # Imports, uploads and exports of one account at the same time.
 _EXCHANGES_AT_ONCE = 2
+# Seconds between two looks for what processes have left unfinished that were killed.
+_RECOVERY_SECONDS = 60.0
 # Routes are matched in this order; participants' routes come first because they are used most.
 ROUTERS = (
     participation.router,
@@ -101,20 +103,18 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     app.state.checking = CapacityLimiter(_CHECKING_AT_ONCE)
     app.state.account_turns = Turns(_EXCHANGES_AT_ONCE)
     store = app.state.store = await run_sync(Store, configuration.place)
-    try:
-        runtimes = app.state.runtimes = await run_sync(Runtimes, store)
+    with ExitStack() as stack:
+        stack.callback(store.close)
+        runtimes = app.state.runtimes = Runtimes(store)
+        stack.callback(runtimes.close)
+        prolific = Prolific(Keys(configuration.prolific_keys), configuration.public_url)
+        app.state.participation = Participation(store, runtimes, configuration.study_bytes, prolific)
+        app.state.exposition = Exposition(store, runtimes)
+        for service in (Every(_RECOVERY_SECONDS, store.recover, "recovery"), Watchdog(store)):
+            stack.callback(service.close)
         try:
-            prolific = Prolific(Keys(configuration.prolific_keys), configuration.public_url)
-            app.state.participation = Participation(store, runtimes, configuration.study_bytes, prolific)
-            app.state.exposition = Exposition(store, runtimes)
-            recovery, watchdog = Recovery(store), Watchdog(store)
-            try:
-                yield
-            finally:
-                await run_sync(recovery.close)
-                await run_sync(watchdog.close)
+            yield
         finally:
+            # Before anything waits for a thread.
             app.state.shutdown.end_soon()
-            await run_sync(runtimes.close)
-    finally:
-        await run_sync(store.close)
+            await run_sync(stack.close)

@@ -13,6 +13,7 @@ import time
 
 from erkle.service.dashboard.dashboard import Dashboard
 from erkle.service.dashboard.participants.rows import ParticipantRow, participant_rows
+from erkle.service.every import Every
 from erkle.service.learning import Learning
 from erkle.service.participation.prepared_study import PreparedStudy
 from erkle.store import Store, Study, Transaction, Unavailable
@@ -72,13 +73,11 @@ class Runtimes:
 
     def __init__(self, store: Store, renewal_seconds: float = RENEWAL_SECONDS) -> None:
         self._store = store
-        self._renewal_seconds = renewal_seconds
         self._process = f"{socket.gethostname()[:60]}-{os.getpid()}-{secrets.token_hex(4)}"
         self._lock = threading.Lock()
         self._by_study: dict[str, Runtime] = {}
-        self._closing = threading.Event()
-        self._renewer = threading.Thread(target=self._renew, name="erkle-leases", daemon=True)
-        self._renewer.start()
+        self._is_closing = False
+        self._renewal = Every(renewal_seconds, self._renew, "leases")
 
     def of(self, study: str) -> Runtime:
         """Return the runtime of a study, or raise `Unknown` if there is no such study."""
@@ -88,7 +87,7 @@ class Runtimes:
             # Read the study before taking the lock, because every request takes the lock.
             known = self._store.studies.get(study)
             with self._lock:
-                if self._closing.is_set():
+                if self._is_closing:
                     raise Unavailable("The server is shutting down; try again later.")
                 found = self._by_study.get(study)
                 if found is None or not found.learning.alive:
@@ -117,22 +116,22 @@ class Runtimes:
 
     def close(self) -> None:
         """Save snapshots, release all leases and end all threads."""
-        self._closing.set()
+        with self._lock:
+            self._is_closing = True
         for runtime in self.all():
             runtime.learning.stop()
         for runtime in self.all():
             runtime.learning.close()
-        self._renewer.join()
+        self._renewal.close()
 
     def _renew(self) -> None:
-        while not self._closing.wait(self._renewal_seconds):
-            for runtime in self.all():
-                try:
-                    runtime.learning.renew()
-                except Exception:
-                    # Any error: the other leases must still be renewed.
-                    log.exception("a lease could not be renewed")
-            # Drop studies whose learner has ended because no request came, or because another process deleted them.
-            # A learner that is still saving its last snapshot stays, so that `close` waits for it.
-            with self._lock:
-                self._by_study = {study: each for study, each in self._by_study.items() if not each.learning.ended}
+        for runtime in self.all():
+            try:
+                runtime.learning.renew()
+            except Exception:
+                # Any error: the other leases must still be renewed.
+                log.exception("a lease could not be renewed")
+        # Drop studies whose learner has ended because no request came, or because another process deleted them. A
+        # learner that is still saving its last snapshot stays, so that `close` waits for it.
+        with self._lock:
+            self._by_study = {study: each for study, each in self._by_study.items() if not each.learning.ended}

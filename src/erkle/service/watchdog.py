@@ -1,8 +1,8 @@
 """A thread that looks after the database every few seconds, also when nobody sends a request."""
 
 import logging
-import threading
 
+from erkle.service.every import Every
 from erkle.store import Store
 
 # Seconds between two looks.
@@ -22,22 +22,14 @@ class Watchdog:
     """
 
     def __init__(self, store: Store, seconds: float = SECONDS) -> None:
-        self._store, self._seconds = store, seconds
+        self._store = store
         # What was wrong at the last look; the same trouble is logged once.
         self._trouble = ""
-        self._closing = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="erkle-watchdog", daemon=True)
-        self._thread.start()
+        self._looking = Every(seconds, self._look, "watchdog")
 
     def close(self) -> None:
-        """Look a last time, and end the thread."""
-        self._closing.set()
-        self._thread.join()
-
-    def _run(self) -> None:
-        self._look()
-        while not self._closing.wait(self._seconds):
-            self._look()
+        """End the thread, and look a last time."""
+        self._looking.close()
         self._look()
 
     def _look(self) -> None:

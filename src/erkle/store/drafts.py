@@ -10,9 +10,10 @@ from sqlalchemy import bindparam, delete, exists, insert, select, update
 
 from erkle.store.database import rows, schema
 from erkle.store.database.enumerations import State
+from erkle.store.database.sqlite.room import check_room
 from erkle.store.database.topics import Topic, reading, writing
 from erkle.store.errors import NotAllowed
-from erkle.store.media import PARTS, Media, Medium, add_rows, check_media_room, in_groups, media_rows
+from erkle.store.media import PARTS, Media, Medium, add_rows, in_groups, media_rows
 from erkle.store.sanitising import Json, strict_json
 from erkle.store.studies import Object, Studies, Study, checked_objects
 
@@ -22,9 +23,13 @@ Replacement = Callable[[Study, list[Object]], tuple[Sequence[Object], Json]]
 class Drafts(Topic):
     """Changes to the objects of drafts."""
 
-    def add_media(self, study: str, media: Mapping[str, Medium]) -> None:
-        """Add media for new objects of a draft; media that it already has are left out."""
+    def add_media(self, study: str, media: Mapping[str, Medium], n_bytes: int) -> None:
+        """Add media for new objects of a draft; media that it already has are left out.
+
+        `NoRoom` is raised if the disk has too little space for ``n_bytes``, the size of all media.
+        """
         new = self._new(study, media)
+        self._check_room(n_bytes)
         # One medium at a time is read: all of them may not fit into memory.
         for group in in_groups(((name, media[name]) for name in new), lambda item: len(item[1].data)):
             self._add(study, dict(group))
@@ -85,9 +90,12 @@ class Drafts(Topic):
             self.connection.execute(of_study, unused)
 
     @reading
+    def _check_room(self, n_bytes: int) -> None:
+        check_room(self.connection, n_bytes)
+
+    @reading
     def _new(self, study: str, media: Mapping[str, Medium]) -> list[str]:
         known = set(Media(self.connection, self.clock).names(study))
-        check_media_room(self.connection, media)
         return [name for name in media if name not in known]
 
     @writing

@@ -28,6 +28,7 @@ REFUSALS = 10_000  # The number of refusals that are recorded per study.
 REFUSED = 1000  # Bytes of the recorded content of a refusal, as JSON.
 PARTICIPANT_ROW = 300  # Bytes that a participant takes in the tables and indexes, besides what they send.
 QUESTION_ROW = 300  # The same for a question with its answer. `test_store_usage.py` compares both with a database.
+IMPORTED_ROW = 1000  # Bytes of an imported answer with its question in the tables and indexes, generously.
 JSON_DEPTH = 20  # Levels of nested JSON from a browser. Deeper levels become text: parsers refuse hundreds of them.
 RESPONSE_MS = 86_400_000  # The longest response time: one day. A longer one means that a clock was changed in between.
 LIFETIME_SECONDS = 1e9  # The longest lifetime of a question, a session or a link: about 30 years.

@@ -10,7 +10,6 @@ from sqlalchemy import Connection, Table, insert, select
 
 from erkle.store import limits
 from erkle.store.database import rows, schema
-from erkle.store.database.sqlite.room import check_room
 from erkle.store.database.topics import Topic, reading
 from erkle.store.errors import StoreError, Unknown
 from erkle.store.sanitising import bounded_text, is_text, strict_text
@@ -106,11 +105,6 @@ def in_groups(items: Iterable[T], size: Callable[[T], int]) -> Iterator[list[T]]
             group, total = [], 0
     if group:
         yield group
-
-
-def check_media_room(connection: Connection, media: Mapping[str, Medium]) -> None:
-    """Raise `NoRoom` if the disk has too little space for media."""
-    check_room(connection, sum(len(medium.data) for medium in media.values() if isinstance(medium.data, bytes)))
 
 
 def media_rows(media: Mapping[str, Medium]) -> Iterator[Row]:

@@ -175,11 +175,9 @@ class Participants(Topic):
         It happens to all of them or to none. A call that changes anything increases the study's roster.
         """
         number = rows.lock_study(self.connection, study)["id"]
-        found = self._rows(study, participants)
-        if any(each["excluded"] != excluded for each in found):
-            t = schema.studies
-            self.connection.execute(update(t).where(t.c.id == number).values(roster=t.c.roster + 1))
-        return self._change([each["id"] for each in found], excluded=bool(excluded))
+        numbers = [each["id"] for each in self._rows(study, participants)]
+        exclude(self.connection, number, numbers, bool(excluded))
+        return self._where(_T.id.in_(numbers))
 
     def _rows(self, study: str, participants: Sequence[str]) -> list[RowMapping]:
         return [rows.participant_and_study(self.connection, study, each) for each in participants]
@@ -193,6 +191,14 @@ class Participants(Topic):
     def _where(self, *conditions: ColumnElement[bool]) -> list[Participant]:
         query = select(schema.participants).where(*conditions).order_by(_T.id)
         return [_participant(row) for row in self.connection.execute(query).mappings()]
+
+
+def exclude(connection: Connection, study_number: int, participants: Sequence[int], excluded: bool = True) -> None:
+    """Exclude or include participants, given their rows; if this changes anything, increase the study's roster."""
+    change = update(schema.participants).where(_T.id.in_(participants), _T.excluded != excluded)
+    if connection.execute(change.values(excluded=excluded)).rowcount:
+        t = schema.studies
+        connection.execute(update(t).where(t.c.id == study_number).values(roster=t.c.roster + 1))
 
 
 def bounded_identity(identity: object) -> str:

@@ -9,8 +9,9 @@ from sqlalchemy import Connection, select
 from erkle.store.accounts import Accounts, Links, Sessions
 from erkle.store.answers import Answers
 from erkle.store.clock import Clock, now
-from erkle.store.database.engine import Database
+from erkle.store.database.database import Database
 from erkle.store.database.location import Pathlike
+from erkle.store.database.opening import open_database
 from erkle.store.database.sqlite.room import check_room
 from erkle.store.drafts import Drafts
 from erkle.store.imports.importing import Imports
@@ -105,11 +106,10 @@ class Store(_Topics):
     """
 
     def __init__(self, location: Pathlike, clock: Clock = now) -> None:
-        self._database, self._clock = Database(location), clock
-        # Health and leases must not wait for requests that use all other connections.
-        self._aside = self._database.set_aside()
+        self._database, self._clock = open_database(location), clock
         super().__init__(self._database, clock)
-        self.leases = Leases(self._aside, clock)
+        # Leases, like `check`, must not wait for requests that use all other connections.
+        self.leases = Leases(self._database.aside, clock)
 
     def transact(self, work: Callable[[Transaction], R]) -> R:
         """Call ``work(transaction)`` and return its result once everything is on disk; an exception undoes everything.
@@ -126,13 +126,16 @@ class Store(_Topics):
     def check(self) -> None:
         """Raise `Unavailable` unless the database responds, its files are in place, and the last write succeeded."""
         self._database.check()
-        with self._aside.reading() as connection:
+        with self._database.aside.reading() as connection:
             connection.execute(select(1))
 
-    def recover(self) -> None:
-        """Complete or undo what processes that ended have left unfinished: imports and new studies."""
-        self.unfinished.recover()
-        self.imports.recover()
+    def recover(self) -> bool:
+        """Continue or undo what processes that ended have left unfinished: imports, new studies and deletions.
+
+        Each call does a part of it that takes a short time, and returns whether there is more to do.
+        """
+        deleted, moved = self.unfinished.recover(), self.imports.recover()
+        return deleted or moved
 
     def tend(self) -> None:
         """Look after the database; a server calls this every few seconds.
@@ -140,9 +143,7 @@ class Store(_Topics):
         After a start and after a failed write, this tries to write. It also notes the numbers of the last answers in a
         file next to an SQLite database, so that the next start notices if answers are missing.
         """
-        self._database.check_files()
-        self._database.try_again()
-        self._database.note_acknowledged()
+        self._database.tend()
 
     def check_room(self, n_bytes: int) -> None:
         """Raise `NoRoom` if an upload of ``n_bytes`` would leave too little space for answers on the disk."""
@@ -154,7 +155,6 @@ class Store(_Topics):
 
     def close(self) -> None:
         """Close all connections; the store can no longer be used."""
-        self._aside.close()
         self._database.close()
 
     def __enter__(self) -> Self:

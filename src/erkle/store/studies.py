@@ -1,25 +1,19 @@
-"""Studies: the objects that participants are asked about, and whether they can be asked now.
-
-A study can only be deleted as a whole, and this is the only way to delete an answer. Triggers refuse to delete rows
-unless their study is listed in the table ``deletions``. That table refuses to commit any row, so a study is listed
-only inside the transaction that deletes it.
-"""
+"""Studies: the objects that participants are asked about, and whether they can be asked now."""
 
 import secrets
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from sqlalchemy import RowMapping, Select, bindparam, case, delete, func, insert, select, update
+from sqlalchemy import RowMapping, Select, bindparam, case, func, insert, select, update
 
 from erkle.checks import whole
 from erkle.store import limits
 from erkle.store.accounts import lock_account
 from erkle.store.database import rows, schema
-from erkle.store.database.contention import allow_long_statements
 from erkle.store.database.enumerations import State
 from erkle.store.database.topics import Topic, reading, writing
-from erkle.store.errors import NotAllowed, StoreError
-from erkle.store.media import Medium, add_rows, check_media_room, media_rows
+from erkle.store.deletion import delete_batch, hide
+from erkle.store.errors import Damaged, NotAllowed, StoreError, Unavailable, Unknown
 from erkle.store.questions import IS_ACTIVE, are_open
 from erkle.store.sanitising import Json, strict_json, strict_member, strict_text
 
@@ -32,11 +26,6 @@ TRANSITIONS: Mapping[State, frozenset[State]] = {
 
 _T = schema.studies.c
 _BY_ID = select(schema.studies).where(_T.public_id == bindparam("study"))
-# In order of deletion: each table comes before the tables that it refers to.
-_TABLES_OF_STUDY = (
-    schema.answers, schema.questions, schema.participants, schema.refusals, schema.snapshots, schema.leases,
-    schema.usage, schema.media_parts, schema.media, schema.objects, schema.import_batches, schema.unfinished_studies,
-)  # fmt: skip
 _IS_FINISHED = _T.id.not_in(select(schema.unfinished_studies.c.study_id))
 
 
@@ -97,7 +86,6 @@ class Studies(Topic):
         objects: Sequence[Object | str],
         settings: Json | None = None,
         owner: str | None = None,
-        media: Mapping[str, Medium] | None = None,
     ) -> Study:
         """Create a draft of a study of at least three objects with different names.
 
@@ -111,8 +99,6 @@ class Studies(Topic):
             The settings, as any JSON object.
         owner : str, optional
             The id of the owner's account.
-        media : mapping of names to Medium, optional
-            The media that the objects refer to.
         """
         numbered = checked_objects(objects)
         values: dict[str, Any] = {
@@ -130,8 +116,6 @@ class Studies(Topic):
         self.connection.execute(insert(schema.objects), [{"study_id": number, **row} for row in numbered])
         self.connection.execute(insert(schema.leases).values(study_id=number, owner="", until=0, fence=0))
         self.connection.execute(insert(schema.usage).values(study_id=number, stored_bytes=0))
-        check_media_room(self.connection, media or {})
-        add_rows(self.connection, number, media_rows(media or {}))
         return self.get(values["public_id"])
 
     @reading
@@ -237,18 +221,28 @@ class Studies(Topic):
             self.connection.execute(update(schema.studies).where(_T.id == number).values(values))
         return self.get(study)
 
-    @writing
     def delete(self, study: str) -> None:
-        """Delete a study with all its data, including the answers."""
-        allow_long_statements(self.connection)
-        number = rows.lock_study(self.connection, study, exclusive=True)["id"]
-        self.connection.execute(insert(schema.deletions).values(study_id=number, smaller=number - 1))
-        asked = select(schema.questions.c.id).where(schema.questions.c.study_id == number)
-        self.connection.execute(delete(schema.skips).where(schema.skips.c.question_id.in_(asked)))
-        for table in _TABLES_OF_STUDY:
-            self.connection.execute(delete(table).where(table.c.study_id == number))
-        self.connection.execute(delete(schema.studies).where(_T.id == number))
-        self.connection.execute(delete(schema.deletions).where(schema.deletions.c.study_id == number))
+        """Delete a study with all its data, including the answers.
+
+        Nobody can find the study from the first moment on. Others can write while its rows are deleted.
+        """
+        hidden = self._hide(study)
+        try:
+            while self._delete_batch(hidden):
+                pass
+        except Damaged:
+            raise
+        except (Unavailable, Unknown):
+            # A server deletes the rest later, or another process has done so.
+            pass
+
+    @writing
+    def _hide(self, study: str) -> str:
+        return hide(self.connection, study, self.clock())
+
+    @writing
+    def _delete_batch(self, study: str) -> bool:
+        return delete_batch(self.connection, study)
 
 
 def _study(row: RowMapping) -> Study:

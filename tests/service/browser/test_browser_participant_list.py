@@ -30,7 +30,7 @@ def add(site, study, name, n_answers=12, left=None):
         shown = near if left else first
         details = {"response_ms": 900 + number, "parameters": {"PROLIFIC_PID": name, "SESSION_ID": f"s-{name}"}}
         rows.append(Imported(name, anchor, near, far, left=shown, strategy="random", **details))
-    site.store.imports.answers(study, rows)
+    site.store.imports.append(study, rows)
 
 
 @pytest.fixture

@@ -329,7 +329,7 @@ def answered(site, account):
         if (abs(anchor - near) > abs(anchor - far)) != (rng.random() < (0.5 if person == 5 else 0.05)):
             near, far = far, near
         rows.append(Imported(f"p{person}", anchor, near, far))
-    site.store.imports.answers(study, rows)
+    site.store.imports.append(study, rows)
     return study
 
 
@@ -436,7 +436,7 @@ def test_the_dashboard_says_that_the_model_stands_still_until_it_learns_again(si
     monkeypatch.setattr("erkle.service.learning.stall.FIRST_PAUSE", 0.1)
     failing.set()
     study = site.study(owner=account.id)
-    site.store.imports.answers(study, [Imported("ann", 0, 1, 2)] * 12)
+    site.store.imports.append(study, [Imported("ann", 0, 1, 2)] * 12)
     signed_in.goto(f"/studies/{study}")
     notice = signed_in.get_by_role("status").filter(has_text="stood still")
     expect(notice).to_contain_text("memory")

@@ -33,7 +33,7 @@ def watched(site, account):
 
     def watched(n_answers):
         study = site.study(owner=account.id)
-        site.store.imports.answers(study, simulated(n_answers))
+        site.store.imports.append(study, simulated(n_answers))
         return study
 
     return watched

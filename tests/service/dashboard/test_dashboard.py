@@ -51,7 +51,7 @@ def watched(store, owner, monkeypatch):
     checks = {"catch": [{"anchor": "t0", "near": "t1", "far": "t2"}], "too_fast_ms": 200}
     study = store.studies.create("Ten", [f"t{i}" for i in range(N)], settings(checks=checks), owner=owner).id
     store.studies.change_state(study, State.OPEN)
-    store.imports.answers(study, answers(N_ANSWERS))
+    store.imports.append(study, answers(N_ANSWERS))
     return study
 
 
@@ -98,7 +98,7 @@ def test_the_dashboard_has_counts_a_map_curves_and_a_forecast(researcher, watche
 def test_below_five_answers_per_object_it_is_too_early_for_an_error(researcher, store, owner, learned):
     study = store.studies.create("Ten", [f"t{i}" for i in range(N)], settings(), owner=owner).id
     store.studies.change_state(study, State.OPEN)
-    store.imports.answers(study, answers(40))
+    store.imports.append(study, answers(40))
     learned(study, 40)
     told = live(researcher, study)["stopping"]
     assert told.pop("sentence")
@@ -112,7 +112,7 @@ def test_the_map_agrees_with_the_answers_and_does_not_jump(researcher, store, wa
     T = np.array([(a.anchor, a.near, a.far) for a in answers(1000, seed=9)])
     anchor, near, far = (before[ids] for ids in T.T)
     assert np.mean(((anchor - near) ** 2).sum(axis=1) < ((anchor - far) ** 2).sum(axis=1)) > 0.85
-    store.imports.answers(watched, answers(20, seed=5))
+    store.imports.append(watched, answers(20, seed=5))
     learned(watched, N_ANSWERS + 20)
     after = np.array(live(researcher, watched)["map"]["points"])
     assert 0 < np.linalg.norm(after - before) / np.linalg.norm(before) < 0.3
@@ -145,7 +145,7 @@ def test_events_are_sent_on_changes_until_the_researcher_signs_out(server, monke
     with stream:
         assert stream.headers["content-type"].startswith("text/event-stream")
         assert next_event(stream)["answers"] == 0
-        server.store.imports.answers(study, answers(30))
+        server.store.imports.append(study, answers(30))
         while (seen := next_event(stream))["learned"] < 30:
             pass
         assert seen["map"]["sequence"] == 30
@@ -195,9 +195,9 @@ def next_event(stream):
 
 
 def test_careless_participants_get_marks(researcher, store, watched, learned):
-    store.imports.answers(watched, answers(50, seed=7, participant="careless", wrong=1.0))
+    store.imports.append(watched, answers(50, seed=7, participant="careless", wrong=1.0))
     catch = [Imported("careless", 0, 2, 1, kind=Kind.CATCH, response_ms=90)] * 2
-    store.imports.answers(watched, [*catch, Imported("p0", 0, 1, 2, kind=Kind.CATCH, response_ms=900)])
+    store.imports.append(watched, [*catch, Imported("p0", 0, 1, 2, kind=Kind.CATCH, response_ms=900)])
     learned(watched, N_ANSWERS + 50, n_read=N_ANSWERS + 53)
     people = researcher.get(f"/api/studies/{watched}/participants").json()
     careless, careful, *_ = sorted(people, key=lambda person: -person["catch_asked"])
@@ -214,7 +214,7 @@ def test_how_people_answer_is_said_in_words_once_the_answers_tell(researcher, st
     early = live(researcher, watched)["answering"]
     assert early.pop("sentence")
     assert early == {"power": None, "lapse": None}
-    store.imports.answers(watched, answers(N_MORE, seed=1, wrong=0.05))
+    store.imports.append(watched, answers(N_MORE, seed=1, wrong=0.05))
     learned(watched, N_ANSWERS + N_MORE)
     said = live(researcher, watched)["answering"]
     model, lapse = AnswerModel(power=said["power"]), Lapse(**said["lapse"])
@@ -224,8 +224,8 @@ def test_how_people_answer_is_said_in_words_once_the_answers_tell(researcher, st
 
 def test_whoever_answers_at_random_is_marked_and_nobody_else(researcher, store, watched, learned):
     store.participants.join(watched)
-    store.imports.answers(watched, answers(300, seed=1))
-    store.imports.answers(watched, answers(100, seed=7, participant="tosses coins", wrong=0.5))
+    store.imports.append(watched, answers(300, seed=1))
+    store.imports.append(watched, answers(100, seed=7, participant="tosses coins", wrong=0.5))
     learned(watched, N_ANSWERS + 400)
     rows = researcher.get(f"/api/studies/{watched}/participants").json()
     [marked] = [row for row in rows if row["marks"]]
@@ -321,7 +321,7 @@ def test_an_excluded_participant_has_no_lapse_and_an_included_one_has_the_same_a
 
 
 def test_questions_answered_both_ways_are_disputed(researcher, store, watched, learned):
-    store.imports.answers(watched, [Imported(f"x{i}", 3, *((4, 5) if i % 2 else (5, 4))) for i in range(11)])
+    store.imports.append(watched, [Imported(f"x{i}", 3, *((4, 5) if i % 2 else (5, 4))) for i in range(11)])
     learned(watched, N_ANSWERS + 11, n_read=N_ANSWERS + 11)
     found = researcher.get(f"/api/studies/{watched}/disputed").json()
     votes = [sorted((row["for_first"], row["for_second"])) for row in found]

@@ -34,7 +34,7 @@ def failing(monkeypatch):
 @pytest.fixture
 def stalled(researcher, store, study, failing):
     """A study with answers that cannot be learned."""
-    store.imports.answers(study, ANSWERS)
+    store.imports.append(study, ANSWERS)
     until(lambda: live(researcher, study)["learner"]["stall"])
     return study
 
@@ -100,7 +100,7 @@ def test_other_exports_work(researcher, stalled, name):
 
 
 def test_an_export_that_fails_by_itself_is_refused_in_the_same_way(researcher, store, study, failing):
-    store.imports.answers(study, ANSWERS)
+    store.imports.append(study, ANSWERS)
     answer = researcher.get(f"/api/studies/{study}/export/kernel.npz")
     assert (answer.status_code, reason(answer)) == (503, "learning")
     assert "tomato" not in answer.text

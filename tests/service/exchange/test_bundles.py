@@ -2,6 +2,7 @@
 
 import io
 import json
+import shutil
 import zipfile
 from hashlib import sha256
 
@@ -9,11 +10,15 @@ import pytest
 from exchanged import filled, kernel, log, peak_memory, picture
 
 from erkle.files import FileError
+from erkle.service.exchange import unbundling
 from erkle.service.exchange.bundle import write_bundle
 from erkle.service.exchange.unbundling import import_bundle
 from erkle.service.studies.media import prepared
-from erkle.store import Medium, Object, Standing, State, Store
-from people import settings
+from erkle.service.studies.uploads import Caps
+from erkle.store import Imported, Medium, NoRoom, Object, Standing, State, Store
+from erkle.store.imports.unfinished import UnfinishedStudies
+from people import reason, settings
+from with_media import study_with_media
 
 
 @pytest.fixture
@@ -111,7 +116,7 @@ def test_a_copy_of_a_copy_is_the_same(here, there):
 def test_payloads_that_no_page_shows_are_left_out(here, there):
     payloads = {"colour": "red", "text": "more"}, {"n": 1, "text": 7}, {"image": "x.webp"}, {"image": "nowhere.webp"}
     objects = [Object(f"thing {number}", payload) for number, payload in enumerate(payloads)]
-    study = here.studies.create("Odd things", objects, media={"x.webp": Medium("image/webp", b"x")})
+    study = study_with_media(here, "Odd things", objects, media={"x.webp": Medium("image/webp", b"x")})
     copy = imported(there, bundled(here, study))
     assert there.studies.objects(copy.id) == [
         Object("thing 0", {"text": "more"}),
@@ -253,6 +258,30 @@ def test_an_import_that_fails_at_the_end_leaves_nothing_behind(there, whole, mon
     assert there.studies.all() == []
 
 
+def test_a_bundle_that_would_fill_the_disk_is_refused_before_anything_is_written(here, there, researcher, monkeypatch):
+    study = filled(here)
+    here.imports.append(study.id, [Imported("p", 0, 1, 2)] * 1000)
+    data = bundled(here, study)
+    free = shutil._ntuple_diskusage(10**12, 10**12 - 10**8, 10**8)
+    monkeypatch.setattr(shutil, "disk_usage", lambda folder: free)
+    monkeypatch.setattr(UnfinishedStudies, "fill", None)
+    with pytest.raises(NoRoom):
+        imported(there, data)
+    answer = researcher.post("/api/import", files={"file": ("bundle.zip", data)})
+    assert (answer.status_code, reason(answer)) == (507, "no-room")
+    assert there.studies.all() == []
+
+
+def test_what_is_read_twice_counts_once_for_the_size_of_a_bundle(there, whole, monkeypatch):
+    with zipfile.ZipFile(io.BytesIO(whole)) as archive:
+        total = sum(entry.file_size for entry in archive.infolist())
+    monkeypatch.setattr(unbundling, "_CAPS", Caps(total=total))
+    assert imported(there, whole).title == "Odd = names"
+    monkeypatch.setattr(unbundling, "_CAPS", Caps(total=total - 1))
+    with pytest.raises(FileError, match="in total"):
+        imported(there, whole)
+
+
 def test_a_bundle_travels_from_server_to_server(store, researcher, stranger):
     study = filled(store, owner=researcher.get("/api/me").json()["account"]["id"])
     data = researcher.get(f"/api/studies/{study.id}/export/bundle.zip").content
@@ -316,7 +345,9 @@ def test_pictures_are_drawn_again_and_sounds_are_checked_again(here, there):
     hidden_name = f"{sha256(hidden.data).hexdigest()[:40]}.webp"
     audio, sound = f"{sha256(song).hexdigest()[:40]}.mp3", Medium("audio/mpeg", song)
     objects = [Object("a", {"image": hidden_name, "audio": audio}), Object("b", {"image": hidden_name}), "c"]
-    study = here.studies.create("Pictures", objects, filled(here).settings, media={hidden_name: hidden, audio: sound})
+    study = study_with_media(
+        here, "Pictures", objects, filled(here).settings, media={hidden_name: hidden, audio: sound}
+    )
     copy = imported(there, bundled(here, study))
     a, b, c = there.studies.objects(copy.id)
     assert a.payload == {"image": name, "thumb": shown.payload["thumb"], "audio": audio}
@@ -329,7 +360,7 @@ def test_of_the_media_of_a_bundle_one_is_in_memory_at_a_time(here, there, tmp_pa
     songs = [b"ID3" + bytes([number]) * (8 << 20) for number in range(6)]
     media = {f"{sha256(song).hexdigest()[:40]}.mp3": Medium("audio/mpeg", song) for song in songs}
     objects = [Object(f"song {number}", {"audio": name}) for number, name in enumerate(media)]
-    study = here.studies.create("Songs", objects, settings(), media=media)
+    study = study_with_media(here, "Songs", objects, settings(), media=media)
     del songs
     with (tmp_path / "songs.zip").open("w+b") as file:
         with peak_memory() as peak:

@@ -199,7 +199,7 @@ def other(tmp_path_factory, new_database):
 @example({"PROLIFIC_PID": "a\r\nb\u2028=1", "x\ny": "z"}, ["x;=1", "\n@", "2"])
 def test_any_text_survives_an_export_and_an_import_and_each_answer_is_one_line(other, parameters, names):
     study = other.studies.create("Any", [Object(name) for name in names])
-    other.imports.answers(study.id, [Imported("p", 0, 1, 2, parameters=parameters)] * 2)
+    other.imports.append(study.id, [Imported("p", 0, 1, 2, parameters=parameters)] * 2)
     shown = [each.parameters for each in other.participants.all(study.id)]
     for write, file in ((answers_csv, "a.csv"), (answers_jsonl, "a.jsonl")):
         text = "".join(write(other, study))

@@ -42,7 +42,7 @@ def prepared(tmp_path_factory, new_database):
     with Store(file) as store:
         study = store.studies.create("Twelve", [f"object {i}" for i in range(N)]).id
         store.studies.change_state(study, State.OPEN)
-        store.imports.answers(study, answers(N_ANSWERS))
+        store.imports.append(study, answers(N_ANSWERS))
     return file, study
 
 
@@ -237,7 +237,7 @@ def test_the_learner_follows_the_log_and_its_last_snapshot_is_a_fold_of_the_whol
     runtimes = start(store)
     learning = runtimes.of(study).learning
     until(has_read(learning, N_ANSWERS))
-    store.imports.answers(study, answers(40, seed=1))
+    store.imports.append(study, answers(40, seed=1))
     learning.notify()
     until(has_read(learning, N_ANSWERS + 40))
     runtimes.close()
@@ -270,7 +270,7 @@ def test_a_learner_continues_from_the_newest_snapshot_that_is_not_damaged(store,
         assert len(learning.columns) == N_ANSWERS
         runtimes.close()
     store.snapshots.save(study, N_ANSWERS, store.studies.get(study).roster, b"PK\x03\x04 and nothing else")
-    store.imports.answers(study, answers(10, seed=2))
+    store.imports.append(study, answers(10, seed=2))
     learning = start(store).of(study).learning
     until(has_read(learning, N_ANSWERS + 10))
     np.testing.assert_array_equal(kernel_of_view(learning.view), kernel(folded(whole_log(store, study))))
@@ -395,6 +395,6 @@ def test_the_log_is_never_read_while_the_columns_are_locked(store, study, start)
         return read(after)
 
     learning.page = page
-    store.imports.answers(study, answers(30, seed=8))
+    store.imports.append(study, answers(30, seed=8))
     until(lambda: len(learning.columns) == N_ANSWERS + 30 and locked)
     assert not any(locked)

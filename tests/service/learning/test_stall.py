@@ -45,7 +45,7 @@ def study(store):
     """The id of a study with answers."""
     study = store.studies.create("Eight", [f"object {i}" for i in range(N)]).id
     store.studies.change_state(study, State.OPEN)
-    store.imports.answers(study, answers(N_ANSWERS))
+    store.imports.append(study, answers(N_ANSWERS))
     return study
 
 
@@ -88,7 +88,7 @@ def test_a_learner_that_fails_reads_all_answers_and_learns_them_when_the_cause_i
     until(lambda: learning.stall is not None and learning.stall.n_failures > 2)
     assert (learning.stall.reason, learning.stall.sequence) == ("memory", 0)
     since = learning.stall.since
-    store.imports.answers(study, answers(600, seed=1))
+    store.imports.append(study, answers(600, seed=1))
     learning.notify()
     until(lambda: len(learning.columns) == N_ANSWERS + 600)
     assert learning.columns.sequence_number.tolist() == list(range(1, N_ANSWERS + 601))
@@ -107,7 +107,7 @@ def test_a_model_that_learned_before_stays_published_and_the_stall_says_where_it
     until(lambda: learning.sequence == N_ANSWERS)
     view = learning.view
     failing.set()
-    store.imports.answers(study, answers(10, seed=1))
+    store.imports.append(study, answers(10, seed=1))
     learning.notify()
     until(lambda: learning.stall is not None and learning.stall.n_failures > 1)
     assert learning.view is view
@@ -164,7 +164,7 @@ def test_a_full_disk_keeps_snapshots_from_being_saved_but_not_the_model_from_lea
     runtimes = start(store)
     learning = runtimes.of(study).learning
     until(lambda: learning.sequence == N_ANSWERS and tried)
-    store.imports.answers(study, answers(10, seed=1))
+    store.imports.append(study, answers(10, seed=1))
     learning.notify()
     until(lambda: learning.sequence == N_ANSWERS + 10)
     assert learning.stall is None

@@ -164,7 +164,7 @@ def test_changes_to_objects_that_somebody_else_has_changed_are_refused(researche
 def test_only_drafts_without_answers_change_their_objects(researcher, stranger, store, draft):
     changes = kept(researcher, draft)
     assert put(stranger, draft, changes).status_code == 404
-    store.imports.answers(draft, [Imported("ann", 0, 1, 2)])
+    store.imports.append(draft, [Imported("ann", 0, 1, 2)])
     refused = put(researcher, draft, changes, [("new.png", picture(9))])
     assert (refused.status_code, reason(refused)) == (409, "not-allowed")
     copy = researcher.post(f"/api/studies/{draft}/duplicate").json()["id"]
@@ -177,7 +177,7 @@ def test_only_drafts_without_answers_change_their_objects(researcher, stranger, 
 def test_a_duplicate_has_the_objects_media_and_settings_but_no_answers(researcher, admin, store, pictured):
     researcher.patch(f"/api/studies/{pictured}", json={"settings": {"holdout": 0.25, "checks": {"practice": 0}}})
     store.studies.change_state(pictured, State.OPEN)
-    store.imports.answers(pictured, [Imported("ann", 0, 1, 2)] * 3)
+    store.imports.append(pictured, [Imported("ann", 0, 1, 2)] * 3)
     store.studies.change_state(pictured, State.CLOSED)
     made = admin.post(f"/api/studies/{pictured}/duplicate")
     assert made.status_code == 201

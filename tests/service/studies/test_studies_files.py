@@ -13,6 +13,7 @@ from sqlalchemy import event
 from erkle.service.studies import objects
 from erkle.store import Medium
 from people import missing
+from with_media import study_with_media
 
 EVIL = "<script>alert(1)</script>"
 
@@ -95,7 +96,7 @@ def test_files_with_strange_names_are_refused(researcher):
 def sound(store):
     data = bytes(range(256)) * 4
     media = {"ab.mp3": Medium("audio/mpeg", data), "evil.webp": Medium("text/html", EVIL.encode())}
-    return f"/media/{store.studies.create('Sounds', list('ABC'), media=media).id}/ab.mp3", data
+    return f"/media/{study_with_media(store, 'Sounds', list('ABC'), media=media).id}/ab.mp3", data
 
 
 def test_media_cannot_become_pages_and_are_cached_by_browsers(client, sound):
@@ -150,7 +151,7 @@ def test_unknown_media_are_not_found(client, sound):
 def long_sound(store):
     """The address and the bytes of a sound of many parts, and the statements that read its parts from now on."""
     data, statements = bytes(range(256)) * (40 << 10), []
-    study = store.studies.create("Sounds", list("ABC"), media={"ab.mp3": Medium("audio/mpeg", data)}).id
+    study = study_with_media(store, "Sounds", list("ABC"), media={"ab.mp3": Medium("audio/mpeg", data)}).id
 
     def executed(connection, cursor, statement, *_):
         if "media_parts" in statement:
@@ -182,7 +183,7 @@ def test_only_the_requested_part_of_a_file_is_read(client, long_sound):
 
 def test_a_whole_file_is_read_one_part_at_a_time_and_several_ranges_are_one_file(server):
     data = bytes(range(256)) * (40 << 10)
-    study = server.store.studies.create("Sounds", list("ABC"), media={"ab.mp3": Medium("audio/mpeg", data)}).id
+    study = study_with_media(server.store, "Sounds", list("ABC"), media={"ab.mp3": Medium("audio/mpeg", data)}).id
     many = ",".join(f"{start}-{start}" for start in range(0, 5000, 10))
     asked = urllib.request.Request(f"{server.url}/media/{study}/ab.mp3", headers={"Range": f"bytes={many}"})
     with urllib.request.urlopen(asked, timeout=20) as answer:

@@ -196,7 +196,7 @@ def test_metrics_say_how_long_learning_has_failed_even_while_the_database_is_not
 
 def test_the_strategies_of_an_import_are_one_label(admin, study, store):
     rows = [Imported("p", 0, 1, 2, strategy=f"strategy {i}") for i in range(100)]
-    store.imports.answers(study, [*rows, Imported("p", 0, 2, 1, strategy="random")])
+    store.imports.append(study, [*rows, Imported("p", 0, 2, 1, strategy="random")])
     counts = [line for line in admin.get("/metrics").text.splitlines() if line.startswith("erkle_questions_total")]
     assert counts == [
         'erkle_questions_total{kind="chosen",strategy="other"} 100.0',

@@ -9,14 +9,14 @@ import pytest
 from sqlalchemy import text
 from sqlalchemy.exc import DBAPIError
 
-from erkle.store.database.engine import Database
 from erkle.store.database.group_commit import GroupCommit
+from erkle.store.database.opening import open_database
 from erkle.store.errors import Busy
 
 
 @pytest.fixture
 def database(sqlite):
-    database = Database(sqlite)
+    database = open_database(sqlite)
     with database.writing() as connection:
         connection.execute(text("CREATE TABLE notes (number INTEGER PRIMARY KEY)"))
     yield database

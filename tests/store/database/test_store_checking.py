@@ -2,6 +2,7 @@
 
 import shutil
 import sqlite3
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 
 import pytest
@@ -9,6 +10,7 @@ from sqlalchemy import text
 
 from erkle.store import Medium, Object, Query, State, Store, StoreError, check_database
 from erkle.store.database import checking
+from with_media import study_with_media
 
 NPZ = b"PK\x03\x04"
 # Changes that somebody could make to the database by hand, and the values in the finding.
@@ -54,7 +56,7 @@ def fill(transaction):
     """Add two studies of three objects; the first has three answers."""
     png = {"a.png": Medium("image/png", b"x")}
     objects = [Object("A", {"image": "a.png"}), "B", "C"]
-    study, _ = (transaction.studies.create("Letters", objects, media=png).id for _ in range(2))
+    study, _ = (study_with_media(transaction, "Letters", objects, media=png).id for _ in range(2))
     transaction.studies.change_state(study, State.OPEN)
     ann = transaction.participants.join(study).id
     for asked in transaction.questions.issue(study, ann, [Query(0, 1, 2)] * 4)[:3]:
@@ -157,6 +159,19 @@ def test_the_faults_of_a_read_only_file_are_found(folder, read_only, empty_sqlit
         assert sorted(folder.iterdir()) == before
 
 
+def test_a_check_waits_only_a_short_time_for_a_locked_table(shared_postgresql, monkeypatch):
+    import psycopg
+
+    monkeypatch.setattr("erkle.store.database.engines.LOCK_SECONDS", 0.1)
+    shared_postgresql.empty()
+    # The pool ends after the lock, so that a check that waits forever fails the test.
+    with ThreadPoolExecutor() as pool, psycopg.connect(shared_postgresql.url) as other:
+        other.execute("LOCK TABLE answers")
+        report = pool.submit(check_database, shared_postgresql.url).result(60)
+    assert any("the check is incomplete" in finding for finding in report.findings)
+    assert report.counts == {"studies": 0, "participants": 0, "questions": 0}
+
+
 def test_only_the_first_findings_of_a_kind_are_listed(store, location):
     store.transact(lambda t: [t.studies.create(f"Study {number}", list("ABC")) for number in range(25)])
     change_by_hand(location, "DELETE FROM leases")
@@ -178,7 +193,7 @@ def test_a_missing_or_empty_file_is_refused_and_not_created(tmp_path):
 def test_a_damaged_file_has_findings(sqlite):
     path = sqlite
     with Store(path) as store:
-        store.studies.create("Here", list("ABC"), media={"a.png": Medium("image/png", b"x" * 20_000)})
+        study_with_media(store, "Here", list("ABC"), media={"a.png": Medium("image/png", b"x" * 20_000)})
     data = bytearray(path.read_bytes())
     page = data.index(b"x" * 4000) // 4096 * 4096
     data[page : page + 4096] = b"\xff" * 4096

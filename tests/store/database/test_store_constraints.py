@@ -8,7 +8,7 @@ from sqlalchemy.exc import DBAPIError
 
 from erkle.store import Kind, Purpose, Reason, Standing, State, limits
 from erkle.store.database import schema
-from erkle.store.database.engine import Database
+from erkle.store.database.opening import open_database
 from erkle.store.database.versioning import initial_statements
 
 NOW = 1_700_000_000_000_000
@@ -74,7 +74,7 @@ CONTRADICTIONS = [
 @pytest.fixture
 def database(location):
     """A database with two studies; the first has an answered question, an open one and a skipped one."""
-    database = Database(location)
+    database = open_database(location)
     with database.writing() as connection:
         insert(connection, "accounts", {"id": "owner", "folded": "owner"})
         for number in (1, 2):
@@ -85,7 +85,7 @@ def database(location):
         insert(connection, "media", {"name": "b.png"})
         insert(connection, "answers", {"sequence": 1, "question_id": 1})
         insert(connection, "skips", {"question_id": 3})
-        if not database.is_sqlite:
+        if database.engine.dialect.name != "sqlite":
             # The rows above have explicit numbers, so the sequences must continue after them.
             for table in ("studies", "participants", "questions"):
                 connection.execute(text(f"SELECT setval(pg_get_serial_sequence('{table}', 'id'), 10)"))
@@ -128,7 +128,10 @@ def test_a_valid_row_is_accepted_and_every_constraint_refuses_an_invalid_one(dat
         insert(connection, table, {})
     columns = [column for column in schema.metadata.tables[table].c if column.name in VALID[table]]
     changes = [
-        {c.name: value} for c in columns for value in invalid_values(c, database.is_sqlite) if not c.foreign_keys
+        {c.name: value}
+        for c in columns
+        for value in invalid_values(c, database.engine.dialect.name == "sqlite")
+        if not c.foreign_keys
     ]
     changes += [{c.name: "x" if isinstance(c.type, Text) else 99} for c in columns if c.foreign_keys]
     changes += [{c.name: None} for c in columns if not (c.nullable or c.primary_key)]

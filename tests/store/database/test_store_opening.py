@@ -14,7 +14,7 @@ from sqlalchemy.exc import DBAPIError
 
 from erkle.store import State, Store, StoreError, Unavailable, check_database
 from erkle.store.database import versioning
-from erkle.store.database.engine import Database
+from erkle.store.database.opening import open_database
 from erkle.store.database.schema import metadata
 from erkle.store.database.versioning import VERSION_TABLE
 
@@ -24,7 +24,7 @@ LOG = {"answers": "choice", "questions": "anchor", "skips": "reason", "refusals"
 
 def test_a_new_database_gets_the_tables_of_the_schema_once(new_location):
     for _ in range(2):
-        database = Database(new_location)
+        database = open_database(new_location)
         with database.reading() as connection:
             context = MigrationContext.configure(connection, opts={"version_table": VERSION_TABLE})
             assert compare_metadata(context, metadata) == []
@@ -93,7 +93,7 @@ def test_a_missing_driver_is_reported(opened_by, monkeypatch):
 
 
 def test_a_database_of_another_version_is_refused(new_location):
-    database = Database(new_location)
+    database = open_database(new_location)
     with database.writing() as connection:
         connection.execute(text(f"UPDATE {VERSION_TABLE} SET version_num = '0003'"))
     database.close()
@@ -109,9 +109,9 @@ def test_no_row_of_the_log_can_be_changed_or_deleted(opened):
     database, statements = opened.store._database, []
     for table, column in LOG.items():
         statements += [f"UPDATE {table} SET {column} = {column}", f"DELETE FROM {table}"]
-        if not database.is_sqlite:
+        if database.engine.dialect.name != "sqlite":
             statements.append(f"TRUNCATE {table} CASCADE")
-    if database.is_sqlite:
+    if database.engine.dialect.name == "sqlite":
         for sequence in ("sequence", 9):
             row = f"study_id, {sequence}, question_id, 2, 1, '{{}}', 0"
             statements.append(f"INSERT OR REPLACE INTO answers SELECT {row} FROM answers")
@@ -122,7 +122,7 @@ def test_no_row_of_the_log_can_be_changed_or_deleted(opened):
 
 
 def test_sqlite_flushes_every_commit_and_checks_references(sqlite):
-    database = Database(sqlite)
+    database = open_database(sqlite)
     with database.writing() as connection:
         settings = {
             name: connection.exec_driver_sql(f"PRAGMA {name}").scalar_one()
@@ -138,7 +138,7 @@ def test_sqlite_flushes_every_commit_and_checks_references(sqlite):
 
 
 def test_postgresql_flushes_every_commit_even_if_configured_otherwise(shared_postgresql):
-    database = Database(shared_postgresql.url + "%20-csynchronous_commit%3Doff")
+    database = open_database(shared_postgresql.url + "%20-csynchronous_commit%3Doff")
     with database.reading() as connection:
         assert connection.execute(text("SHOW synchronous_commit")).scalar_one() == "on"
     database.close()

@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import event, make_url, text
 from sqlalchemy.exc import DBAPIError
 
-from erkle.store import Acknowledged, Query, State, Store, StoreError, Unavailable
+from erkle.store import Acknowledged, Imported, Query, State, Store, StoreError, Unavailable
 from erkle.store.errors import Busy
 
 
@@ -41,6 +41,20 @@ def locked(url, study):
 
 def asked(store, study, participant, n_questions):
     return [each.token for each in store.questions.issue(study, participant, [Query(0, 1, 2)] * n_questions)]
+
+
+def test_a_locked_study_does_not_keep_others_from_being_recovered(impatient, shared_postgresql):
+    store, [(study, _), (other, _)] = impatient
+    for each in (study, other):
+        store.imports._stage(each, each, [Imported("p", 0, 1, 2)], 0)
+        store.imports._make_ready(each, each, 1)
+    with locked(shared_postgresql.url, study):
+        while store.recover():
+            pass
+        assert (store.answers.last(study), store.answers.last(other)) == (0, 1)
+    while store.recover():
+        pass
+    assert (store.answers.last(study), store.answers.last(other)) == (1, 1)
 
 
 def test_a_locked_study_does_not_stop_the_others(impatient, shared_postgresql):

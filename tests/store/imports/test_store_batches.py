@@ -9,10 +9,11 @@ import pytest
 from all_rows import all_rows
 from sqlalchemy import event
 
-from erkle.store import Imported, Medium, Query, State, Store, check_database
+from erkle.store import Imported, Medium, Query, Standing, State, Store, Unavailable, check_database
 from erkle.store.imports.rows import BATCH
 from erkle.store.imports.unfinished import ABANDONED
 from erkle.store.media import PART
+from with_media import study_with_media
 
 SOUND = Medium("audio/mpeg", bytes(range(256)) * 4096 + b"end")
 
@@ -92,6 +93,38 @@ def test_answers_that_arrive_during_an_import_keep_their_place(opened):
     assert triples(store, study) == [(0, 1, 2), *[row[1:4] for row in rows(BATCH) * 2]]
 
 
+def test_whoever_is_excluded_in_one_row_is_excluded_wherever_a_batch_ends(store):
+    for places in ([0], [BATCH], [0, BATCH], [2 * BATCH]):
+        study = store.studies.create("Letters", list("ABC")).id
+        given = [Imported("eve" if row % BATCH == 0 else "ann", 0, 1, 2) for row in range(2 * BATCH + 1)]
+        for place in places:
+            given[place] = given[place]._replace(excluded=True)
+        store.imports.append(study, given)
+        assert [each.standing == Standing.EXCLUDED for each in store.participants.all(study)] == [True, False]
+        assert len(triples(store, study)) == 2 * BATCH - 2
+        assert store.studies.get(study).roster == (0 not in places)
+
+
+def test_the_answers_of_an_unfinished_study_are_not_moved_by_others(store):
+    with store.unfinished.create("Letters", list("ABCDE")) as study:
+        store.imports._stage(study.id, "import", rows(3), 0)
+        store.imports._make_ready(study.id, "import", 1)
+        assert not store.recover()
+        assert store.answers.last(study.id) == 0
+
+
+def test_an_import_that_was_taken_for_abandoned_says_that_it_was_interrupted(store, clock):
+    def interrupted():
+        with store.unfinished.create("Letters", list("ABCDE")) as study:
+            clock.advance(301)
+            store.recover()
+            store.imports.append(study.id, rows(3))
+
+    with pytest.raises(Unavailable, match="interrupted"):
+        interrupted()
+    assert not any(all_rows(store).values())
+
+
 def test_nobody_sees_an_unfinished_study(store):
     with store.unfinished.create("Letters", list("ABC")) as study:
         assert store.studies.all() == []
@@ -127,7 +160,7 @@ def test_media_are_written_a_few_megabytes_at_a_time(store):
     ("start", "end"), [(0, len(SOUND.data)), (5, 6), (PART - 1, PART + 1), (3 * PART, 4 * PART + 3)]
 )
 def test_a_piece_of_a_medium_is_read_without_the_rest(store, start, end):
-    study = store.studies.create("Sounds", list("ABC"), media={"a.mp3": SOUND}).id
+    study = study_with_media(store, "Sounds", list("ABC"), media={"a.mp3": SOUND}).id
     statements = []
     event.listen(store._database.engine, "before_cursor_execute", lambda *given: statements.append(given[2]))
     assert store.media.info(study, "a.mp3") == ("audio/mpeg", len(SOUND.data))
@@ -161,7 +194,7 @@ def while_staging(store):
 def while_creating(store):
     with store.unfinished.create("Letters", list("ABCDE")) as new:
         store.unfinished.add_media(new.id, {"a.mp3": Medium("audio/mpeg", bytes(300_000))})
-        store.imports.answers(new.id, [Imported("p", 0, 1, 2)])
+        store.imports.append(new.id, [Imported("p", 0, 1, 2)])
         die()
 
 def while_moving(store):
@@ -194,12 +227,14 @@ def test_a_killed_import_is_undone_or_if_all_answers_were_saved_completed(opened
     store.studies.change_state(study, State.PAUSED)
     with Store(location) as now:
         for _ in range(2):
-            now.recover()
+            while now.recover():
+                pass
             assert triples(store, study) == [*[(0, 1, 2)] * 2000, (3, 1, 2), *[(0, 1, 2)] * 500]
     # Another process may still be importing.
     assert len(all_rows(store)["unfinished_studies"]) == len(all_rows(store)["import_batches"]) == 1
     with Store(location, lambda: time.time_ns() // 1000 + ABANDONED + 10**6) as later:
-        later.recover()
+        while later.recover():
+            pass
     store.studies.change_state(study, State.OPEN)
     assert {table: all_rows(store)[table] for table in others} == before
     assert check_database(location).findings == []

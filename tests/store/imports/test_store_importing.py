@@ -27,7 +27,7 @@ ROWS = [
 def test_imported_answers_continue_the_log(opened, clock):
     store, study, _ = opened
     opened.answer(opened.ask()[0])
-    assert store.imports.answers(study, ROWS) == 4
+    assert store.imports.append(study, ROWS) == 4
     log = list(store.answers.log(study, after=1, include_excluded=True))
     assert [a.sequence for a in log] == [2, 3, 4, 5]
     assert [(a.anchor, a.near, a.far) for a in log] == [row[1:4] for row in ROWS]
@@ -46,7 +46,7 @@ def test_imported_answers_continue_the_log(opened, clock):
 def test_a_label_is_the_same_participant_in_a_later_import(opened):
     store, study, ann = opened
     for _ in range(2):
-        store.imports.answers(study, ROWS)
+        store.imports.append(study, ROWS)
     assert len(store.participants.all(study)) == 4
     assert len(list(store.answers.log(study))) == 6
     assert store.questions.ledger(study, ann) == []
@@ -64,43 +64,27 @@ def test_an_invalid_answer_refuses_the_whole_import(opened):
         (Imported("a", 0, 1, 2, answered_at=-1), "row 4 is -1"),
     ):
         with pytest.raises(ValueError, match=values):
-            store.imports.answers(study, [*ROWS, row])
+            store.imports.append(study, [*ROWS, row])
     assert store.studies.counts(study) == (1, 0, 0, 0, 0, 0)
-    assert store.imports.answers(study, []) == 0
+    assert store.imports.append(study, []) == 0
 
 
 def test_a_draft_accepts_imports_and_a_closed_study_refuses_them(store):
     study = store.studies.create("Letters", list("ABCDE")).id
-    assert store.imports.answers(study, ROWS) == 4
+    assert store.imports.append(study, ROWS) == 4
     store.studies.change_state(study, State.CLOSED)
     with pytest.raises(NotAllowed, match="closed"):
-        store.imports.answers(study, ROWS)
+        store.imports.append(study, ROWS)
     assert store.answers.last(study) == 4
 
 
 def test_a_large_import_keeps_its_order_and_is_read_in_pages(opened):
     store, study, _ = opened
     rows = [Imported(f"p{n % 7}", n % 5, (n + 1) % 5, (n + 2 + n % 2) % 5) for n in range(2500)]
-    assert store.imports.answers(study, rows) == 2500
+    assert store.imports.append(study, rows) == 2500
     log = list(store.answers.log(study))
     assert [(a.anchor, a.near, a.far) for a in log] == [row[1:4] for row in rows]
     assert list(store.answers.log(study, after=300, limit=1500)) == log[300:1800]
-
-
-def test_a_study_can_be_created_with_imported_answers_in_one_transaction(store):
-    def create(title, answers):
-        def work(transaction):
-            study = transaction.studies.create(title, list("ABC"))
-            transaction.imports.answers(study.id, answers)
-            return study
-
-        return store.transact(work)
-
-    made = create("A", [Imported("p", 0, 1, 2), Imported("p", 1, 2, 0)])
-    assert [answer.near for answer in store.answers.log(made.id)] == [1, 2]
-    with pytest.raises(ValueError, match=r"\b9\b.*\b3 objects|object.*\b9\b"):
-        create("B", [Imported("p", 0, 1, 2), Imported("p", 0, 1, 9)])
-    assert [study.title for study in store.studies.all()] == ["A"]
 
 
 def exported(**changes):

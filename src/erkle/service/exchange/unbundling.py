@@ -20,14 +20,26 @@ from erkle.service.studies import spec
 from erkle.service.studies.complaints import Complaints
 from erkle.service.studies.objects import MEDIA, Entry, ObjectReader
 from erkle.service.studies.uploads import Caps, Files
-from erkle.store import Imported, ImportedStudy, Kind, Participant, Skip, Standing, State, Store, Study, limits
-from erkle.store.errors import Unavailable, Unknown
+from erkle.store import (
+    Imported,
+    ImportedStudy,
+    Kind,
+    Participant,
+    Skip,
+    Standing,
+    State,
+    Store,
+    StoreError,
+    Study,
+    limits,
+)
 from erkle.store.sanitising import cleaned
 
 T = TypeVar("T")
 
-# Answers are read twice: first to check them, then to write them.
 _CAPS = Caps(entries=50_000, file=512 << 20, total=2 << 30)
+# Bytes of a file of lines: enough for two million answers of 500 bytes each, which is a long answer.
+_LONGEST_LIST = 1 << 30
 # Bytes of the description of a study.
 _LARGEST_STUDY = 4 << 20
 # Bytes of a line; the longest has the text of an object.
@@ -130,9 +142,9 @@ def import_bundle(store: Store, file: BinaryIO, name: str, owner: str | None = N
         media=reader.media,
     )
     try:
-        with store.unfinished.create(whole.title, whole.objects, whole.settings, owner) as study:
+        with store.unfinished.create(whole.title, whole.objects, whole.settings, owner, given.n_bytes(reader)) as study:
             store.unfinished.fill(study.id, whole)
-    except (Unavailable, Unknown):
+    except StoreError:
         raise
     except ValueError as trouble:
         raise FileError(f"{name}: {trouble}") from None
@@ -181,6 +193,11 @@ class _Bundle:
             raise FileError(f"{unused[0]}: belongs to no object; export the bundle again.")
         return reader
 
+    def n_bytes(self, reader: ObjectReader) -> int:
+        """Return how many bytes the study takes in a database, about."""
+        counts = self.about.counts
+        return reader.media.size + limits.IMPORTED_ROW * (counts.participants + counts.answers + counts.skips)
+
     def participants(self) -> Iterator[Participant]:
         """Yield the participants; the id of each is its place."""
         n = self.about.counts.participants
@@ -205,7 +222,7 @@ class _Bundle:
         if name not in self._names:
             raise _damaged(name)
         held, number = b"", 0
-        for chunk in self._files.chunks(name):
+        for chunk in self._files.chunks(name, _LONGEST_LIST):
             *lines, held = (held + chunk).split(b"\n")
             for line in lines:
                 number += 1

@@ -19,7 +19,7 @@ _COPY = " (copy)"
 def created(store: Store, draft: Draft, owner: str | None) -> Study:
     """Create the study of a draft; others can write while its media are stored."""
     settings = draft.settings.model_dump(mode="json")
-    with store.unfinished.create(draft.title, draft.objects, settings, owner) as study:
+    with store.unfinished.create(draft.title, draft.objects, settings, owner, draft.media.size) as study:
         store.unfinished.add_media(study.id, draft.media)
     return study
 
@@ -27,12 +27,13 @@ def created(store: Store, draft: Draft, owner: str | None) -> Study:
 def duplicated(store: Store, study: str, owner: str) -> Study:
     """Create a draft with the objects, media and settings of another study, and without its answers."""
 
-    def read(transaction: Transaction) -> tuple[Study, list[Object]]:
-        return transaction.studies.get(study), transaction.studies.objects(study)
+    def read(transaction: Transaction) -> tuple[Study, list[Object], int]:
+        n_bytes = sum(transaction.media.sizes(study).values())
+        return transaction.studies.get(study), transaction.studies.objects(study), n_bytes
 
-    source, objects = store.transact(read)
+    source, objects, n_bytes = store.transact(read)
     title = f"{source.title[: limits.TITLE - len(_COPY)]}{_COPY}"
-    with store.unfinished.create(title, objects, source.settings, owner) as copy:
+    with store.unfinished.create(title, objects, source.settings, owner, n_bytes) as copy:
         store.unfinished.copy_media(study, copy.id)
     return copy
 

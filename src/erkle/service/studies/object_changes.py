@@ -76,7 +76,7 @@ def change_objects(
         _check_names(objects)
         return objects, _renamed(spec.checked(now.settings), changes, before, objects).model_dump(mode="json")
 
-    store.drafts.add_media(study.id, reader.media)
+    store.drafts.add_media(study.id, reader.media, reader.media.size)
     return store.drafts.replace_objects(study.id, replacement)
 
 

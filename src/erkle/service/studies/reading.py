@@ -4,7 +4,7 @@ All errors are reported together, each with its file and line. A study is create
 """
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path, PurePosixPath
 from typing import Any, BinaryIO, NamedTuple
@@ -25,9 +25,10 @@ from erkle.service.studies.complaints import (
 )
 from erkle.service.studies.objects import COLUMNS, Entry, ObjectReader
 from erkle.service.studies.spec import StudySettings
+from erkle.service.studies.spooled import SpooledMedia
 from erkle.service.studies.uploads import CAPS, LARGEST, Caps, Files
 from erkle.service.studies.yaml_lines import Lined, parse
-from erkle.store import Medium, Object, limits
+from erkle.store import Object, limits
 from erkle.triplets.tables import decoded
 
 
@@ -36,7 +37,7 @@ class Draft(NamedTuple):
 
     title: str
     objects: list[Object]
-    media: Mapping[str, Medium]
+    media: SpooledMedia
     settings: StudySettings
 
 

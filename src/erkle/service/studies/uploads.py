@@ -1,8 +1,7 @@
 """Files from an upload, a ZIP or a folder, read one at a time with limits on their size.
 
 The sizes that a ZIP declares are not trusted: bytes are counted while they are unpacked, and no two entries may share
-bytes. Names that lead out of the
-folder and ZIPs inside a ZIP are refused, and nothing is written to disk.
+bytes. Names that lead out of the folder and ZIPs inside a ZIP are refused, and nothing is written to disk.
 """
 
 import io
@@ -54,14 +53,16 @@ class Files:
     Parameters
     ----------
     caps : Caps
-        Limits for all files together; reading a file twice counts twice.
+        Limits for all files together; a file that is read twice counts once.
     """
 
     def __init__(self, caps: Caps = CAPS) -> None:
         self.caps = caps
         self._parts: dict[str, _Part] = {}
         self._folded: set[str] = set()
-        self._read = 0
+        # Bytes that were read of each file, and of all.
+        self._sizes: dict[str, int] = {}
+        self._total = 0
 
     @classmethod
     def sent(cls, files: Iterable[tuple[str, BinaryIO]], caps: Caps = CAPS) -> "Files":
@@ -94,7 +95,7 @@ class Files:
         """Return the other files."""
         rest = Files(self.caps)
         rest._parts = {name: part for name, part in self._parts.items() if name not in names}
-        rest._read = self._read
+        rest._sizes, rest._total = dict(self._sizes), self._total
         return rest
 
     @property
@@ -133,10 +134,12 @@ class Files:
         size = 0
         while chunk := file.read(_CHUNK):
             size += len(chunk)
-            self._read += len(chunk)
+            counted = self._sizes.get(name, 0)
+            self._sizes[name] = max(counted, size)
+            self._total += self._sizes[name] - counted
             if size > most:
                 raise FileError(f"{name}: is larger than {_megabytes(most)}; make it smaller.")
-            if self._read > self.caps.total:
+            if self._total > self.caps.total:
                 raise FileError(
                     f"{name}: makes the files larger than {_megabytes(self.caps.total)} in total; send fewer."
                 )

@@ -2,8 +2,8 @@
 
 1. Event streams, which never end by themselves, end at once.
 2. Uvicorn waits for the other requests, for a few seconds.
-3. Learners save their last snapshots. A learner that is compiling or fitting cannot be interrupted, so the process ends
-   without it. Nothing is lost, because the log has every acknowledged answer.
+3. Threads end, and learners save their last snapshots. A learner that is compiling or fitting cannot be interrupted, so
+   the process ends without it. Nothing is lost, because the log has every acknowledged answer.
 """
 
 import logging

@@ -15,11 +15,13 @@ from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import quote
 
-from sqlalchemy import JSON, Connection, Text, create_engine, func, select, text
+from sqlalchemy import JSON, URL, Connection, Text, create_engine, func, select, text
 from sqlalchemy.exc import DBAPIError
 
 from erkle.store.database import schema
-from erkle.store.database.location import Pathlike, database_url, new_engine, shown_name
+from erkle.store.database.contention import allow_long_statements
+from erkle.store.database.engines import new_postgresql_engine
+from erkle.store.database.location import Pathlike, database_url, shown_name
 from erkle.store.database.sqlite.acknowledged import AcknowledgedAnswers
 from erkle.store.database.sqlite.files import refuse_other_log
 from erkle.store.database.sqlite.log_file import keeping_log
@@ -64,8 +66,9 @@ def check_database(location: Pathlike) -> Report:
     >>> report.counts["studies"], report.findings
     (1, [])
     """
-    acknowledged = AcknowledgedAnswers(shown_name(database_url(location)))
-    with _reading(location) as (name, connection):
+    url = database_url(location)
+    acknowledged = AcknowledgedAnswers(str(url.database)) if url.get_backend_name() == "sqlite" else None
+    with _reading(url) as (name, connection):
         with opening(name):
             current = is_current(connection, name)
         if not current:
@@ -74,7 +77,8 @@ def check_database(location: Pathlike) -> Report:
         findings: list[str] = []
         laws = (partial(_broken, law) for law in statements(Path(__file__).with_name("laws.sql")))
         checks: list[Check] = [_engine_faults, _changed_definitions, _unreadable, *laws, _missing_media]
-        checks.append(partial(_missing_answers, acknowledged))
+        if acknowledged is not None:
+            checks.append(partial(_missing_answers, acknowledged))
         for check in checks:
             with _noting_failure(connection, findings):
                 findings += check(connection)
@@ -85,14 +89,12 @@ def check_database(location: Pathlike) -> Report:
 
 
 @contextmanager
-def _reading(location: Pathlike) -> Iterator[tuple[str, Connection]]:
+def _reading(url: URL) -> Iterator[tuple[str, Connection]]:
     """Open a transaction that sees the database at one moment and cannot change it."""
-    url = database_url(location)
     if url.get_backend_name() == "sqlite":
         engine = create_engine("sqlite://", creator=partial(_sqlite, str(url.database)))
     else:
-        options = {"postgresql_readonly": True, "isolation_level": "REPEATABLE READ"}
-        engine = new_engine(url, execution_options=options)
+        engine = new_postgresql_engine(url, postgresql_readonly=True, isolation_level="REPEATABLE READ")
     name = shown_name(url)
     is_sqlite = engine.dialect.name == "sqlite"
     with keeping_log(name) if is_sqlite else nullcontext():
@@ -100,6 +102,7 @@ def _reading(location: Pathlike) -> Iterator[tuple[str, Connection]]:
             with translating_errors(name), engine.connect() as connection:
                 for statement in ("PRAGMA query_only=ON", "BEGIN") if is_sqlite else ():
                     connection.exec_driver_sql(statement)
+                allow_long_statements(connection)
                 yield name, connection
         finally:
             engine.dispose()
@@ -200,7 +203,7 @@ def _missing_media(connection: Connection) -> list[str]:
 
 
 def _missing_answers(acknowledged: AcknowledgedAnswers, connection: Connection) -> Iterator[str]:
-    if connection.dialect.name == "sqlite" and (missing := acknowledged.missing(connection)):
+    if missing := acknowledged.missing(connection):
         yield missing
 
 

@@ -6,8 +6,9 @@ from sqlalchemy import URL, Connection, Engine, create_engine, event
 from sqlalchemy.exc import OperationalError
 
 from erkle.store.database.contention import KEY, LockedStudies
-from erkle.store.database.location import new_engine
+from erkle.store.database.location import shown_name
 from erkle.store.database.trouble import LOCK_SECONDS, POOL_SECONDS, SQLITE_LOCK_SECONDS, STATEMENT_SECONDS
+from erkle.store.errors import StoreError
 from erkle.store.sanitising import stored_json
 
 # Seconds to wait for a new connection to PostgreSQL.
@@ -31,18 +32,22 @@ def new_sqlite_engine(url: URL) -> Engine:
     return engine
 
 
-def new_postgresql_engine(url: URL, pool_size: int = 8, max_overflow: int = 8) -> Engine:
+def new_postgresql_engine(url: URL, pool_size: int = 8, max_overflow: int = 8, **execution_options: Any) -> Engine:
     """Create an engine whose connections wait only a short time for locks, statements and the server."""
     limits = {"connect_timeout": _CONNECT_SECONDS, "tcp_user_timeout": _UNCONFIRMED_MS}
-    engine = new_engine(
-        url,
-        json_serializer=stored_json,
-        connect_args={name: value for name, value in limits.items() if name not in url.query},
-        pool_pre_ping=True,
-        pool_size=pool_size,
-        max_overflow=max_overflow,
-        pool_timeout=POOL_SECONDS,
-    )
+    try:
+        engine = create_engine(
+            url,
+            json_serializer=stored_json,
+            connect_args={name: value for name, value in limits.items() if name not in url.query},
+            execution_options=execution_options,
+            pool_pre_ping=True,
+            pool_size=pool_size,
+            max_overflow=max_overflow,
+            pool_timeout=POOL_SECONDS,
+        )
+    except ImportError:
+        raise StoreError(f"{shown_name(url)}: psycopg is not installed; pip install 'erkle[postgres]'.") from None
     locked = LockedStudies()
 
     def prepare(connection: Any, record: Any) -> None:

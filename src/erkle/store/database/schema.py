@@ -45,7 +45,7 @@ accounts = sa.Table(
     metadata,
     _text("id", primary_key=True),
     _text("name"),
-    # The name in lower case, which must be unique, so that names that differ only in case cannot be confused.
+    # What `names.folded` makes of the name: the same for names that look alike, of which only one can exist.
     _text("folded", unique=True),
     _text("password_hash"),
     _column("admin", sa.Boolean),
@@ -194,8 +194,8 @@ usage = sa.Table("usage", metadata, _study(primary_key=True), _integer("stored_b
 
 leases = sa.Table("leases", metadata, _study(primary_key=True), _text("owner"), _integer("until"), _integer("fence"))
 
-# The studies that the current transaction deletes. At the commit, each row must refer to a row with a smaller number,
-# which the smallest row cannot do. So no row can be committed.
+# The studies of which the current transaction deletes rows. At the commit, each row must refer to a row with a smaller
+# number, which the smallest row cannot do. So no row can be committed.
 deletions = sa.Table(
     "deletions",
     metadata,
@@ -203,7 +203,7 @@ deletions = sa.Table(
     _column("smaller", _Number, sa.ForeignKey("deletions.study_id", deferrable=True, initially="DEFERRED")),
 )
 
-# Studies that are still being written, in several transactions. Nobody sees them until they are complete.
+# Studies that are being written or deleted, in several transactions. Nobody sees them.
 unfinished_studies = sa.Table("unfinished_studies", metadata, _study(primary_key=True), _integer("written_at"))
 
 # Answers that are to be appended to a log. A batch is ready once all batches of its import are here.

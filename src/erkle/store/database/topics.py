@@ -11,7 +11,7 @@ from typing import Concatenate, ParamSpec, TypeVar
 from sqlalchemy import Connection
 
 from erkle.store.clock import Clock
-from erkle.store.database.engine import Database
+from erkle.store.database.database import Database
 
 P = ParamSpec("P")
 R = TypeVar("R")

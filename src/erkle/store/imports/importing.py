@@ -16,14 +16,16 @@ from typing import Any
 
 from sqlalchemy import RowMapping, delete, insert, select, update
 
+from erkle.store import limits
 from erkle.store.answers import Answers
 from erkle.store.database import rows, schema
 from erkle.store.database.enumerations import Kind, Standing, State
+from erkle.store.database.sqlite.room import check_room
 from erkle.store.database.topics import Topic, reading, writing
-from erkle.store.errors import NotAllowed, StoreError, Unavailable, Unknown
-from erkle.store.imports.rows import Imported, add_answers, check_answer_room, checked, in_batches
-from erkle.store.imports.unfinished import ABANDONED, written
-from erkle.store.participants import bounded_identity, join_all, new_participant
+from erkle.store.errors import NotAllowed, StoreError, Unavailable
+from erkle.store.imports.rows import Imported, add_answers, checked, in_batches
+from erkle.store.imports.unfinished import ABANDONED, recover_each, written
+from erkle.store.participants import bounded_identity, exclude, join_all, new_participant
 from erkle.store.questions import new_token
 
 _B, _P = schema.import_batches.c, schema.participants.c
@@ -31,18 +33,6 @@ _B, _P = schema.import_batches.c, schema.participants.c
 
 class Imports(Topic):
     """Import of answers."""
-
-    @writing
-    def answers(self, study: str, answers: Sequence[Imported]) -> int:
-        """Append answers to the log of a study that is not closed, in one transaction, and return their number.
-
-        Nobody else can write to an SQLite database meanwhile; use `append` for more than a few thousand answers.
-        """
-        owner = _not_closed(rows.lock_study(self.connection, study))
-        given = checked(answers, owner["n_objects"], self.clock())
-        check_answer_room(self.connection, len(given))
-        self._add(study, owner["id"], given)
-        return len(given)
 
     def append(self, study: str, answers: Iterable[Imported]) -> int:
         """Append answers to the log of a study that is not closed, in batches, and return their number.
@@ -61,23 +51,24 @@ class Imports(Topic):
             raise
         # The batches are on disk: if the database fails now, a server moves the rest to the log later.
         with suppress(Unavailable):
-            self._move_all(study)
+            while self._move(study):
+                pass
         return n_staged
 
-    def recover(self) -> None:
-        """Complete imports whose process ended while it moved batches, and delete those that it did not complete."""
+    def recover(self) -> bool:
+        """Move one batch of each import whose process ended meanwhile; return whether there are more.
+
+        Imports that their process has not completed are deleted.
+        """
         for import_id in self._abandoned():
             self._discard(import_id)
-        for study in self._waiting():
-            # Somebody may delete the study meanwhile.
-            with suppress(Unknown):
-                self._move_all(study)
+        return recover_each(self._move, self._waiting())
 
     @writing
     def _stage(self, study: str, import_id: str, answers: Sequence[Imported], first: int) -> int:
         owner, at = _not_closed(rows.study(self.connection, study)), self.clock()
         given = checked(answers, owner["n_objects"], at, first)
-        check_answer_room(self.connection, first + len(given))
+        check_room(self.connection, limits.IMPORTED_ROW * (first + len(given)))
         values = {"study_id": owner["id"], "import_id": import_id, "ready": False, "staged_at": at}
         self.connection.execute(insert(schema.import_batches), {**values, "content": {"answers": given}})
         written(self.connection, owner["id"], at)
@@ -90,10 +81,6 @@ class Imports(Topic):
         if self.connection.execute(change).rowcount != n_batches:
             # This process did nothing for minutes, so another one took the import for abandoned.
             raise Unavailable("The import was interrupted, and nothing has changed; try again.")
-
-    def _move_all(self, study: str) -> None:
-        while self._move(study):
-            pass
 
     @writing
     def _move(self, study: str) -> bool:
@@ -120,8 +107,9 @@ class Imports(Topic):
 
     @reading
     def _waiting(self) -> list[str]:
-        s = schema.studies.c
-        query = select(s.public_id).where(s.id.in_(select(_B.study_id).where(_B.ready)))
+        # The batches of an unfinished study are deleted with it.
+        s, unfinished = schema.studies.c, select(schema.unfinished_studies.c.study_id)
+        query = select(s.public_id).where(s.id.in_(select(_B.study_id).where(_B.ready)), s.id.not_in(unfinished))
         return list(self.connection.execute(query).scalars())
 
     def _add(self, study: str, number: int, answers: Sequence[Imported]) -> None:
@@ -131,19 +119,23 @@ class Imports(Topic):
             add_answers(self.connection, number, answers, [participants[row.participant] for row in answers], last)
 
     def _labelled(self, study: int, answers: Sequence[Imported]) -> dict[str, int]:
-        """Return the row number of the participant for each label, and add the participants that are new."""
+        """Return the row number of the participant for each label, and add the participants that are new.
+
+        Whoever is excluded in one row is excluded, whether or not the other rows say so.
+        """
         identities = {row.participant: bounded_identity(f"imported={row.participant}") for row in answers}
         known: dict[str | None, int] = {}
         for some in in_batches(identities.values()):
             query = select(_P.identity, _P.id).where(_P.study_id == study, _P.identity.in_(some))
             known |= {identity: number for [identity, number] in self.connection.execute(query)}
+        excluded = {identities[row.participant] for row in answers if row.excluded}
+        exclude(self.connection, study, [known[identity] for identity in excluded & known.keys()])
         new: dict[str, dict[str, Any]] = {}
         for row in answers:
-            if (identity := identities[row.participant]) not in known:
-                if identity not in new:
-                    parameters = row.parameters or {"participant": row.participant}
-                    new[identity] = new_participant(study, parameters, Standing.COMPLETED, self.clock(), identity)
-                new[identity]["excluded"] |= row.excluded
+            identity = identities[row.participant]
+            if identity not in known and identity not in new:
+                about = row.parameters or {"participant": row.participant}, Standing.COMPLETED, self.clock(), identity
+                new[identity] = new_participant(study, *about, excluded=identity in excluded)
         known |= dict(zip(new, join_all(self.connection, [*new.values()]), strict=True))
         return {label: known[identity] for label, identity in identities.items()}
 

@@ -11,7 +11,6 @@ from erkle.store import limits
 from erkle.store.answers import Skip, response_time
 from erkle.store.database import schema
 from erkle.store.database.enumerations import Kind
-from erkle.store.database.sqlite.room import check_room
 from erkle.store.errors import StoreError
 from erkle.store.questions import Issued, new_question, new_token
 from erkle.store.sanitising import Json, bounded_json, bounded_text, strict_member, strict_text
@@ -23,8 +22,6 @@ IMPORTED = "imported"
 
 # Rows written in one transaction: about 50 ms of work, for which other writers wait.
 BATCH = 1000
-# Bytes of an answer and its question in the database, with their indexes, generously.
-_ANSWER_BYTES = 1000
 # The largest integer that the column holds.
 _LAST_POSITION = 2**31 - 1
 
@@ -53,11 +50,6 @@ def in_batches(rows: Iterable[T]) -> Iterator[list[T]]:
     left = iter(rows)
     while batch := list(islice(left, BATCH)):
         yield batch
-
-
-def check_answer_room(connection: Connection, n_answers: int) -> None:
-    """Raise `NoRoom` if the disk has too little space for answers."""
-    check_room(connection, _ANSWER_BYTES * n_answers)
 
 
 def checked(answers: Iterable[Imported], n_objects: int, at: int, first: int = 0) -> list[Imported]:

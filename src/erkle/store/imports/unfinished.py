@@ -3,11 +3,12 @@
 A large study, with many media or answers, takes long to write. Until it is complete, it is listed in the table
 ``unfinished_studies``: it belongs to no list of studies, and nobody knows its id. If it cannot be completed, it is
 deleted. If the process is killed meanwhile, nobody writes to the study any more, and `UnfinishedStudies.recover`
-deletes it after a while.
+deletes it after a while. The same happens to a study whose deletion was interrupted.
 """
 
+import logging
 from array import array
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any, NamedTuple
 
@@ -20,9 +21,10 @@ from erkle.store.database import rows, schema
 from erkle.store.database.enumerations import State
 from erkle.store.database.sqlite.room import check_room
 from erkle.store.database.topics import Topic, reading, writing
-from erkle.store.errors import StoreError, Unknown
-from erkle.store.imports.rows import Imported, add_answers, add_skips, check_answer_room, checked, in_batches
-from erkle.store.media import Media, Medium, Row, add_rows, check_media_room, in_groups, media_rows
+from erkle.store.deletion import delete_batch
+from erkle.store.errors import StoreError, Unavailable, Unknown
+from erkle.store.imports.rows import Imported, add_answers, add_skips, checked, in_batches
+from erkle.store.media import Media, Medium, Row, add_rows, in_groups, media_rows
 from erkle.store.participants import Participant, join_all, new_participant
 from erkle.store.sanitising import Json, bounded_json, bounded_text, strict_member
 from erkle.store.studies import Object, Studies, Study
@@ -31,6 +33,8 @@ from erkle.store.studies import Object, Studies, Study
 ABANDONED = 300 * 1_000_000
 
 _U = schema.unfinished_studies.c
+
+log = logging.getLogger("erkle.store")
 
 
 class ImportedStudy(NamedTuple):
@@ -52,27 +56,38 @@ class UnfinishedStudies(Topic):
 
     @contextmanager
     def create(
-        self, title: str, objects: Sequence[Object | str], settings: Json | None = None, owner: str | None = None
+        self,
+        title: str,
+        objects: Sequence[Object | str],
+        settings: Json | None = None,
+        owner: str | None = None,
+        n_bytes: int = 0,
     ) -> Iterator[Study]:
-        """Create a draft that others see when the block ends; an exception deletes it."""
-        study = self._begin(title, objects, settings, owner)
+        """Create a draft that others see when the block ends; an exception deletes it.
+
+        `NoRoom` is raised if the disk has too little space for the ``n_bytes`` that the block will add.
+        """
+        study = self._begin(title, objects, settings, owner, n_bytes)
         try:
             yield study
             self._finish(study.id)
+        except Unknown as error:
+            # This process did nothing for minutes, so another one took the study for abandoned.
+            raise Unavailable("The import was interrupted, and nothing has changed; try again.") from error
         except BaseException:
             with suppress(StoreError):
-                self._delete(study.id)
+                Studies(self._database or self.connection, self.clock).delete(study.id)
             raise
 
     def add_media(self, study: str, media: Mapping[str, Medium]) -> None:
         """Add media to an unfinished study."""
-        self._check_room(media)
         for group in in_groups(media_rows(media), lambda row: len(row[1].get("data", b""))):
             self._add_rows(study, group)
 
     def copy_media(self, source: str, study: str) -> None:
         """Copy all media of another study to an unfinished one."""
-        for group in in_groups(self._sizes(source).items(), lambda item: item[1]):
+        sizes = Media(self._database or self.connection, self.clock).sizes(source)
+        for group in in_groups(sizes.items(), lambda item: item[1]):
             self._copy(source, study, [name for name, _ in group])
 
     def fill(self, study: str, imported: ImportedStudy) -> None:
@@ -90,19 +105,15 @@ class UnfinishedStudies(Topic):
         # No questions are issued until somebody opens the study on this server.
         self._restore(study, State.PAUSED if state == State.OPEN else state, imported.created_at)
 
-    def recover(self) -> None:
-        """Delete studies that were abandoned by a process that ended."""
-        for study in self._abandoned():
-            # Another process may have deleted it meanwhile.
-            with suppress(Unknown):
-                self._delete(study)
-
-    @reading
-    def _check_room(self, media: Mapping[str, Medium]) -> None:
-        check_media_room(self.connection, media)
+    def recover(self) -> bool:
+        """Delete one batch of each study that was abandoned by a process that ended; return whether there are more."""
+        return recover_each(self._delete_batch, self._abandoned())
 
     @writing
-    def _begin(self, title: str, objects: Sequence[Object | str], settings: Json | None, owner: str | None) -> Study:
+    def _begin(
+        self, title: str, objects: Sequence[Object | str], settings: Json | None, owner: str | None, n_bytes: int
+    ) -> Study:
+        check_room(self.connection, n_bytes)
         study = Studies(self.connection, self.clock).create(title, objects, settings, owner)
         values = {"study_id": rows.study(self.connection, study.id)["id"], "written_at": self.clock()}
         self.connection.execute(insert(schema.unfinished_studies), values)
@@ -114,14 +125,8 @@ class UnfinishedStudies(Topic):
         self.connection.execute(delete(schema.unfinished_studies).where(_U.study_id == number))
 
     @writing
-    def _delete(self, study: str) -> None:
-        Studies(self.connection, self.clock).delete(study)
-
-    @reading
-    def _sizes(self, source: str) -> dict[str, int]:
-        sizes = Media(self.connection, self.clock).sizes(source)
-        check_room(self.connection, sum(sizes.values()))
-        return sizes
+    def _delete_batch(self, study: str) -> bool:
+        return delete_batch(self.connection, study)
 
     @writing
     def _copy(self, source: str, study: str, names: Sequence[str]) -> None:
@@ -144,7 +149,6 @@ class UnfinishedStudies(Topic):
     def _append(self, study: str, answers: Sequence[Imported], participants: Sequence[int]) -> None:
         number, last = self._number(study), Answers(self.connection, self.clock).last(study)
         given = checked(answers, rows.study(self.connection, study)["n_objects"], self.clock(), last)
-        check_answer_room(self.connection, len(given))
         who = [_at(participants, row.participant) for row in given]
         add_answers(self.connection, number, given, who, last)
 
@@ -171,6 +175,22 @@ class UnfinishedStudies(Topic):
         number: int = rows.lock_study(self.connection, study)["id"]
         written(self.connection, number, self.clock())
         return number
+
+
+def recover_each(step: Callable[[str], bool], studies: Iterable[str]) -> bool:
+    """Call a function for each study, and return whether one of the calls has returned true.
+
+    A study that is locked, or that somebody has deleted meanwhile, does not keep the others waiting.
+    """
+    more = False
+    for study in studies:
+        try:
+            more |= step(study)
+        except Unknown:
+            pass
+        except Unavailable as trouble:
+            log.warning("a study could not be recovered", extra={"study": study, "trouble": str(trouble)})
+    return more
 
 
 def written(connection: Connection, study_number: int, at: int) -> None:

@@ -62,6 +62,18 @@ def test_a_restored_backup_is_not_mixed_with_the_log_of_another_database(sqlite,
     assert (path.read_bytes(), beside(path, "-wal").read_bytes()) == before
 
 
+def test_a_process_that_had_the_database_open_refuses_the_log_of_another_database_too(sqlite, memory_folder):
+    store, study, participant = start(sqlite)
+    store.back_up(memory_folder / "backup.db")
+    answer(store, study, participant, 100)
+    left = after_a_kill(sqlite, memory_folder / "left")
+    store.close()
+    shutil.copy(memory_folder / "backup.db", sqlite)
+    shutil.copy(beside(left, "-wal"), sqlite.parent)
+    with pytest.raises(Damaged):
+        Store(sqlite)
+
+
 @pytest.mark.parametrize("opened_by", [Store, check_database])
 def test_the_log_of_a_damaged_database_stays_as_it_is(sqlite, running, memory_folder, opened_by):
     checkpoint(sqlite)

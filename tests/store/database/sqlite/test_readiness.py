@@ -11,6 +11,7 @@ from sqlalchemy import text
 
 from erkle.store import Medium, Store, StoreError, Unavailable
 from erkle.store.errors import Damaged
+from with_media import study_with_media
 
 PAGE = 4096
 
@@ -54,7 +55,7 @@ def test_a_refused_write_leaves_a_store_ready(running):
 
 def test_a_store_that_was_found_damaged_is_not_ready_even_if_other_writes_succeed(sqlite, running):
     store = running[0]
-    store.studies.create("Media", list("ABC"), media={"a.png": Medium("image/png", b"x" * 50_000)})
+    study_with_media(store, "Media", list("ABC"), media={"a.png": Medium("image/png", b"x" * 50_000)})
     media = store.studies.all()[1].id
     checkpoint(sqlite)
     with sqlite.open("r+b") as file:

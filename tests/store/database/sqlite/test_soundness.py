@@ -11,6 +11,7 @@ from in_use import PAGE, after_a_kill, answer, beside, checkpoint, start, zero_t
 from erkle.store import Medium, Store, StoreError, check_database
 from erkle.store.database.sqlite import soundness
 from erkle.store.errors import Damaged
+from with_media import study_with_media
 
 
 def zero_a_page(data):
@@ -41,7 +42,7 @@ DAMAGES = {
 def test_a_damaged_file_is_refused_in_a_sentence(sqlite, damage):
     store, study, participant = start(sqlite)
     answer(store, study, participant, 20)
-    store.studies.create("Media", list("ABC"), media={"a.png": Medium("image/png", b"x" * 50_000)})
+    study_with_media(store, "Media", list("ABC"), media={"a.png": Medium("image/png", b"x" * 50_000)})
     store.close()
     sqlite.write_bytes(DAMAGES[damage](sqlite.read_bytes()))
     with pytest.raises(Damaged, match=r"answers\.db: .*; .*\.$") as caught:
@@ -82,7 +83,7 @@ def test_a_file_of_a_future_format_is_refused_in_a_sentence(sqlite, running, ope
 
 def test_a_file_that_was_cut_short_is_refused_although_its_log_is_there(sqlite, running, memory_folder):
     store = running[0]
-    store.studies.create("Media", list("ABC"), media={"a.png": Medium("image/png", b"x" * 8_000_000)})
+    study_with_media(store, "Media", list("ABC"), media={"a.png": Medium("image/png", b"x" * 8_000_000)})
     checkpoint(sqlite)
     answer(*running)
     left = after_a_kill(sqlite, memory_folder / "left")
@@ -93,7 +94,7 @@ def test_a_file_that_was_cut_short_is_refused_although_its_log_is_there(sqlite, 
 
 
 def test_a_check_that_takes_too_long_ends_without_findings(sqlite, running, monkeypatch):
-    running[0].studies.create("Media", list("ABC"), media={"a.png": Medium("image/png", b"x" * 10_000_000)})
+    study_with_media(running[0], "Media", list("ABC"), media={"a.png": Medium("image/png", b"x" * 10_000_000)})
     monkeypatch.setattr(soundness, "SECONDS", 0.001)
     with Store(sqlite) as store:
         assert len(store.studies.all()) == 2

@@ -6,7 +6,6 @@ Otherwise their numbers would be given to other answers.
 """
 
 import json
-import os
 from pathlib import Path
 
 from sqlalchemy import Connection, func, inspect, select, text
@@ -26,7 +25,7 @@ class AcknowledgedAnswers:
     """
 
     def __init__(self, name: str) -> None:
-        self._path = Path(os.path.realpath(name) + ACKNOWLEDGED)
+        self._path = Path(name + ACKNOWLEDGED)
         self._noted: dict[str, int] | None = None
         # Whether the file is there, but cannot be read.
         self._is_damaged = False
@@ -88,5 +87,9 @@ class AcknowledgedAnswers:
 
 def _last_numbers(connection: Connection) -> dict[str, int]:
     s, a = schema.studies.c, schema.answers.c
+    # Studies that are being deleted lose their answers, and those that are being imported have none that matter yet.
+    unfinished = select(schema.unfinished_studies.c.study_id)
     last = select(func.coalesce(func.max(a.sequence), 0)).where(a.study_id == s.id).scalar_subquery()
-    return {str(study): number for study, number in connection.execute(select(s.id, last))}
+    return {
+        str(study): number for study, number in connection.execute(select(s.id, last).where(s.id.not_in(unfinished)))
+    }

@@ -60,16 +60,15 @@ def prepare_file(name: str) -> None:
 
     SQLite gives the log and its index the permissions of the database. It would delete the log of an empty database.
     """
-    path = os.path.realpath(name)
-    refuse_other_log(path)
-    if Path(path).is_file() and Path(path).stat().st_nlink > 1:
+    refuse_other_log(name)
+    if Path(name).is_file() and Path(name).stat().st_nlink > 1:
         # SQLite has a log for each name, and does not read the others.
         raise StoreError(
             f"{name}: has several names (hard links), and another server may use another of them; delete the other "
             "names, or copy the file."
         )
-    if not _File.at(path).size:
-        for other in (path + LOG, path + ACKNOWLEDGED):
+    if not _File.at(name).size:
+        for other in (name + LOG, name + ACKNOWLEDGED):
             if _File.at(other).size:
                 raise Damaged(
                     f"{name}: is missing or empty, but {other} is there, so a server has used it before; restore the "
@@ -77,14 +76,13 @@ def prepare_file(name: str) -> None:
                 )
     # If this fails, SQLite reports why the file cannot be opened.
     with suppress(OSError):
-        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+        os.close(os.open(name, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
 
 
 def refuse_other_log(name: str) -> None:
     """Raise `Damaged` if the log next to a database belongs to another one."""
-    path = os.path.realpath(name)
-    if not _open[path]:
-        check_log(path)
+    if not _open[name]:
+        check_log(name)
 
 
 class OpenFiles:
@@ -104,8 +102,7 @@ class OpenFiles:
     """
 
     def __init__(self, name: str) -> None:
-        # SQLite puts the log next to the real file, not next to a symbolic link.
-        self._name = os.path.realpath(name)
+        self._name = name
         self.connection = sqlite3.connect(name, isolation_level=None, check_same_thread=False)
         self._lock = threading.Lock()
         # Whether everything in a removed log has been written into the database.

@@ -19,15 +19,9 @@ _COPIES = 2
 
 def check_room(connection: Connection, n_bytes: int) -> None:
     """Raise `NoRoom` if an upload of ``n_bytes`` would leave too little space; on PostgreSQL, nobody can know."""
-    if connection.dialect.name == "sqlite":
-        check_folder(Path(str(connection.engine.url.database)).parent, n_bytes)
-
-
-def check_folder(folder: Path, n_bytes: int) -> None:
-    """Raise `NoRoom` if an upload of ``n_bytes`` into a database in this folder would leave too little space."""
-    if n_bytes <= _SMALL:
+    if connection.dialect.name != "sqlite" or n_bytes <= _SMALL:
         return
-    disk, needed = shutil.disk_usage(folder), _COPIES * n_bytes
+    disk, needed = shutil.disk_usage(Path(str(connection.engine.url.database)).parent), _COPIES * n_bytes
     reserve = min(_RESERVE, _SHARE * disk.total)
     if disk.free < needed + reserve:
         raise NoRoom(
@@ -36,6 +30,6 @@ def check_folder(folder: Path, n_bytes: int) -> None:
         )
 
 
-def is_full(folder: Path) -> bool:
-    """Return whether the disk is full, though a very small write may still fit."""
-    return shutil.disk_usage(folder).free < _SMALL
+def is_full(name: str) -> bool:
+    """Return whether the disk of a database is full, though a very small write may still fit."""
+    return shutil.disk_usage(Path(name).parent).free < _SMALL

@@ -3,7 +3,6 @@
 The check takes at most two seconds, so it reads all of a small database and a part of a large one.
 """
 
-import os
 import sqlite3
 import threading
 from pathlib import Path
@@ -20,7 +19,7 @@ def check_soundness(connection: sqlite3.Connection, name: str) -> None:
     [page_size], [n_pages] = (connection.execute(f"PRAGMA {each}").fetchone() for each in ("page_size", "page_count"))
     # The last pages may still be in the log.
     n_in_file = Path(name).stat().st_size // page_size
-    n_in_log = max(0, _size(os.path.realpath(name) + LOG) - HEADER) // (page_size + PAGE_HEADER)
+    n_in_log = max(0, _size(name + LOG) - HEADER) // (page_size + PAGE_HEADER)
     if n_pages > n_in_file + n_in_log:
         raise Damaged(f"{name}: is cut short: {n_in_file:,} of {n_pages:,} pages are there; restore a backup.")
     if (finding := _finding(connection)) is not None:

@@ -37,12 +37,17 @@ class Participants:
     acknowledged : list of Acknowledged
     seen : Counter of str
         What participants saw instead of an acknowledgement, such as ``503 database``.
+    n_refused : int
+        Requests that were refused for good, so that participants did not send them again.
+    errors : list of Exception
+        Errors that ended a thread.
     """
 
     def __init__(self, serving: Serving, url: str, n_participants: int = 4) -> None:
         self.serving, self.urls = serving, [url]
         self.acknowledged: list[Acknowledged] = []
         self.seen: Counter[str] = Counter()
+        self.n_refused, self.errors = 0, list[Exception]()
         # When each answer was acknowledged, and when the fault began to be mended, on the monotonic clock.
         self._times, self._mended_at = list[float](), 0.0
         self._over = threading.Event()
@@ -63,9 +68,9 @@ class Participants:
         """Note that the fault is being mended now."""
         self._mended_at = time.monotonic()
 
-    def seconds_to_recover(self, most: float = 60.0) -> float | None:
+    def seconds_to_recover(self, most: float = 120.0) -> float | None:
         """Wait for the first acknowledgement since the mend, and return how long it took; None if none came."""
-        while self._times[-1] < self._mended_at:
+        while not self._times or self._times[-1] < self._mended_at:
             if time.monotonic() > self._mended_at + most:
                 return None
             time.sleep(0.01)
@@ -80,14 +85,18 @@ class Participants:
 
     def _run(self) -> None:
         clients: dict[str, Client] = {}
-        reply = None
-        while not self._over.is_set():
-            url = random.choice(self.urls)
-            if url not in clients:
-                clients[url] = Client(url, timeout=_TIMEOUT, retry_for=0.0)
-            reply = self._step(clients[url], reply)
-        for client in clients.values():
-            client.close()
+        try:
+            reply = None
+            while not self._over.is_set():
+                url = random.choice(self.urls)
+                if url not in clients:
+                    clients[url] = Client(url, timeout=_TIMEOUT, retry_for=0.0)
+                reply = self._step(clients[url], reply)
+        except Exception as error:
+            self.errors.append(error)
+        finally:
+            for client in clients.values():
+                client.close()
 
     def _step(self, client: Client, reply: Reply | None) -> Reply | None:
         """Answer the open question, or join if there is none. Return where the participant stands now."""
@@ -96,8 +105,9 @@ class Participants:
         except Refused as refused:
             self.seen[f"{refused.status} {refused.reason}"] += 1
             # After any other refusal, such as that of an expired question, the same answer need not be sent again.
-            is_busy = refused.status == 429 or refused.status >= 500
-            reply = reply if is_busy else refused.reply
+            if refused.status != 429 and refused.status < 500:
+                self.n_refused += 1
+                reply = refused.reply
         except Unreachable:
             self.seen["no response"] += 1
         self._over.wait(_PAUSE)
