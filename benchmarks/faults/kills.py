@@ -17,6 +17,7 @@ from benchmarks.faults.trial import Fault, Trial, signed_in, wait_until
 from benchmarks.service.serving import Serving, free_port, launch
 from erkle import triplets
 from erkle.client import Client, Refused, Unreachable
+from erkle.store import Imported, Store
 
 __all__ = ["KilledInDeletion", "KilledInFirstStart", "KilledInImport"]
 
@@ -56,7 +57,7 @@ class _KilledInRequest(Fault):
     # What a researcher may see of the study afterwards.
     allowed: ClassVar[tuple[str, ...]]
 
-    def _prepare(self, client: Client, study: str, answers: Path) -> None:
+    def _prepare(self, serving: Serving, study: str) -> None:
         """Prepare the study for the request."""
 
     def _request(self, client: Client, study: str, answers: Path) -> None:
@@ -69,13 +70,13 @@ class _KilledInRequest(Fault):
         """Measure how long the request takes, then kill the server at moments that divide this time evenly."""
         file, outcomes, n_hits = _answers(trial.folder / "answers.csv"), Counter[str](), 0
         with signed_in(trial.serving) as client:
-            study = self._new_study(client, file)
+            study = self._new_study(trial.serving, client)
             begun = time.monotonic()
             self._request(client, study, file)
             seconds = time.monotonic() - begun
         for number in range(_KILLS):
             with signed_in(trial.serving) as client:
-                study = self._new_study(client, file)
+                study = self._new_study(trial.serving, client)
                 is_interrupted = threading.Event()
                 request = threading.Thread(target=self._send, args=(client, study, file, is_interrupted))
                 request.start()
@@ -92,9 +93,9 @@ class _KilledInRequest(Fault):
         found = ", ".join(f"{outcome} ({count})" for outcome, count in outcomes.items())
         return f"{n_hits} of {_KILLS} kills during the request; after the kills: {found}"
 
-    def _new_study(self, client: Client, answers: Path) -> str:
+    def _new_study(self, serving: Serving, client: Client) -> str:
         study = str(client.create_study("Another", [f"point {i}" for i in range(30)])["id"])
-        self._prepare(client, study, answers)
+        self._prepare(serving, study)
         return study
 
     def _send(self, client: Client, study: str, file: Path, is_interrupted: threading.Event) -> None:
@@ -124,19 +125,24 @@ class KilledInDeletion(_KilledInRequest):
 
     allowed = (_NO_STUDY, _ALL_ANSWERS)
 
-    def _prepare(self, client: Client, study: str, answers: Path) -> None:
-        client.import_answers(study, answers)
-        assert _state(client, study) == _ALL_ANSWERS, "The import is not complete."
+    def _prepare(self, serving: Serving, study: str) -> None:
+        # Not through the server: its learner would start, and the request would wait for it before it deletes anything.
+        with Store(serving.database) as store:
+            store.imports.append(study, [Imported("bob", a, b, c) for a, b, c in _triplets()])
 
     def _request(self, client: Client, study: str, answers: Path) -> None:
         client.delete(study)
 
 
 def _answers(path: Path) -> Path:
-    rows = triplets.sample(30, _IMPORTED, 0).tolist()
-    lines = (",".join(f"point {i}" for i in row) for row in rows)
+    lines = (",".join(f"point {i}" for i in row) for row in _triplets())
     path.write_text("\n".join(["anchor,near,far", *lines]) + "\n")
     return path
+
+
+def _triplets() -> list[list[int]]:
+    found: list[list[int]] = triplets.sample(30, _IMPORTED, 0).tolist()
+    return found
 
 
 def _state(client: Client, study: str) -> str:
