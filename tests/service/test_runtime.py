@@ -60,9 +60,19 @@ def test_after_a_study_is_deleted_nothing_of_it_is_kept(client, researcher, stud
         assert researcher.get(f"/api/studies/{study}/{page}").status_code == 200
     kept = parts(client.app.state.runtimes.of(study))
     assert researcher.delete(f"/api/studies/{study}").status_code == 204
+    until(lambda: study not in {each.learning.study for each in client.app.state.runtimes.all()})
     gc.collect()
     assert [each() for each in kept] == [None] * len(kept)
     assert not [thread for thread in threading.enumerate() if study in thread.name]
+
+
+def test_a_deletion_does_not_wait_for_a_busy_learner(client, researcher, study, monkeypatch):
+    learning, busy = client.app.state.runtimes.of(study).learning, threading.Event()
+    monkeypatch.setattr(learning, "_thread", threading.Thread(target=busy.wait))
+    learning._thread.start()
+    assert researcher.delete(f"/api/studies/{study}").status_code == 204
+    assert learning._thread.is_alive()
+    busy.set()
 
 
 def test_after_another_process_deletes_a_study_nothing_of_it_is_kept(data, asked):

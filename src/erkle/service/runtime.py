@@ -107,12 +107,10 @@ class Runtimes:
         with self._lock:
             return list(self._by_study.values())
 
-    def forget(self, study: str) -> None:
-        """End the runtime of a study and drop it."""
-        with self._lock:
-            found = self._by_study.pop(study, None)
-        if found is not None:
-            found.learning.close()
+    def stop(self, study: str) -> None:
+        """End the runtime of a study, without waiting for a learner that is busy."""
+        if (found := self.running(study)) is not None:
+            found.learning.stop()
 
     def close(self) -> None:
         """Save snapshots, release all leases and end all threads."""

@@ -56,7 +56,8 @@ def test_a_skipped_catch_question_counts_as_wrong(client, make):
     while not ann.reply["finished"]:
         ann.reply = ann.post("skip", participant=ann.id, token=ann.question["token"]).json()
     assert ann.reply["finished"]["outcome"] == "failed"
-    assert ann.reply["progress"]["done"] == 4
+    # One of two questions is a catch question, at a random place.
+    assert ann.reply["progress"]["done"] in (3, 4)
 
 
 @pytest.mark.parametrize("attentive", [True, False])

@@ -9,7 +9,7 @@ import pytest
 from all_rows import all_rows
 from sqlalchemy import event
 
-from erkle.store import Imported, Medium, Query, Standing, State, Store, Unavailable, check_database
+from erkle.store import Imported, Medium, Query, State, Store, Unavailable, check_database
 from erkle.store.imports.rows import BATCH
 from erkle.store.imports.unfinished import ABANDONED
 from erkle.store.media import PART
@@ -100,7 +100,7 @@ def test_whoever_is_excluded_in_one_row_is_excluded_wherever_a_batch_ends(store)
         for place in places:
             given[place] = given[place]._replace(excluded=True)
         store.imports.append(study, given)
-        assert [each.standing == Standing.EXCLUDED for each in store.participants.all(study)] == [True, False]
+        assert [each.excluded for each in store.participants.all(study)] == [True, False]
         assert len(triples(store, study)) == 2 * BATCH - 2
         assert store.studies.get(study).roster == (0 not in places)
 

@@ -38,7 +38,7 @@ class Finished(BaseModel):
     @classmethod
     def of(cls, endings: spec.Endings, outcome: Ending, parameters: Mapping[str, Any] | None = None) -> "Finished":
         """Return what the settings define for an ending; with the parameters of a link, they fill the URL."""
-        given: spec.Ending = getattr(endings, outcome)
+        given: spec.EndingSettings = getattr(endings, outcome)
         url = given.url if parameters is None else filled(given.url, parameters)
         return cls(outcome=outcome, text_html=markup.html(given.text), code=given.code, url=url)
 

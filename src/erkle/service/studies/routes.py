@@ -168,7 +168,7 @@ def studies(store: StoreDep, account: AccountDep, runtimes: RuntimesDep) -> list
 
 
 @router.get("/defaults")
-def defaults() -> StudySettings:
+def defaults(_: AccountDep) -> StudySettings:
     """Return the settings of a new study."""
     return StudySettings()
 
@@ -210,10 +210,8 @@ def change(body: Changes, study: StudyDep, store: StoreDep) -> StudyOut:
 @router.delete("/{study}", status_code=204)
 def delete(study: StudyDep, store: StoreDep, runtimes: RuntimesDep) -> None:
     """Delete a study with all its answers. This cannot be undone."""
-    runtimes.forget(study.id)
     store.studies.delete(study.id)
-    # A request in between may have started a new runtime.
-    runtimes.forget(study.id)
+    runtimes.stop(study.id)
 
 
 @router.post("/{study}/state")
@@ -251,7 +249,7 @@ def replace_objects(
     known = None if if_match is None else if_match.strip().removeprefix("W/").strip('"')
     change_objects(store, study, objects, _sent(files), known)
     # Its learner is for the old number of objects.
-    runtimes.forget(study.id)
+    runtimes.stop(study.id)
     return _shown_objects(study.id, store.studies.objects(study.id), response)
 
 

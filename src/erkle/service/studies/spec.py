@@ -130,7 +130,7 @@ class Unfinished(_Part):
     excluded: Literal["complete", "fail"] = Field(default="complete", description="complete or fail")
 
 
-class Ending(_Part):
+class EndingSettings(_Part):
     """What a participant gets at the end: a text, a code, and an address to go to.
 
     ``{name}`` in the address is replaced by the parameter of that name in the participant's link.
@@ -150,14 +150,16 @@ class Endings(_Part):
     has not given consent; nothing is stored.
     """
 
-    completed: Ending = Ending(text="Thank you for taking part.")
-    failed: Ending = Ending(
+    completed: EndingSettings = EndingSettings(text="Thank you for taking part.")
+    failed: EndingSettings = EndingSettings(
         text="The study ends here, because some of your answers did not meet its requirements. Thank you for your time."
     )
-    screened: Ending = Ending(text="Thank you for your interest in this study.")
-    full: Ending = Ending(text="Enough people are taking part already. Thank you for your interest.")
-    closed: Ending = Ending(text="This study has ended and accepts no more answers. Thank you for your interest.")
-    declined: Ending = Ending(text="You have chosen not to take part, and nothing about you is stored.")
+    screened: EndingSettings = EndingSettings(text="Thank you for your interest in this study.")
+    full: EndingSettings = EndingSettings(text="Enough people are taking part already. Thank you for your interest.")
+    closed: EndingSettings = EndingSettings(
+        text="This study has ended and accepts no more answers. Thank you for your interest."
+    )
+    declined: EndingSettings = EndingSettings(text="You have chosen not to take part, and nothing about you is stored.")
 
     @field_validator("*", mode="before")
     @classmethod
