@@ -124,7 +124,7 @@ def test_whoever_has_finished_or_is_excluded_is_not_active(site, signed_in, watc
     signed_in.goto(f"/studies/{study}")
     note = signed_in.locator("[data-figure=participants] .small")
     expect(note).to_have_text("3 active now")
-    site.store.participants.exclude(study, people[0], True)
+    site.store.participants.exclude(study, [people[0]], True)
     expect(note).to_have_text("2 active now")
 
 
