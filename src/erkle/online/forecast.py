@@ -42,11 +42,11 @@ class TooEarly(NamedTuple):
         if self.n_learned < self.least_learned:
             return (
                 f"It is too early to estimate the error: {self.n_learned:,} of at least {self.least_learned:,} answers "
-                f"({LEAST_PER_OBJECT} per object) are there."
+                f"({LEAST_PER_OBJECT} per object) are learned."
             )
         return (
             f"It is too early to estimate the error: {self.n_predicted:,} of at least {self.least_predicted:,} answers "
-            "to random questions are there."
+            "to random questions are predicted."
         )
 
     def record(self) -> dict[str, Any]:
@@ -130,7 +130,7 @@ def forecast(
     About 630 more answers should reduce the error to 14.0 % (0 to 4,600 more answers).
     The error is now 15.0 % (13.2 to 16.8 %).
     >>> print(forecast(curve, 1000))
-    It is too early to estimate the error: 1,951 of at least 5,000 answers (5 per object) are there.
+    It is too early to estimate the error: 1,951 of at least 5,000 answers (5 per object) are learned.
     """
     if target is not None and (isinstance(target, bool) or not isinstance(target, Real) or not 0.0 < target < 1.0):
         raise ValueError(f"target is {target!r}; pass a share of wrong predictions between 0 and 1.")

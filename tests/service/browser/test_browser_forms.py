@@ -104,6 +104,7 @@ def test_bad_files_are_refused_when_they_are_chosen_and_the_good_ones_stay(site,
         expect(sentence).to_contain_text(name)
         expect(sentence).to_contain_text(word)
     expect(page.locator(".thumbnails li")).to_have_count(1)
+    expect(page.get_by_text(re.compile(r"^1 file, [1-9]\d*.kB"))).to_be_visible()
     assert sent == []
     expect(page.get_by_label("Show participants the names")).not_to_be_checked()
     assert_fits(page)

@@ -116,6 +116,8 @@ def test_the_list_is_searched_and_filtered(listed):
     expect(people(page)).to_contain_text(re.compile("left in 100.% .* of 30 answers"))
     page.get_by_label("State", exact=True).select_option("Active")
     expect(people(page)).to_have_count(0)
+    expect(page.get_by_role("checkbox", name="Select all")).to_have_count(0)
+    expect(page.get_by_label("Search participants")).to_be_visible()
 
 
 def test_only_participants_that_are_shown_are_changed(site, listed, study):

@@ -415,6 +415,20 @@ def test_a_strategy_that_was_replaced_is_shown_with_the_reason(signed_in, draft)
     expect(chosen.get_by_role("rowheader")).to_contain_text("failed")
 
 
+def test_a_strategy_that_chooses_only_its_own_kind_of_question_is_named_once(signed_in, draft):
+    page = signed_in
+    page.route("**/events", lambda route: route.fulfill(status=404))
+    row = {"strategy": "catch", "fallback": None, "kind": "catch", "asked": 3, "answered": 2}
+
+    def caught(route):
+        answer = route.fetch()
+        route.fulfill(response=answer, json={**answer.json(), "strategies": [row]})
+
+    page.route("**/live", caught)
+    page.goto(f"/studies/{draft}")
+    expect(page.get_by_label("How questions were chosen").get_by_role("rowheader")).to_have_text("catch")
+
+
 def test_an_unknown_address_is_a_page_for_people_and_json_for_programs(page):
     answer = page.goto("/nothing/here")
     assert answer.status == 404

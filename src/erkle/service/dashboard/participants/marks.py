@@ -93,7 +93,7 @@ def _found(conduct: Conduct, checks: Checks) -> Iterator[tuple[MarkKind, str]]:
         yield MarkKind.RANDOM, f"answers nearly at random: about {conduct.lapse}"
     # As many as end the participation are a mark, whatever their share.
     if wrong >= checks.fail_after or is_surely_above(wrong, asked, _CATCH_SLIPS):
-        yield MarkKind.CATCH, f"{wrong} of {asked} catch questions wrong"
+        yield MarkKind.CATCH, f"{wrong} of {asked} catch questions failed"
     if is_surely_above(conduct.too_fast, conduct.timed, _FAST):
         yield MarkKind.FAST, f"{conduct.too_fast} of {conduct.timed} answers faster than {checks.too_fast_ms} ms"
     for side, count in (("left", conduct.left), ("right", right)):

@@ -18,6 +18,10 @@ export const unbroken = (sentence) => sentence.replaceAll(" %", "\u00a0%");
 
 export const seconds = (ms) => (ms === null || ms === undefined ? "–" : `${tenth.format(ms / 1000)} s`);
 
+/** The size of files; small files have more than 0.0 MB. */
+export const size = (bytes) =>
+  bytes < 1e6 ? `${count(Math.ceil(bytes / 1000))}\u00a0kB` : `${tenth.format(bytes / 1e6)}\u00a0MB`;
+
 const STEPS = [
   ["year", 31536000],
   ["month", 2592000],

@@ -1,7 +1,7 @@
 /** Previews of chosen files before they are uploaded: thumbnails of pictures, names of other files. */
 
 import { el } from "../elements.js";
-import { count, counted } from "../wording.js";
+import { count, counted, size } from "../wording.js";
 
 // Most previews that are shown, because more would slow down the page. The rest is shown as a number.
 const SHOWN = 200;
@@ -36,7 +36,7 @@ export function thumbnails(onchange) {
   const files = () => [...chosen.values()].map(({ file }) => file);
   const summary = () => {
     const bytes = files().reduce((sum, file) => sum + file.size, 0);
-    return chosen.size ? `${counted(chosen.size, "file")}, ${(bytes / 1e6).toFixed(1)} MB` : "No files yet";
+    return chosen.size ? `${counted(chosen.size, "file")}, ${size(bytes)}` : "No files yet";
   };
   return { node, add, files, summary };
 }

@@ -51,7 +51,7 @@ export class StudyMap {
       el("span", { class: "tag warn" }, "Preliminary"),
       " The points will still move a lot.",
     );
-    this.nothing = el("p", { class: "map-empty soft" }, "The map appears after the first answers.");
+    this.nothing = el("p", { class: "map-empty soft" }, "The map appears as soon as the first answers are learned.");
     node.setAttribute("tabindex", "0");
     node.setAttribute("role", "application");
     node.setAttribute(

@@ -87,7 +87,7 @@ export class Participants {
   find() {
     this.limit = PAGE;
     this.draw();
-    this.said.textContent = `${count(this.matching().length)} of ${counted(this.rows.length, "participant")} shown.`;
+    this.said.textContent = this.shown(this.matching().length);
   }
 
   matching() {
@@ -120,7 +120,9 @@ export class Participants {
     this.all.textContent = chosen ? `${count(chosen)} selected` : `Select all ${count(matching.length)}`;
     this.everybody.checked = chosen > 0 && chosen === matching.length;
     this.everybody.indeterminate = chosen > 0 && chosen < matching.length;
-    for (const node of this.tools) node.hidden = !this.rows.length;
+    const [filters, decisions] = this.tools;
+    filters.hidden = !this.rows.length;
+    decisions.hidden = !matching.length;
     this.table.hidden = !matching.length;
     this.more.hidden = matching.length <= this.limit;
     this.decisions.draw();
@@ -129,9 +131,13 @@ export class Participants {
 
   summarised(n) {
     if (!this.rows.length) return "There are no participants yet.";
+    if (n < this.rows.length) return this.shown(n);
     const excluded = this.rows.filter((row) => row.excluded).length;
-    const all = `${counted(this.rows.length, "participant")}${excluded ? `, ${count(excluded)} excluded from the map` : ""}.`;
-    return n === this.rows.length ? all : `${count(n)} of ${all}`;
+    return `${counted(n, "participant")}${excluded ? `, ${count(excluded)} excluded from the map` : ""}.`;
+  }
+
+  shown(n) {
+    return `${count(n)} of ${counted(this.rows.length, "participant")} shown.`;
   }
 
   /** Rows that have not changed stay in the document, so that focus, popovers and presses survive live updates. */

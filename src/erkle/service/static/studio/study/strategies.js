@@ -59,7 +59,7 @@ function line({ strategy, fallback, kind, asked, answered }, all) {
       "th",
       { scope: "row" },
       el("div", { class: "who" }, strategy, fallback && el("span", { class: "tag warn" }, "replaced by random")),
-      el("span", { class: "small soft why" }, [kind, fallback && (REASONS[fallback] ?? fallback)].filter(Boolean).join(". ")),
+      el("span", { class: "small soft why" }, [kind !== strategy && kind, fallback && (REASONS[fallback] ?? fallback)].filter(Boolean).join(". ")),
     ),
     [count(asked), count(answered), roundPerCent(asked / all)].map((text) => el("td", { class: "number" }, text)),
   );
