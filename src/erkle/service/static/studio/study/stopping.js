@@ -40,7 +40,7 @@ export async function stop(study, state, path) {
 }
 
 function present({ active_participants: active, unfinished_participants: unfinished }) {
-  const now = active ? `${counted(active, "participant is", "participants are")} answering now` : "Nobody is answering now";
+  const now = active ? `${counted(active, "participant is", "participants are")} answering now (seen in the last five minutes)` : "Nobody is answering now";
   const others = Math.max(0, unfinished - active);
   if (!others) return `${now}.`;
   return `${now}, and ${counted(others, "other has", "others have")} begun but not finished.`;
