@@ -149,6 +149,21 @@ def test_a_file_that_cannot_be_shown_changes_nothing(researcher, store, pictured
     assert (objects(researcher, pictured), store.media.names(pictured)) == (before, names)
 
 
+def test_refused_changes_leave_no_files_behind(researcher, store, pictured):
+    names, changes = store.media.names(pictured), kept(researcher, pictured)
+    with_file = {"name": "new", "image": "new.png"}
+    refused = [
+        ([*changes, with_file, {"name": "p0"}], {}),
+        ([*changes, with_file, {"id": 99, "name": "x"}], {}),
+        ([*changes, {**with_file, "text": "a\0b"}], {}),
+        ([*changes, with_file], {"If-Match": '"older"'}),
+    ]
+    for sent, headers in refused:
+        answer = put(researcher, pictured, sent, [("new.png", picture(99))], **headers)
+        assert 400 <= answer.status_code < 500
+        assert store.media.names(pictured) == names
+
+
 def test_changes_to_objects_that_somebody_else_has_changed_are_refused(researcher, draft):
     listed = researcher.get(f"/api/studies/{draft}/objects")
     mine = [{"id": each["id"], "name": each["name"]} for each in listed.json()]
