@@ -1,5 +1,6 @@
 """Routes for the studies of an account, and for the media of a study."""
 
+from contextlib import suppress
 from typing import Annotated, Any, BinaryIO, Self
 
 from fastapi import APIRouter, File, Form, Header, Response, UploadFile
@@ -22,7 +23,7 @@ from erkle.service.studies.spec import Stopped, StudySettings, checked
 from erkle.service.web.dependencies import AccountDep, AccountTurn, ParticipationDep, RuntimesDep, StoreDep, StudyDep
 from erkle.service.web.errors import Problem, problems
 from erkle.service.web.ranges import Unsatisfiable, span
-from erkle.store import Object, State, Store, Study, limits
+from erkle.store import Object, State, Store, Study, Unknown, limits
 
 router = APIRouter(prefix="/api/studies", tags=["studies"])
 # Media need no login: their names are hashes, which nobody can guess.
@@ -160,11 +161,13 @@ class Preview(BaseModel):
 @router.get("")
 def studies(store: StoreDep, account: AccountDep, runtimes: RuntimesDep) -> list[StudyListed]:
     """List your studies, oldest first; an administrator sees all studies."""
-    return [
-        StudyListed.listed(store, study, runtimes.running(study.id))
-        for study in store.studies.all()
-        if account.admin or study.owner == account.id
-    ]
+    found = list[StudyListed]()
+    for study in store.studies.all():
+        if account.admin or study.owner == account.id:
+            # Somebody may delete it meanwhile.
+            with suppress(Unknown):
+                found.append(StudyListed.listed(store, study, runtimes.running(study.id)))
+    return found
 
 
 @router.get("/defaults")
