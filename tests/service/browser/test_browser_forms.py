@@ -274,6 +274,7 @@ def test_every_form_and_dialog_fits_and_is_accessible(site, new_page, account, d
         assert_accessible(page)
     open_session(site, page, account)
     page.goto("/studies/new")
+    page.locator(".fold").first.wait_for()
     page.locator(".fold").evaluate_all(OPEN)
     page.get_by_role("button", name="Add catch question").click()
     assert_fits(page)
@@ -282,6 +283,7 @@ def test_every_form_and_dialog_fits_and_is_accessible(site, new_page, account, d
     for item in ("Settings", "Delete study"):
         page.locator(".actions summary").click()
         page.get_by_role("button", name=item).click()
+        page.locator("dialog").wait_for()
         page.locator("dialog .fold").evaluate_all(OPEN)
         assert_fits(page)
         assert_accessible(page)
