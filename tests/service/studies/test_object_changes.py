@@ -78,6 +78,14 @@ def test_a_new_file_replaces_that_of_its_kind_and_keeps_the_others(researcher, p
     assert after[2]["audio"].endswith(".mp3")
 
 
+def test_a_new_file_may_be_as_large_as_in_a_new_study(researcher, draft):
+    file = io.BytesIO()
+    Image.effect_noise((1200, 1200), 100).save(file, "PNG")
+    assert len(file.getvalue()) > 1_000_000
+    answer = put(researcher, draft, kept(researcher, draft), [("noise.png", file.getvalue())])
+    assert answer.status_code == 200, answer.text
+
+
 def test_the_preview_of_a_draft_asks_about_its_new_objects(researcher, draft):
     assert researcher.get(f"/api/studies/{draft}/preview").json()["questions"]
     names = ["a", "b", "c", "d", "e", "f", "g"]

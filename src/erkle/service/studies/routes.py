@@ -223,7 +223,7 @@ def change_state(body: StateIn, study: StudyDep, store: StoreDep) -> StudyOut:
     return StudyOut.of(editing.change_state(store, study.id, body.state, body.stopped))
 
 
-@router.post("/{study}/duplicate", status_code=201)
+@router.post("/{study}/duplicate", status_code=201, dependencies=[AccountTurn])
 def duplicate(study: StudyDep, store: StoreDep, account: AccountDep) -> StudyOut:
     """Create a draft with the same objects, media and settings, and without answers. It belongs to you."""
     return StudyOut.of(editing.duplicated(store, study.id, account.id))
@@ -235,7 +235,7 @@ def objects(study: StudyDep, store: StoreDep, response: Response) -> list[ShownO
     return _shown_objects(study.id, store.studies.objects(study.id), response)
 
 
-@router.put("/{study}/objects", responses=problems(412))
+@router.put("/{study}/objects", responses=problems(412), dependencies=[AccountTurn])
 def replace_objects(
     study: StudyDep,
     store: StoreDep,
