@@ -1,10 +1,11 @@
 """Drafts: the objects of a study can be replaced until there are questions about them.
 
-New media are added first, in several transactions, so that others can write in between. The objects are then replaced
-in one transaction, which also removes media that no object refers to any more.
+The changes are checked first. New media are then added in several transactions, so that others can write in between. In
+the end the objects are replaced in one transaction, which also removes media that no object refers to any more.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from sqlalchemy import bindparam, delete, exists, insert, select, update
 
@@ -22,6 +23,11 @@ Replacement = Callable[[Study, list[Object]], tuple[Sequence[Object], Json]]
 
 class Drafts(Topic):
     """Changes to the objects of drafts."""
+
+    @reading
+    def check(self, study: str, replacement: Replacement) -> None:
+        """Raise what `replace_objects` would raise, except for media that are missing; nothing changes."""
+        self._replaced(study, rows.study(self.connection, study)["id"], replacement)
 
     def add_media(self, study: str, media: Mapping[str, Medium], n_bytes: int) -> None:
         """Add media for new objects of a draft; media that it already has are left out.
@@ -47,24 +53,24 @@ class Drafts(Topic):
             If the study has been opened, or if it has answers, which refer to objects by their numbers.
         """
         number = rows.lock_study(self.connection, study)["id"]
-        studies = Studies(self.connection, self.clock)
-        before = studies.get(study)
-        self._check_draft(before, number)
-        objects, settings = replacement(before, studies.objects(study))
-        numbered = checked_objects(objects)
+        numbered, settings = self._replaced(study, number, replacement)
         self._keep_media(study, number, {name for row in numbered for name in media_of(row["payload"])})
         o, s, n = schema.objects, schema.studies, schema.snapshots
         self.connection.execute(delete(o).where(o.c.study_id == number))
         self.connection.execute(insert(o), [{"study_id": number, **row} for row in numbered])
         # A snapshot is of a learner for the old number of objects.
         self.connection.execute(delete(n).where(n.c.study_id == number))
-        values = {
-            "n_objects": len(numbered),
-            "roster": s.c.roster + 1,
-            "settings": strict_json(settings, "The settings"),
-        }
+        values = {"n_objects": len(numbered), "roster": s.c.roster + 1, "settings": settings}
         self.connection.execute(update(s).where(s.c.id == number).values(values))
-        return studies.get(study)
+        return Studies(self.connection, self.clock).get(study)
+
+    def _replaced(self, study: str, number: int, replacement: Replacement) -> tuple[list[dict[str, Any]], Json]:
+        """Return the rows of the new objects, and the new settings."""
+        studies = Studies(self.connection, self.clock)
+        before = studies.get(study)
+        self._check_draft(before, number)
+        objects, settings = replacement(before, studies.objects(study))
+        return checked_objects(objects), strict_json(settings, "The settings")
 
     def _check_draft(self, study: Study, number: int) -> None:
         if study.state != State.DRAFT:

@@ -9,7 +9,8 @@ from PIL import Image
 from researching import DESKTOP, PHONE, assert_accessible, assert_fits, open_session
 
 from erkle.service.studies.spec import StudySettings
-from people import THINGS
+from erkle.store import Object
+from people import THINGS, settings
 
 expect = pytest.importorskip("playwright.sync_api", reason="playwright is not installed").expect
 
@@ -235,6 +236,18 @@ def test_the_objects_of_a_draft_are_changed(site, signed_in, account, pictures):
 HEIC = {"mimeType": "image/heic", "buffer": BAD[0][1]}
 
 
+def test_what_is_not_edited_in_the_list_of_objects_stays_as_it_is(site, signed_in, account):
+    given = [Object("a\nb", {"text": "one\n\ntwo"}), Object(" c ", {"text": " x "}), Object("d", {"text": "y"})]
+    study = site.store.studies.create("Texts", given, settings(), owner=account.id).id
+    page = signed_in
+    page.goto(f"/studies/{study}")
+    page.get_by_role("button", name="Edit objects").click()
+    page.locator(".object-rows > li").last.get_by_label("Text").fill("z\nz")
+    with page.expect_navigation():
+        page.get_by_role("dialog").get_by_role("button", name="Save").click()
+    assert site.store.studies.objects(study) == [*given[:2], Object("d", {"text": "z\nz"})]
+
+
 def test_a_form_shows_what_the_server_refuses_and_keeps_what_was_entered(signed_in, draft):
     page = signed_in
     page.goto(f"/studies/{draft}")
@@ -271,7 +284,7 @@ def test_every_form_and_dialog_fits_and_is_accessible(site, new_page, account, d
     for item in ("Settings", "Delete study"):
         page.locator(".actions summary").click()
         page.get_by_role("button", name=item).click()
-        page.get_by_role("dialog").wait_for()
+        page.locator("dialog").wait_for()
         page.locator("dialog .fold").evaluate_all(OPEN)
         assert_fits(page)
         assert_accessible(page)

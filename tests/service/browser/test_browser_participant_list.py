@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import expect
 
 from erkle.service.accounts.sessions import COOKIE
-from erkle.store import Imported
+from erkle.store import Imported, Standing, State
 from people import PASSWORD, THINGS, settings
 
 PHONE = {"viewport": {"width": 360, "height": 740}, "has_touch": True, "is_mobile": True}
@@ -146,6 +146,17 @@ def test_the_order_stays_while_new_answers_arrive(site, listed, study):
     assert names(page) == ["pid4", "lefty", "newcomer", *others]
     expect(page.get_by_role("columnheader", name="Answers")).to_have_attribute("aria-sort", "descending")
     expect(page.get_by_role("checkbox", name="Select pid4")).to_be_focused()
+
+
+def test_the_list_shows_who_joins_and_who_ends_without_an_answer(site, listed, study):
+    page = listed()
+    site.store.studies.change_state(study, State.OPEN)
+    late = site.store.participants.join(study, {"PROLIFIC_PID": "late"}, "PROLIFIC_PID=late")
+    site.store.questions.issue(study, late.id, [(0, 1, 2)])
+    row = page.locator(f"[data-participant='{late.id}']")
+    expect(row).to_contain_text("active")
+    site.store.participants.finish(study, late.id, Standing.COMPLETED)
+    expect(row).to_contain_text("completed")
 
 
 def test_the_order_is_chosen_on_a_phone(listed):

@@ -94,6 +94,16 @@ def test_an_excluded_participant_gets_words_and_a_code(site, page, study, exclud
     assert site.store.participants.get(running, person.id).state == Standing(ending)
 
 
+def test_an_ending_that_is_shown_in_another_browser_is_saved(site, page, study):
+    completing = study(texts={"consent": "Do you agree?"}, unfinished={"stopped": "complete"})
+    ann = site.store.participants.join(completing, {"PROLIFIC_PID": "ann"}, "PROLIFIC_PID=ann")
+    site.store.questions.issue(completing, ann.id, [(0, 1, 2)])
+    site.store.studies.change_state(completing, State.PAUSED)
+    page.goto(f"/s/{completing}?PROLIFIC_PID=ann")
+    assert_ending(page, "completed")
+    assert site.store.participants.get(completing, ann.id).state == Standing.COMPLETED
+
+
 def test_answers_given_offline_count_although_the_study_was_closed_meanwhile(site, page, study):
     closing = study()
     begin(page, closing)

@@ -12,6 +12,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 from erkle.service import Configuration, create_app
+from erkle.service.exchange.members import roster
 from erkle.service.participation.identity import signature
 from erkle.service.participation.prolific import Keys
 from erkle.service.web.errors import Problem
@@ -87,6 +88,14 @@ def test_what_proves_an_identity_is_not_stored(client, store, signed):
     join(client, study, **sign("puid", "7"), colour="red")
     [person] = store.participants.all(study)
     assert (person.identity, person.parameters) == ("puid=7", {"puid": "7", "colour": "red"})
+
+
+def test_researchers_know_participants_by_what_was_proven(client, store, signed):
+    study, sign = signed
+    for number, other in enumerate([8, ["8"], {"8": 8}, True]):
+        assert join(client, study, **sign("puid", f"7{number}"), seat=other).status_code == 200
+    members = roster(store, store.studies.get(study)).values()
+    assert [member.puid for member in members] == ["70", "71", "72", "73"]
 
 
 def test_a_signed_link_can_expire(client, signed):
@@ -199,6 +208,15 @@ def test_prolifics_token_says_who_the_participant_is(from_prolific):
     assert again.json()["participant"] == first.json()["participant"]
     [person] = client.app.state.store.participants.all(study)
     assert person.identity == "PROLIFIC_PID=ann"
+    assert person.parameters == {"colour": "red", **claims()["prolific"]}
+
+
+def test_nothing_but_prolifics_token_says_who_the_participant_is(from_prolific):
+    client, study = from_prolific
+    store = client.app.state.store
+    store.studies.revise(study, lambda now, _: (None, {**now.settings, "identify_by": ["puid", "PROLIFIC_PID"]}))
+    assert join(client, study, puid="bob", prolific_token=token(claims()), colour="red").status_code == 200
+    [person] = store.participants.all(study)
     assert person.parameters == {"colour": "red", **claims()["prolific"]}
 
 

@@ -78,6 +78,14 @@ def test_a_new_file_replaces_that_of_its_kind_and_keeps_the_others(researcher, p
     assert after[2]["audio"].endswith(".mp3")
 
 
+def test_a_new_file_may_be_as_large_as_in_a_new_study(researcher, draft):
+    file = io.BytesIO()
+    Image.effect_noise((1200, 1200), 100).save(file, "PNG")
+    assert len(file.getvalue()) > 1_000_000
+    answer = put(researcher, draft, kept(researcher, draft), [("noise.png", file.getvalue())])
+    assert answer.status_code == 200, answer.text
+
+
 def test_the_preview_of_a_draft_asks_about_its_new_objects(researcher, draft):
     assert researcher.get(f"/api/studies/{draft}/preview").json()["questions"]
     names = ["a", "b", "c", "d", "e", "f", "g"]
@@ -147,6 +155,21 @@ def test_a_file_that_cannot_be_shown_changes_nothing(researcher, store, pictured
     assert answer.status_code == 422
     assert "broken.png" in answer.json()["error"]["sentence"]
     assert (objects(researcher, pictured), store.media.names(pictured)) == (before, names)
+
+
+def test_refused_changes_leave_no_files_behind(researcher, store, pictured):
+    names, changes = store.media.names(pictured), kept(researcher, pictured)
+    with_file = {"name": "new", "image": "new.png"}
+    refused = [
+        ([*changes, with_file, {"name": "p0"}], {}),
+        ([*changes, with_file, {"id": 99, "name": "x"}], {}),
+        ([*changes, {**with_file, "text": "a\0b"}], {}),
+        ([*changes, with_file], {"If-Match": '"older"'}),
+    ]
+    for sent, headers in refused:
+        answer = put(researcher, pictured, sent, [("new.png", picture(99))], **headers)
+        assert 400 <= answer.status_code < 500
+        assert store.media.names(pictured) == names
 
 
 def test_changes_to_objects_that_somebody_else_has_changed_are_refused(researcher, draft):

@@ -6,6 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from erkle.store import State
+from erkle.store.studies import Studies
 from people import Somebody, missing
 
 THINGS = ["Paris", "Lyon", "Madrid", "Rome"]
@@ -93,6 +94,14 @@ def test_changes_need_a_session_and_its_csrf_token(client, researcher, draft):
     assert researcher.delete(f"/api/studies/{draft}").status_code == 403
     assert researcher.patch(f"/api/studies/{draft}", json={"title": "x"}).status_code == 403
     assert researcher.get(f"/api/studies/{draft}").json()["title"] == "Cities"
+
+
+def test_a_study_that_is_deleted_while_studies_are_listed_hides_no_other(researcher, store, monkeypatch):
+    kept, gone = (create(researcher).json()["id"] for _ in range(2))
+    listed = store.studies.all()
+    researcher.delete(f"/api/studies/{gone}")
+    monkeypatch.setattr(Studies, "all", lambda _: listed)
+    assert [study["id"] for study in researcher.get("/api/studies").json()] == [kept]
 
 
 def test_any_setting_of_a_draft_can_change_and_the_others_stay(researcher, draft):

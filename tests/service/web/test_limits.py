@@ -416,16 +416,16 @@ def test_a_signed_in_researcher_may_not_send_large_json(researcher):
     assert researcher.post("/api/studies", json={"title": "x" * 20_000}).status_code == 413
 
 
-def test_the_paths_that_accept_files_are_those_of_the_document(client):
+def test_the_routes_that_accept_files_are_those_of_the_document(client):
     paths = client.get("/openapi.json").json()["paths"]
-    posts = {path: operations["post"] for path, operations in paths.items() if "post" in operations}
+    routes = {(method, path): operation for path, methods in paths.items() for method, operation in methods.items()}
     files = {
-        path
-        for path, post in posts.items()
-        if "multipart/form-data" in post.get("requestBody", {"content": {}})["content"]
+        route
+        for route, operation in routes.items()
+        if "multipart/form-data" in operation.get("requestBody", {"content": {}})["content"]
     }
-    scopes = {path: {"method": "POST", "path": path.replace("{study}", "abc")} for path in posts}
-    assert {path for path, scope in scopes.items() if is_upload(scope)} == files
+    scopes = {route: {"method": route[0].upper(), "path": route[1].replace("{study}", "abc")} for route in routes}
+    assert {route for route, scope in scopes.items() if is_upload(scope)} == files
 
 
 def test_large_bodies_are_accepted_only_where_files_are(researcher, draft):

@@ -89,8 +89,8 @@ def known_as(names: Iterable[str], parameters: Mapping[str, Any]) -> str:
     >>> known_as(["PROLIFIC_PID", "puid"], {"puid": "7", "x": "1"})
     '7'
     """
-    values = (" ".join(str(parameters.get(name) or "").splitlines()).strip() for name in names)
-    return next((value for value in values if value), "")
+    found = _first(names, parameters)
+    return "" if found is None else " ".join(found[1].splitlines())
 
 
 def without(parameters: Mapping[str, Any], name: str) -> dict[str, Any]:

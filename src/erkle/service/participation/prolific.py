@@ -10,7 +10,7 @@ import json
 import threading
 import time
 import urllib.request
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
@@ -105,12 +105,12 @@ class Prolific:
     def __init__(self, keys: Keys, public_url: str) -> None:
         self._keys, self._host = keys, _host(public_url)
 
-    def identified(self, names: Iterable[str], parameters: Mapping[str, Any], at: int) -> Identified:
+    def identified(self, names: Collection[str], parameters: Mapping[str, Any], at: int) -> Identified:
         """Believe what Prolific's token in the link says, and none of the other parameters.
 
         Parameters
         ----------
-        names : iterable of str
+        names : collection of str
             The parameters that identify participants.
         parameters : mapping
             The parameters of the link.
@@ -130,7 +130,9 @@ class Prolific:
         identity = unproven(names, said).identity
         if identity is None:
             raise unsigned()
-        return Identified(identity, without(parameters, TOKEN) | said)
+        # Researchers know participants by these parameters, so only the token may set them.
+        others = {name: value for name, value in without(parameters, TOKEN).items() if name not in names}
+        return Identified(identity, others | said)
 
     def _claims(self, token: str) -> dict[str, Any]:
         """Return the content of a token that Prolific has signed."""

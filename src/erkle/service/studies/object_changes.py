@@ -76,6 +76,8 @@ def change_objects(
         _check_names(objects)
         return objects, _renamed(spec.checked(now.settings), changes, before, objects).model_dump(mode="json")
 
+    # Changes that are refused leave no media behind.
+    store.drafts.check(study.id, replacement)
     store.drafts.add_media(study.id, reader.media, reader.media.size)
     return store.drafts.replace_objects(study.id, replacement)
 

@@ -1,5 +1,6 @@
 """Routes for the studies of an account, and for the media of a study."""
 
+from contextlib import suppress
 from typing import Annotated, Any, BinaryIO, Self
 
 from fastapi import APIRouter, File, Form, Header, Response, UploadFile
@@ -22,7 +23,7 @@ from erkle.service.studies.spec import Stopped, StudySettings, checked
 from erkle.service.web.dependencies import AccountDep, AccountTurn, ParticipationDep, RuntimesDep, StoreDep, StudyDep
 from erkle.service.web.errors import Problem, problems
 from erkle.service.web.ranges import Unsatisfiable, span
-from erkle.store import Object, State, Store, Study, limits
+from erkle.store import Object, State, Store, Study, Unknown, limits
 
 router = APIRouter(prefix="/api/studies", tags=["studies"])
 # Media need no login: their names are hashes, which nobody can guess.
@@ -160,11 +161,13 @@ class Preview(BaseModel):
 @router.get("")
 def studies(store: StoreDep, account: AccountDep, runtimes: RuntimesDep) -> list[StudyListed]:
     """List your studies, oldest first; an administrator sees all studies."""
-    return [
-        StudyListed.listed(store, study, runtimes.running(study.id))
-        for study in store.studies.all()
-        if account.admin or study.owner == account.id
-    ]
+    found = list[StudyListed]()
+    for study in store.studies.all():
+        if account.admin or study.owner == account.id:
+            # Somebody may delete it meanwhile.
+            with suppress(Unknown):
+                found.append(StudyListed.listed(store, study, runtimes.running(study.id)))
+    return found
 
 
 @router.get("/defaults")
@@ -220,7 +223,7 @@ def change_state(body: StateIn, study: StudyDep, store: StoreDep) -> StudyOut:
     return StudyOut.of(editing.change_state(store, study.id, body.state, body.stopped))
 
 
-@router.post("/{study}/duplicate", status_code=201)
+@router.post("/{study}/duplicate", status_code=201, dependencies=[AccountTurn])
 def duplicate(study: StudyDep, store: StoreDep, account: AccountDep) -> StudyOut:
     """Create a draft with the same objects, media and settings, and without answers. It belongs to you."""
     return StudyOut.of(editing.duplicated(store, study.id, account.id))
@@ -232,7 +235,7 @@ def objects(study: StudyDep, store: StoreDep, response: Response) -> list[ShownO
     return _shown_objects(study.id, store.studies.objects(study.id), response)
 
 
-@router.put("/{study}/objects", responses=problems(412))
+@router.put("/{study}/objects", responses=problems(412), dependencies=[AccountTurn])
 def replace_objects(
     study: StudyDep,
     store: StoreDep,

@@ -91,8 +91,9 @@ function open(study, objects) {
     pace.update(live.per_minute);
     strategies.update(live.strategies);
     answering.update(live);
-    // The number of learned answers also changes when the learner has started, and after an exclusion.
-    const now = `${live.answers} ${live.learned}`;
+    // The number of learned answers also changes when the learner has started, and after an exclusion. The number of
+    // unfinished participants changes when somebody ends without an answer, for example because the study is closed.
+    const now = [live.answers, live.learned, live.participants, live.unfinished_participants, live.skips].join(" ");
     if (now !== counts) tables();
     counts = now;
   };

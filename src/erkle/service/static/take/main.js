@@ -14,6 +14,8 @@ import { language, texts } from "./texts.js";
 
 // Time between two checks whether a study has been opened.
 const CHECK_AGAIN_MS = 15000;
+// Endings that only somebody who has joined can get.
+const OF_PARTICIPANTS = ["completed", "failed"];
 
 const study = decodeURIComponent(location.pathname.split("/")[2] ?? "");
 const parameters = parametersOf(location);
@@ -36,7 +38,16 @@ async function start() {
   if (reply.kind !== "ok") return say(texts.gone);
   const known = identity.known(parameters, info.identify_by);
   if (known) return comeBack(info, known);
+  if (OF_PARTICIPANTS.includes(info.ending?.outcome)) return conclude(info);
   return cannotEnter(info) || enter(info);
+}
+
+// For a participant whom the server knows by the link, and for whom the study ends now. Joining again saves the ending, so
+// that researchers know of the code.
+async function conclude(info) {
+  const reply = await join(info, true);
+  if (reply?.finished) end(info, reply.finished);
+  else if (reply) location.reload();
 }
 
 // For a participant who is new here. With a consent page, they join when they agree, and questions load while they read

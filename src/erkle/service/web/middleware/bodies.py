@@ -17,8 +17,10 @@ from erkle.store import StoreError
 
 # Where all requests need a session.
 OF_RESEARCHERS = ("/api/studies", "/api/import")
-# The paths that accept files.
-_UPLOADS = re.compile(r"/api/(?:studies/upload|studies/[^/]+/import|import|import/triplets)$")
+# The methods and paths that accept files.
+_UPLOADS = re.compile(
+    r"POST /api/(?:studies/upload|studies/[^/]+/import|import|import/triplets)|PUT /api/studies/[^/]+/objects"
+)
 # Bytes that anybody may send. The largest body of a participant is an answer, with 2 kB about the browser.
 _ANYBODY = 32_000
 # Bytes of the largest body for each list or object that its JSON may have: when Python parses 300,000 empty lists, its
@@ -60,7 +62,7 @@ class BodyLimit:
 
 def is_upload(scope: Scope) -> bool:
     """Return whether a request may contain files."""
-    return scope["method"] == "POST" and _UPLOADS.match(scope["path"]) is not None
+    return _UPLOADS.fullmatch(f"{scope['method']} {scope['path']}") is not None
 
 
 def _counted(receive: Receive, most: int, counts_lists: bool) -> Receive:

@@ -61,7 +61,9 @@ class Row {
     this.isRemoved = false;
     this.file = null;
     this.name = input("Name", object.name);
-    this.text = input("Text", object.text ?? "", "Text (optional)");
+    this.text = el("textarea", { class: "input", rows: 1, "aria-label": "Text", placeholder: "Text (optional)" }, object.text);
+    // What the fields hold, which may differ from the object: a field for a name has no line ends.
+    this.before = [this.name.value, this.text.value];
     this.face = el("div", { class: "object-face" });
     this.trouble = el("p", { class: "error", role: "alert", hidden: true });
     this.toggle = button("Remove", "quiet small", () => this.remove(), { "aria-label": `Remove ${object.name}` });
@@ -113,8 +115,12 @@ class Row {
 
   /** The change for the server. `path` is the unique name under which the new file is sent. */
   change() {
-    const { id } = this.object;
-    const change = { id, name: this.name.value.trim(), text: this.text.value.trim() || null };
+    const [name, text] = this.before;
+    const change = {
+      id: this.object.id,
+      name: this.name.value === name ? this.object.name : this.name.value.trim(),
+      text: this.text.value === text ? this.object.text : this.text.value.trim() || null,
+    };
     return this.file ? { ...change, [kindOf(this.file)]: this.path() } : change;
   }
 
@@ -123,8 +129,7 @@ class Row {
   }
 }
 
-const input = (label, value, placeholder = null) =>
-  el("input", { class: "input", "aria-label": label, value, placeholder, autocomplete: "off" });
+const input = (label, value) => el("input", { class: "input", "aria-label": label, value, autocomplete: "off" });
 
 const visuallyHidden = (text) => el("span", { class: "visually-hidden" }, text);
 

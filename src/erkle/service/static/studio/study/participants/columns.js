@@ -55,7 +55,7 @@ export const COLUMNS = [
 
 const collator = new Intl.Collator("en", { numeric: true });
 
-/** Sorts rows by a column. Rows without a value are always last, and equal rows keep the order of joining. */
+/** Sorts rows by a column. Rows without a value are last, and the order of joining, in the same direction, decides between equal rows. */
 export function sorted(rows, { key, down }) {
   const read = COLUMNS.find((column) => column.key === key).value ?? ((row) => row[key]);
   const known = (row) => read(row) !== null && read(row) !== undefined;
