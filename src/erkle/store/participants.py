@@ -28,13 +28,13 @@ _HAS_ANSWERED = exists().where(
 )
 _BY_NUMBER = select(schema.participants).where(_T.id == bindparam("number"))
 # The standings in which a participation can end.
-ENDINGS = (Standing.COMPLETED, Standing.FAILED, Standing.SCREENED)
+ENDINGS = (Standing.COMPLETED, Standing.FAILED, Standing.SCREENED, Standing.CLOSED)
 
 
 class Participant(NamedTuple):
     """A participant of a study; within a study, no two participants have the same ``identity``.
 
-    ``state`` is active, completed, failed or screened, and stays what it is when the participant is excluded.
+    ``state`` is a `Standing`, and stays what it is when the participant is excluded.
     """
 
     id: str
@@ -154,7 +154,7 @@ class Participants(Topic):
 
     @writing
     def finish(self, study: str, participant: str, standing: Standing) -> Participant:
-        """End an active participation: completed, failed because of the checks, or screened out."""
+        """End an active participation: completed, failed because of the checks, screened out, or back too late."""
         if standing not in ENDINGS:
             raise StoreError(f"The standing is {bounded_text(standing, 40)!r}; pass one of {', '.join(ENDINGS)}.")
         row = rows.lock_participant(self.connection, study, participant)

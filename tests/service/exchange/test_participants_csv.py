@@ -106,7 +106,7 @@ ROWS = st.builds(
     puid=TEXTS.map(lambda text: " ".join(text.splitlines()).strip() or "1"),
     parameters=st.dictionaries(TEXTS, TEXTS, max_size=4),
     code=TEXTS,
-    state=st.sampled_from(["active", "completed", "failed", "screened"]),
+    state=st.sampled_from(["active", "completed", "failed", "screened", "closed"]),
     excluded=st.booleans(),
     flagged=st.booleans(),
     marks=st.lists(st.builds(Mark, kind=st.sampled_from(MarkKind), sentence=TEXTS), max_size=3),

@@ -96,7 +96,8 @@ def test_whoever_comes_back_after_the_closing_gets_the_ending_of_a_closed_study(
     assert finished(refused.json()) == finished(resumed(ann).json()) == expect("closed")
     assert finished(Somebody(client, study, puid="ann").reply) == expect("closed")
     assert told(client, study, puid="ann")["ending"]["code"] == "CODE-closed"
-    assert store.participants.get(study, ann.id).state == Standing.ACTIVE
+    # So that participants.csv has the code that they were given.
+    assert store.participants.get(study, ann.id).state == Standing.CLOSED
 
 
 def test_whoever_comes_back_to_a_paused_study_waits_and_then_continues(client, store, study_with, later):

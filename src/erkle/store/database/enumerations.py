@@ -19,6 +19,7 @@ class Standing(StrEnum):
     COMPLETED = "completed"
     FAILED = "failed"
     SCREENED = "screened"
+    CLOSED = "closed"
 
 
 class Kind(StrEnum):

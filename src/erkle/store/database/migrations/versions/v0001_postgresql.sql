@@ -154,7 +154,7 @@ CREATE TABLE participants (
   identity TEXT,
   flagged BOOLEAN NOT NULL,
   CONSTRAINT pk_participants PRIMARY KEY (id),
-  CONSTRAINT ck_participants_state CHECK (state IN ('active', 'completed', 'failed', 'screened')),
+  CONSTRAINT ck_participants_state CHECK (state IN ('active', 'completed', 'failed', 'screened', 'closed')),
   CONSTRAINT ck_participants_public_id CHECK (public_id ~ '^[A-Za-z0-9_-]{1,64}$'),
   CONSTRAINT ck_participants_parameters CHECK (json_typeof(parameters) = 'object'),
   CONSTRAINT ck_participants_joined_at CHECK (joined_at BETWEEN 0 AND 253402300799999999),

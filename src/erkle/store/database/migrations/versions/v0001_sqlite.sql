@@ -180,7 +180,7 @@ CREATE TABLE participants (
   identity TEXT,
   flagged BOOLEAN NOT NULL,
   CONSTRAINT pk_participants PRIMARY KEY (id),
-  CONSTRAINT ck_participants_state CHECK (state IN ('active', 'completed', 'failed', 'screened')),
+  CONSTRAINT ck_participants_state CHECK (state IN ('active', 'completed', 'failed', 'screened', 'closed')),
   CONSTRAINT ck_participants_public_id CHECK (typeof(public_id) = 'text' AND public_id NOT GLOB '*[^A-Za-z0-9_-]*' AND length(public_id) BETWEEN 1 AND 64),
   CONSTRAINT ck_participants_parameters CHECK (typeof(parameters) = 'text' AND CASE WHEN json_valid(parameters) THEN json_type(parameters) = 'object' ELSE 0 END),
   CONSTRAINT ck_participants_joined_at CHECK (joined_at BETWEEN 0 AND 253402300799999999),

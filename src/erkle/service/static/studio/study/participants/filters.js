@@ -2,7 +2,14 @@
 
 import { el } from "../../elements.js";
 
-const STATES = { "": "Any state", active: "Active", completed: "Completed", failed: "Failed", screened: "Screened out" };
+const STATES = {
+  "": "Any state",
+  active: "Active",
+  completed: "Completed",
+  failed: "Failed",
+  screened: "Screened out",
+  closed: "Back too late",
+};
 const REVIEW = {
   "": ["Everybody", () => true],
   marked: ["Marked", (p) => p.marks.length > 0],

@@ -3,7 +3,7 @@
 import { el, uniqueId } from "../../elements.js";
 import { age, moment, unbroken } from "../../wording.js";
 
-const STATES = { active: "", completed: "good", failed: "bad", screened: "" };
+const STATES = { active: "", completed: "good", failed: "bad", screened: "", closed: "" };
 
 export function who(person) {
   const tags = [
