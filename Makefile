@@ -1,9 +1,10 @@
 # Every target sets up what it needs in .venv. You need only make and Python 3.11 or newer.
 PYTHON ?= python3
 BIN := .venv/bin
+TESTS := $(BIN)/python -m pytest -p tools.pytest_progress -o console_output_style=classic -n auto --dist worksteal -q
 
 .DEFAULT_GOAL := help
-.PHONY: help run serve test check format static bench people active large load faults compare docs clean
+.PHONY: help run serve test thorough check format static bench people active large load faults compare docs clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -14,9 +15,12 @@ run: .venv/run  ## learn a map of Europe from simulated answers
 serve: .venv/serve  ## serve a study of cities with simulated participants, and show its map
 	@$(BIN)/erkle serve --demo
 
-test: .venv/dev  ## run all tests
-	@echo "Running all tests (some minutes) ..."
-	@$(BIN)/python -m pytest -p tools.pytest_progress -o console_output_style=classic -n auto --dist worksteal -q
+test: .venv/dev  ## run the tests
+	@echo "Running the tests (some minutes) ..."
+	@$(TESTS) -m "not thorough"
+
+thorough: .venv/dev  ## run all tests, also in browser windows of further sizes
+	@$(TESTS)
 
 check: .venv/dev  ## format the code, then run static and test
 	$(BIN)/ruff format .

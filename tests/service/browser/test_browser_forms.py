@@ -88,7 +88,7 @@ BAD = [
 ]
 
 
-@pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])
+@pytest.mark.parametrize("size", [pytest.param(DESKTOP, marks=pytest.mark.thorough), PHONE], ids=["desktop", "phone"])
 def test_bad_files_are_refused_when_they_are_chosen_and_the_good_ones_stay(site, new_page, account, size):
     page = new_page(**size)
     open_session(site, page, account)
@@ -264,7 +264,7 @@ def test_a_form_shows_what_the_server_refuses_and_keeps_what_was_entered(signed_
 OPEN = "folds => folds.forEach((fold) => (fold.open = true))"
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("scheme", ["light", pytest.param("dark", marks=pytest.mark.thorough)])
 @pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])
 def test_every_form_and_dialog_fits_and_is_accessible(site, new_page, account, draft, size, scheme):
     page = new_page(color_scheme=scheme, **size)

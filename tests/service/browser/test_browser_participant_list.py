@@ -194,7 +194,7 @@ def test_a_popover_shows_the_parameters_and_stays_open_during_updates(site, list
     expect(popover).to_be_visible()
 
 
-@pytest.mark.parametrize("window", ["desktop", "phone"])
+@pytest.mark.parametrize("window", [pytest.param("desktop", marks=pytest.mark.thorough), "phone"])
 def test_participants_are_downloaded_under_the_name_of_the_study(listed, window):
     page = listed(window)
     with page.expect_download() as downloaded:

@@ -52,7 +52,7 @@ def asked(page, site, study, n_questions):
 
 
 @pytest.mark.parametrize("screen", SCREENS)
-@pytest.mark.parametrize("names", [False, True])
+@pytest.mark.parametrize("names", [False, pytest.param(True, marks=pytest.mark.thorough)])
 def test_all_pictures_have_one_size_which_is_recorded(site, visitor, pictures, screen, names):
     study = site.study(**pictures, show_names=names, limits={"per_participant": 5})
     page = visitor(**SCREENS[screen])
@@ -88,7 +88,7 @@ def test_everything_of_a_question_with_pictures_fits_into_the_window(site, visit
     assert page.evaluate("document.documentElement.scrollHeight <= innerHeight")
 
 
-@pytest.mark.parametrize("system", ["light", "dark"])
+@pytest.mark.parametrize("system", ["dark", pytest.param("light", marks=pytest.mark.thorough)])
 @pytest.mark.parametrize("appearance", ["light", "dark", "auto"])
 def test_the_study_decides_about_light_and_dark_and_it_is_recorded(site, visitor, pictures, appearance, system):
     study = site.study(**pictures, appearance=appearance)

@@ -21,7 +21,7 @@ HEADINGS = {
 }
 
 
-@pytest.fixture(params=["desktop", "phone"])
+@pytest.fixture(params=[pytest.param("desktop", marks=pytest.mark.thorough), "phone"])
 def page(request, visitor):
     """The page of a participant, on both kinds of device."""
     return visitor(**(PHONE if request.param == "phone" else {}))

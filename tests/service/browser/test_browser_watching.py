@@ -12,7 +12,11 @@ from people import THINGS, settings
 
 expect = pytest.importorskip("playwright.sync_api", reason="playwright is not installed").expect
 
-SIZES = pytest.mark.parametrize("size", [DESKTOP, LAPTOP, PHONE], ids=["desktop", "laptop", "phone"])
+SIZES = pytest.mark.parametrize(
+    "size",
+    [pytest.param(DESKTOP, marks=pytest.mark.thorough), pytest.param(LAPTOP, marks=pytest.mark.thorough), PHONE],
+    ids=["desktop", "laptop", "phone"],
+)
 
 
 def simulated(n_answers):
