@@ -126,7 +126,7 @@ class KilledInDeletion(_KilledInRequest):
     allowed = (_NO_STUDY, _ALL_ANSWERS)
 
     def _prepare(self, serving: Serving, study: str) -> None:
-        # Not through the server: its learner would start, and the request would wait for it before it deletes anything.
+        # Not through the server, where 10,000 answers take longer.
         with Store(serving.database) as store:
             store.imports.append(study, [Imported("bob", a, b, c) for a, b, c in _triplets()])
 

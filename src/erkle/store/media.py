@@ -18,8 +18,8 @@ from erkle.store.sanitising import bounded_text, is_text, strict_text
 PARTS = ("image", "thumb", "audio", "video")
 # Bytes of a part of a medium; only the last part is shorter.
 PART = 1 << 18
-# Bytes of media written in one transaction.
-_GROUP = 4 << 20
+# Bytes of media written in one transaction, and the most rows: a statement has a limited number of parameters.
+_GROUP_BYTES, _GROUP_ROWS = 4 << 20, 500
 
 T = TypeVar("T")
 
@@ -99,8 +99,7 @@ def in_groups(items: Iterable[T], size: Callable[[T], int]) -> Iterator[list[T]]
     for item in items:
         group.append(item)
         total += size(item)
-        # At most 500 items, because a statement has a limited number of parameters.
-        if total >= _GROUP or len(group) == 500:
+        if total >= _GROUP_BYTES or len(group) == _GROUP_ROWS:
             yield group
             group, total = [], 0
     if group:

@@ -17,7 +17,7 @@ from erkle.store import Participant, Standing, State, Store, Study, Transaction
 
 
 class Going(StrEnum):
-    """What a visitor does for whom it has not ended: they continue, or wait until the study is open."""
+    """What a visitor does if their participation has not ended: continue, or wait until the study is open."""
 
     ON = "on"
     WAITING = "waiting"

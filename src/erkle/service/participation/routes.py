@@ -42,8 +42,8 @@ class StudyToTake(BaseModel):
     """What a visitor sees before they take part.
 
     ``ending`` is how it ends for a visitor who can neither join nor continue, and ``refused`` says why if that is the
-    fault of the link. Joining saves the ending of somebody who has joined before. ``waiting`` is
-    whether the visitor must wait until the study is open.
+    fault of the link. Joining saves the ending of somebody who has joined before. ``waiting`` is whether the visitor
+    must wait until the study is open.
     """
 
     study: str

@@ -89,10 +89,9 @@ def _read(reader: ObjectReader, number: int, change: ObjectChange) -> dict[str, 
 
 
 def _object(change: ObjectChange, new: dict[str, str], before: Sequence[Object]) -> Object:
-    kept = (
-        {} if change.id is None else {part: name for part, name in before[change.id].payload.items() if part != "text"}
-    )
-    return Object(change.name, {**kept, **new})
+    payload = {} if change.id is None else before[change.id].payload
+    files = {part: name for part, name in payload.items() if part != "text"}
+    return Object(change.name, {**files, **new})
 
 
 def _check_ids(changes: Sequence[ObjectChange], n_before: int) -> None:

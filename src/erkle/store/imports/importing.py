@@ -24,7 +24,7 @@ from erkle.store.database.sqlite.room import check_room
 from erkle.store.database.topics import Topic, reading, writing
 from erkle.store.errors import NotAllowed, StoreError, Unavailable
 from erkle.store.imports.rows import Imported, add_answers, checked, in_batches
-from erkle.store.imports.unfinished import ABANDONED, recover_each, written
+from erkle.store.imports.unfinished import ABANDONED, interrupted, recover_each, written
 from erkle.store.participants import bounded_identity, exclude, join_all, new_participant
 from erkle.store.questions import new_token
 
@@ -79,8 +79,7 @@ class Imports(Topic):
         _not_closed(rows.lock_study(self.connection, study))
         change = update(schema.import_batches).where(_B.import_id == import_id).values(ready=True)
         if self.connection.execute(change).rowcount != n_batches:
-            # This process did nothing for minutes, so another one took the import for abandoned.
-            raise Unavailable("The import was interrupted, and nothing has changed; try again.")
+            raise interrupted()
 
     @writing
     def _move(self, study: str) -> bool:

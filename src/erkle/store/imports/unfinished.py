@@ -72,8 +72,7 @@ class UnfinishedStudies(Topic):
             yield study
             self._finish(study.id)
         except Unknown as error:
-            # This process did nothing for minutes, so another one took the study for abandoned.
-            raise Unavailable("The import was interrupted, and nothing has changed; try again.") from error
+            raise interrupted() from error
         except BaseException:
             with suppress(StoreError):
                 Studies(self._database or self.connection, self.clock).delete(study.id)
@@ -175,6 +174,11 @@ class UnfinishedStudies(Topic):
         number: int = rows.lock_study(self.connection, study)["id"]
         written(self.connection, number, self.clock())
         return number
+
+
+def interrupted() -> Unavailable:
+    """Return the error of a process that did nothing for minutes, so that another one took its work for abandoned."""
+    return Unavailable("The work was interrupted, and nothing has changed; try again.")
 
 
 def recover_each(step: Callable[[str], bool], studies: Iterable[str]) -> bool:
