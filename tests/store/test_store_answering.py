@@ -148,12 +148,13 @@ def test_the_log_leaves_out_excluded_participants_until_they_are_included(opened
     bob = store.participants.join(study).id
     for participant in (ann, bob, ann):
         opened.answer(opened.ask(participant=participant)[0])
-    assert store.participants.exclude(study, [ann])[0].standing == "excluded"
+    assert store.participants.exclude(study, [ann])[0].excluded
     assert [a.sequence for a in store.answers.log(study)] == [2]
     assert [a.excluded for a in store.answers.log(study, include_excluded=True)] == [True, False, True]
     assert store.studies.counts(study).excluded_answers == 2
     opened.answer(opened.ask(participant=bob)[0])
-    assert store.participants.exclude(study, [ann], False)[0].standing == Standing.ACTIVE
+    found = store.participants.exclude(study, [ann], False)[0]
+    assert (found.state, found.excluded) == (Standing.ACTIVE, False)
     assert [a.sequence for a in store.answers.log(study)] == [1, 2, 3, 4]
     assert store.studies.get(study).roster == 2
 

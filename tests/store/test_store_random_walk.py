@@ -42,7 +42,7 @@ class Model:
             self.standing[self.store.participants.join(self.study).id] = Standing.ACTIVE
 
     def ask(self):
-        active = [participant for participant in self.standing if self.standing_of(participant) == Standing.ACTIVE]
+        active = [p for p, standing in self.standing.items() if standing == Standing.ACTIVE and p not in self.excluded]
         if active:
             participant, lifetime = self.rng.choice(active), self.rng.choice([10, 3600])
             for issued in self.store.questions.issue(self.study, participant, [Query(0, 1, 2)] * 2, lifetime):
@@ -83,14 +83,14 @@ class Model:
             participant = self.rng.choice(list(self.standing))
             self.excluded ^= {participant}
             [changed] = self.store.participants.exclude(self.study, [participant], participant in self.excluded)
-            assert changed.standing == self.standing_of(participant)
+            assert (changed.state, changed.excluded) == (self.standing[participant], participant in self.excluded)
 
     def finish(self):
         if self.standing:
             participant = self.rng.choice(list(self.standing))
             self.standing[participant] = Standing.COMPLETED
             finished = self.store.participants.finish(self.study, participant, Standing.COMPLETED)
-            assert finished.standing == self.standing_of(participant)
+            assert (finished.state, finished.excluded) == (Standing.COMPLETED, participant in self.excluded)
 
     def wait(self):
         self.clock.advance(5)
@@ -99,13 +99,12 @@ class Model:
         self.store.close()
         self.store = Store(self.location, self.clock)
 
-    def standing_of(self, participant):
-        return "excluded" if participant in self.excluded else self.standing[participant]
-
     def over(self, token):
         participant, until = self.questions[token]
-        if (standing := self.standing_of(participant)) != Standing.ACTIVE:
-            return Reason.EXCLUDED if standing == "excluded" else Reason.ENDED
+        if participant in self.excluded:
+            return Reason.EXCLUDED
+        if self.standing[participant] != Standing.ACTIVE:
+            return Reason.ENDED
         return Reason.EXPIRED if self.clock() >= until else None
 
     def compare(self):

@@ -74,8 +74,10 @@ def test_an_unknown_state_is_refused(opened):
 def test_a_participation_ends_once(opened):
     store, study, ann = opened
     assert store.participants.get(study, ann).parameters == {"PROLIFIC_PID": "ann"}
-    assert store.participants.finish(study, ann, Standing.FAILED).standing == Standing.FAILED
-    assert store.participants.finish(study, ann, Standing.FAILED).standing == Standing.FAILED
+    found = store.participants.finish(study, ann, Standing.FAILED)
+    assert (found.state, found.excluded) == (Standing.FAILED, False)
+    found = store.participants.finish(study, ann, Standing.FAILED)
+    assert (found.state, found.excluded) == (Standing.FAILED, False)
     with pytest.raises(NotAllowed, match=r"failed.*completed"):
         store.participants.finish(study, ann, Standing.COMPLETED)
     with pytest.raises(StoreError, match="'excluded'"):
@@ -87,8 +89,9 @@ def test_including_a_participant_restores_their_standing(opened):
     store.participants.finish(study, ann, Standing.SCREENED)
     store.participants.exclude(study, [ann])
     store.participants.exclude(study, [ann])
-    assert [p.standing for p in store.participants.all(study)] == ["excluded"]
-    assert store.participants.exclude(study, [ann], False)[0].standing == Standing.SCREENED
+    assert [p.excluded for p in store.participants.all(study)] == [True]
+    found = store.participants.exclude(study, [ann], False)[0]
+    assert (found.state, found.excluded) == (Standing.SCREENED, False)
     assert store.studies.get(study).roster == 2
 
 

@@ -36,7 +36,8 @@ def test_an_exception_undoes_the_whole_transaction(opened):
     with pytest.raises(NotAllowed, match="completed"):
         store.transact(work)
     assert store.answers.last(study) == 0
-    assert store.participants.get(study, ann).standing == Standing.ACTIVE
+    found = store.participants.get(study, ann)
+    assert (found.state, found.excluded) == (Standing.ACTIVE, False)
     assert opened.answer(asked) == Acknowledged(1, repeated=False)
 
 
@@ -152,4 +153,5 @@ def test_a_full_study_refuses_new_participants_until_one_is_excluded(opened):
         store.participants.join(study, {}, "eve", most=2)
     assert store.participants.join(study, {}, "bob", most=2) == bob
     store.participants.exclude(study, [ann])
-    assert store.participants.join(study, {}, "eve", most=2).standing == Standing.ACTIVE
+    found = store.participants.join(study, {}, "eve", most=2)
+    assert (found.state, found.excluded) == (Standing.ACTIVE, False)

@@ -45,11 +45,6 @@ class Participant(NamedTuple):
     identity: str | None
     flagged: bool
 
-    @property
-    def standing(self) -> str:
-        """The state, or "excluded"."""
-        return "excluded" if self.excluded else str(self.state)
-
 
 class Presence(NamedTuple):
     """How many participants take part now; excluded ones and those who have finished do not.

@@ -28,7 +28,8 @@ def test_a_participant_joins_practises_answers_and_gets_the_code(client, store, 
     }
     assert store.questions.ledger(study, ann.id)[0].issued.kind == Kind.PRACTICE
     assert store.answers.last(study) == 5
-    assert store.participants.get(study, ann.id).standing == Standing.COMPLETED
+    found = store.participants.get(study, ann.id)
+    assert (found.state, found.excluded) == (Standing.COMPLETED, False)
     assert store.participants.get(study, ann.id).parameters == {"PROLIFIC_PID": "ann", "STUDY_ID": "x"}
     assert ann.post("resume", participant=ann.id).json()["finished"] == finished
 
@@ -211,7 +212,8 @@ def test_after_a_jump_of_the_clock_people_get_other_questions_and_lose_nothing(c
     assert before["token"] not in [question["token"] for question in ann.reply["questions"]]
     assert ann.answer_all()["code"] == "DONE"
     assert store.answers.last(study) == 6
-    assert store.participants.get(study, ann.id).standing == Standing.COMPLETED
+    found = store.participants.get(study, ann.id)
+    assert (found.state, found.excluded) == (Standing.COMPLETED, False)
 
 
 def test_an_answer_is_acknowledged_again_even_after_exclusion_or_closing(client, store, study):

@@ -38,7 +38,8 @@ def test_imported_answers_continue_the_log(opened, clock):
     assert [(a.issued_at, a.answered_at) for a in log[1:3]] == [(clock.time, clock.time), (10, 20)]
     assert log[0].participant == log[2].participant != log[1].participant
     imported = store.participants.all(study)[1:]
-    assert [p.standing for p in imported] == [Standing.COMPLETED, Standing.COMPLETED, "excluded"]
+    assert [p.state for p in imported] == [Standing.COMPLETED] * 3
+    assert [p.excluded for p in imported] == [False, False, True]
     assert imported[0].parameters == {"participant": "ann"}
     assert opened.answer(opened.ask()[0]).sequence == 6
 
@@ -111,7 +112,7 @@ def test_an_imported_study_is_the_same_as_the_exported_one(store):
     assert (study.title, study.state, study.created_at, study.settings) == ("Letters", State.PAUSED, 3, {"a": 1})
     participants = store.participants.all(study.id)
     assert [each.state for each in participants] == [Standing.COMPLETED, Standing.FAILED, Standing.ACTIVE]
-    assert [each.standing for each in participants] == ["completed", "excluded", "active"]
+    assert [each.excluded for each in participants] == [False, True, False]
     assert (participants[0].identity, participants[0].flagged, participants[0].joined_at) == ("ann", True, 5)
     first, second = store.answers.log(study.id, include_excluded=True)
     assert (first.participant, first.left) == (participants[1].id, 2)
