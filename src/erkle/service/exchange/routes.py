@@ -22,7 +22,7 @@ from erkle.service.exchange.unbundling import import_bundle
 from erkle.service.learning.full_log import embedding, kernel_npz
 from erkle.service.learning.stall import Stall
 from erkle.service.runtime import Runtimes
-from erkle.service.studies.routes import StudyOut
+from erkle.service.studies.summaries import StudyOut
 from erkle.service.web.dependencies import AccountDep, AccountTurn, RuntimesDep, StoreDep, StudyDep
 from erkle.service.web.errors import Problem, problems
 from erkle.store import StoreError, Study, limits

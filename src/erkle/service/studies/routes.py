@@ -1,7 +1,7 @@
 """Routes for the studies of an account, and for the media of a study."""
 
 from contextlib import suppress
-from typing import Annotated, Any, BinaryIO, Self
+from typing import Annotated, Any, BinaryIO
 
 from fastapi import APIRouter, File, Form, Header, Response, UploadFile
 from fastapi.responses import StreamingResponse
@@ -9,10 +9,8 @@ from pydantic import BaseModel, FailFast, Field, GetJsonSchemaHandler, Json
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
 
-from erkle.service.dashboard.dashboard import ACTIVE_SECONDS
 from erkle.service.participation.endings import Ending, Finished
 from erkle.service.participation.replies import Question
-from erkle.service.runtime import Runtime
 from erkle.service.strict import Strict
 from erkle.service.studies import editing
 from erkle.service.studies.media import TYPES
@@ -20,6 +18,7 @@ from erkle.service.studies.object_changes import ObjectChange, change_objects, v
 from erkle.service.studies.objects import ShownObject
 from erkle.service.studies.reading import Draft, read_upload, read_values
 from erkle.service.studies.spec import Stopped, StudySettings, checked
+from erkle.service.studies.summaries import StudyListed, StudyOut
 from erkle.service.web.dependencies import AccountDep, AccountTurn, ParticipationDep, RuntimesDep, StoreDep, StudyDep
 from erkle.service.web.errors import Problem, problems
 from erkle.service.web.ranges import Unsatisfiable, span
@@ -31,8 +30,6 @@ media_router = APIRouter(tags=["participation"])
 
 # Questions of a preview.
 _PREVIEWED = 20
-# Objects of each study in a list of studies.
-_EXAMPLES = 6
 # The browser must not guess the type of a file, nor run scripts in it. A file never changes, as its name is its hash.
 _MEDIA_HEADERS = {
     "Cache-Control": "public, max-age=31536000, immutable",
@@ -89,60 +86,6 @@ class StateIn(Strict):
 
     state: Annotated[State, Field(strict=False)]
     stopped: Stopped | None = None
-
-
-class _Summary(BaseModel):
-    id: str
-    title: str
-    state: State
-    n_objects: int
-    created_at: int
-    link: str
-
-    @classmethod
-    def of(cls, study: Study, **more: Any) -> Self:
-        """Return the summary of a study, with more fields."""
-        derived = {"created_at": study.created_at // 1000, "link": f"/s/{study.id}"}
-        return cls(**study._asdict() | derived | more)
-
-
-class StudyListed(_Summary):
-    """A study in a list, with its first objects; times are in milliseconds since 1970.
-
-    ``most_answers`` is the number of answers that its limits allow, and null without a limit. ``needed_answers`` is
-    the number that its target error takes, as far as it is being learned now and there is a forecast.
-    """
-
-    answers: int
-    participants: int
-    active_participants: int
-    most_answers: int | None
-    needed_answers: int | None
-    most_participants: int | None
-    examples: list[ShownObject]
-
-    @classmethod
-    def listed(cls, store: Store, study: Study, runtime: Runtime | None) -> Self:
-        """Return a study as it is listed."""
-        counts, limits = store.studies.counts(study.id), study.settings.get("limits", {})
-        examples = store.studies.objects(study.id, most=_EXAMPLES)
-        return cls.of(
-            study,
-            answers=counts.answers,
-            participants=counts.participants,
-            active_participants=store.participants.presence(study.id, ACTIVE_SECONDS).active,
-            most_answers=limits.get("answers"),
-            needed_answers=_needed(study, runtime, counts.answers),
-            most_participants=limits.get("participants"),
-            examples=[ShownObject.of(study.id, number, each) for number, each in enumerate(examples)],
-        )
-
-
-class StudyOut(_Summary):
-    """A study; the link is for participants."""
-
-    settings: dict[str, Any]
-    roster: int
 
 
 class SigningKey(BaseModel):
@@ -304,14 +247,6 @@ def medium(
 
 def _created(store: Store, owner: str, draft: Draft) -> StudyOut:
     return StudyOut.of(editing.created(store, draft, owner))
-
-
-def _needed(study: Study, runtime: Runtime | None, n_answers: int) -> int | None:
-    target = study.settings.get("target_error")
-    if runtime is None or target is None:
-        return None
-    stopping = runtime.dashboard.stopping(target)
-    return None if stopping.kind == "too-early" or stopping.more is None else n_answers + round(stopping.more)
 
 
 def _sent(files: list[UploadFile]) -> list[tuple[str, BinaryIO]]:
