@@ -104,6 +104,17 @@ def test_an_ending_that_is_shown_in_another_browser_is_saved(site, page, study):
     assert site.store.participants.get(completing, ann.id).state == Standing.COMPLETED
 
 
+def test_the_ending_of_a_closed_study_is_saved_of_participants_only(site, page, visitor, study):
+    closed = study(texts={"consent": "Do you agree?"})
+    ann = site.store.participants.join(closed, {"PROLIFIC_PID": "ann"}, "PROLIFIC_PID=ann")
+    site.store.studies.change_state(closed, State.CLOSED)
+    for who, browser in (("ann", page), ("bob", visitor())):
+        browser.goto(f"/s/{closed}?PROLIFIC_PID={who}")
+        assert_ending(browser, "closed")
+    [only] = site.store.participants.all(closed)
+    assert (only.id, only.state) == (ann.id, Standing.CLOSED)
+
+
 def test_answers_given_offline_count_although_the_study_was_closed_meanwhile(site, page, study):
     closing = study()
     begin(page, closing)

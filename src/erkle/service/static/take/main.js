@@ -14,8 +14,8 @@ import { language, texts } from "./texts.js";
 
 // Time between two checks whether a study has been opened.
 const CHECK_AGAIN_MS = 15000;
-// Endings that only somebody who has joined can get.
-const OF_PARTICIPANTS = ["completed", "failed"];
+// Endings that the server keeps for somebody who has joined. Nothing is kept of anybody else.
+const KEPT = ["completed", "failed", "closed"];
 
 const study = decodeURIComponent(location.pathname.split("/")[2] ?? "");
 const parameters = parametersOf(location);
@@ -38,12 +38,12 @@ async function start() {
   if (reply.kind !== "ok") return say(texts.gone);
   const known = identity.known(parameters, info.identify_by);
   if (known) return comeBack(info, known);
-  if (OF_PARTICIPANTS.includes(info.ending?.outcome)) return conclude(info);
+  if (KEPT.includes(info.ending?.outcome)) return conclude(info);
   return cannotEnter(info) || enter(info);
 }
 
-// For a participant whom the server knows by the link, and for whom the study ends now. Joining again saves the ending, so
-// that researchers know of the code.
+// For a participant whom the server may know by the link, and for whom the study ends now. Joining again saves the ending,
+// so that researchers know of the code.
 async function conclude(info) {
   const reply = await join(info, true);
   if (reply?.finished) end(info, reply.finished);
