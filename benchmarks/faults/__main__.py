@@ -23,6 +23,7 @@ from benchmarks.faults.storage import (
     FilesImmutable,
     FolderRenamed,
     FullDisk,
+    ShmImmutable,
     ShmRemoved,
     WalRemoved,
 )
@@ -31,8 +32,8 @@ from erkle.cli.screen import compile_first
 from erkle.online import ERKLE
 
 _FAULTS = (
-    FullDisk(), FilesCannotGrow(), FilesImmutable(), FolderRenamed(), FileMovedAway(), WalRemoved(), ShmRemoved(),
-    DamagedSnapshots(), CutInHalf(), PagesZeroed(), Emptied(), BytesFlipped(), LittleMemoryAtStart(),
+    FullDisk(), FilesCannotGrow(), FilesImmutable(), ShmImmutable(), FolderRenamed(), FileMovedAway(),
+    WalRemoved(), ShmRemoved(), DamagedSnapshots(), CutInHalf(), PagesZeroed(), Emptied(), BytesFlipped(), LittleMemoryAtStart(),
     WorkerStopped(), TwoServers(), StoppedWhileCompiling(),
     KilledInFirstStart(), KilledInImport(), KilledInDeletion(),
     PostgresqlStopped(), StudyLocked(), StatementsCancelled(), ConnectionsEnded(),

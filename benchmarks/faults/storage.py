@@ -4,6 +4,7 @@ import contextlib
 import os
 import resource
 import shutil
+import signal
 import sqlite3
 import subprocess
 import time
@@ -21,6 +22,7 @@ __all__ = [
     "FilesImmutable",
     "FolderRenamed",
     "FullDisk",
+    "ShmImmutable",
     "ShmRemoved",
     "WalRemoved",
 ]
@@ -74,11 +76,13 @@ class FilesCannotGrow(Fault):
 
 
 class FilesImmutable(Fault):
-    """The files are immutable (chattr +i), then can be written again."""
+    """The database and its write-ahead log are immutable (chattr +i), then can be written again."""
+
+    suffixes = "", "-wal"
 
     def happen(self, trial: Trial) -> str:
-        """Make the database and its log immutable for a while."""
-        files = [f"{trial.serving.database}{suffix}" for suffix in ("", "-wal", "-shm")]
+        """Make files immutable for a while."""
+        files = [f"{trial.serving.database}{suffix}" for suffix in self.suffixes]
         if not _changed_attributes("+i", files):
             _changed_attributes("-i", files)
             raise Skipped("only root can make files immutable, and not on every file system")
@@ -88,7 +92,32 @@ class FilesImmutable(Fault):
         finally:
             _changed_attributes("-i", files)
         assert trial.participants.seen, "Immutable files were written to."
+        return self.after(trial)
+
+    def after(self, trial: Trial) -> str:
+        """Return a remark about the server once its files can be written again."""
         return ""
+
+
+class ShmImmutable(FilesImmutable):
+    """The index of the write-ahead log (-shm) is immutable as well (chattr +i); the server is started again."""
+
+    suffixes = "", "-wal", "-shm"
+
+    def happen(self, trial: Trial) -> str:
+        """Write all pages to the disk first, so that the next change of the index needs permission to write."""
+        os.sync()
+        return super().happen(trial)
+
+    def after(self, trial: Trial) -> str:
+        """Start the server if the operating system has ended it: SQLite writes to this file as to memory."""
+        process = trial.serving.process
+        assert process is not None
+        if process.poll() is None:
+            return "the server continued"
+        assert process.returncode == -signal.SIGBUS, f"The server ended with status {process.returncode}."
+        trial.serving.start()
+        return "the operating system ended the server (SIGBUS)"
 
 
 def _changed_attributes(mode: str, files: Sequence[str]) -> bool:

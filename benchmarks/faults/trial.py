@@ -1,5 +1,6 @@
 """One trial: participants answer, something breaks and is mended, and the log is compared with what they were told."""
 
+import sys
 import tempfile
 import time
 import traceback
@@ -125,6 +126,12 @@ def _run(fault: Fault, serving: Serving, folder: Path) -> Outcome:
         participants.end()
         is_same = same_kernel(serving, folder)
         serving.stop()
+    except Exception:
+        print(
+            f"The server (exit status {serving.process and serving.process.poll()}) wrote last:\n{serving.log.read_text()[-5000:]}",
+            file=sys.stderr,
+        )
+        raise
     finally:
         if serving.process is not None and serving.process.poll() is None:
             serving.kill()
