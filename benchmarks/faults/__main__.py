@@ -33,7 +33,8 @@ from erkle.online import ERKLE
 
 _FAULTS = (
     FullDisk(), FilesCannotGrow(), FilesImmutable(), ShmImmutable(), FolderRenamed(), FileMovedAway(),
-    WalRemoved(), ShmRemoved(), DamagedSnapshots(), CutInHalf(), PagesZeroed(), Emptied(), BytesFlipped(), LittleMemoryAtStart(),
+    WalRemoved(), ShmRemoved(), DamagedSnapshots(),
+    CutInHalf(), PagesZeroed(), Emptied(), BytesFlipped(), LittleMemoryAtStart(),
     WorkerStopped(), TwoServers(), StoppedWhileCompiling(),
     KilledInFirstStart(), KilledInImport(), KilledInDeletion(),
     PostgresqlStopped(), StudyLocked(), StatementsCancelled(), ConnectionsEnded(),
