@@ -127,10 +127,8 @@ def _run(fault: Fault, serving: Serving, folder: Path) -> Outcome:
         is_same = same_kernel(serving, folder)
         serving.stop()
     except Exception:
-        print(
-            f"The server (exit status {serving.process and serving.process.poll()}) wrote last:\n{serving.log.read_text()[-5000:]}",
-            file=sys.stderr,
-        )
+        status, log = serving.process and serving.process.poll(), serving.log.read_text()[-5000:]
+        print(f"The server (exit status {status}) wrote last:\n{log}", file=sys.stderr)
         raise
     finally:
         if serving.process is not None and serving.process.poll() is None:
