@@ -48,7 +48,7 @@ large: .venv/dev  ## learn about 100,000 objects, and measure the exact kernel w
 load: .venv/dev  ## load-test the service, kill it and attack it (about 27 minutes)
 	$(BIN)/python -m benchmarks.service
 
-faults: .venv/dev  ## break a running server in many ways, and check that no answer is lost (about 11 minutes)
+faults: .venv/dev  ## break a running server in many ways, and check that no answer is lost (about 9 minutes)
 	$(BIN)/python -m benchmarks.faults
 
 compare: .venv/dev  ## compare with cblearn, installed in .venv-cblearn
