@@ -131,3 +131,15 @@ def fit_objective(model, T, lapses, ridge, shift, X):
         d_far = np.sum((coordinates[a] - coordinates[c]) ** 2) + shifts[a] + shifts[c]
         total -= np.log(probability((model.sensitivity, model.power, lapse), d_near, d_far))
     return total
+
+
+def feature_covariance(blocks, shares, ridge):
+    """The prior covariance of a column of coordinates; ``blocks`` are pairs of axes and the rest outside of them."""
+    n = len(next(iter(blocks))[0])
+    own = np.ones(n)
+    C = np.zeros((n, n))
+    for (F, rest), share in zip(blocks, shares, strict=True):
+        C += share * F @ F.T
+        known = np.any(F != 0.0, axis=1) | (rest > 0.0)
+        own -= share * (known - rest)
+    return (C + np.diag(np.maximum(1e-3, own))) / ridge

@@ -11,8 +11,10 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.model_selection import GridSearchCV
 
 import naive
-from erkle import GNMDS, RCKL, STE, TripletEmbedding, embedding, metrics
+from erkle import CKL, GNMDS, RCKL, STE, TSTE, TripletEmbedding, embedding, metrics
 from erkle.triplets import orient, sample
+from made_up_features import answers as made_up_answers
+from made_up_features import points, vectors
 from parts import LOSSES, SquaredHinge, answers, named
 
 ALL = [*LOSSES, *named([SquaredHinge()])]
@@ -197,3 +199,48 @@ def test_the_coordinates_given_out_are_a_copy():
 def test_several_starts_and_a_given_start_are_refused():
     with pytest.raises(ValueError, match="n_init is 3"):
         TripletEmbedding(5, n_init=3, initial_embedding=np.eye(5)[:, :2]).fit(answers(5, 40))
+
+
+# Features.
+
+
+def test_features_make_an_embedding_of_few_answers_better():
+    X = points(30, 2)
+    T, test, F = made_up_answers(X, 60), made_up_answers(X, 2000, seed=9), vectors(X)
+    plain = TripletEmbedding(30, 2, random_state=0).fit(T)
+    helped = TripletEmbedding(30, 2, random_state=0, features=F).fit(T)
+    assert 1.0 - helped.score(test) < 0.6 * (1.0 - plain.score(test))
+    assert helped.embedding_.shape == (30, 2)
+
+
+@pytest.mark.parametrize("loss", [STE(), GNMDS(), CKL(), TSTE()], ids=repr)
+def test_a_fit_with_features_never_raises_its_objective(loss):
+    X = points(12, 2)
+    fit = TripletEmbedding(12, 2, loss=loss, random_state=0, features=vectors(X), max_iter=300, tol=1e-4)
+    fit.fit(made_up_answers(X, 100))
+    assert (np.diff(fit.objectives_) <= 0.0).all()
+    assert fit.objectives_[-1] < fit.objectives_[0]
+
+
+def test_without_answers_an_embedding_is_that_of_the_features():
+    X = points(12, 2)
+    F = vectors(X, noise=0.0)
+    fit = TripletEmbedding(12, 2, random_state=0, features=F).fit([(0, 1, 2)])
+    assert fit.score(made_up_answers(X, 500)) > 0.7
+    placed = fit.place(F)
+    assert np.linalg.norm(placed - fit.embedding_) < 0.2 * np.linalg.norm(fit.embedding_)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"ridge": 0.0}, {"feature_share": 1.0}, {"feature_share": 0.0}, {"feature_share": {"colour": 0.5}}],
+    ids=str,
+)
+def test_settings_of_features_that_make_no_sense_are_refused(wrong):
+    with pytest.raises(ValueError, match=r"ridge|feature_share"):
+        TripletEmbedding(12, 2, features=vectors(points(12)), **wrong).fit([(0, 1, 2)])
+
+
+def test_an_embedding_without_features_places_nothing():
+    with pytest.raises(ValueError, match="needs a fit with features"):
+        TripletEmbedding(12, 2, random_state=0).fit([(0, 1, 2)]).place(np.zeros((1, 3)))

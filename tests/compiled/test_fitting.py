@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import naive
 from erkle import AnswerModel
 from erkle._compiled import fitting
-from erkle._compiled.fitting import Penalty
+from erkle._compiled.fitting import NO_PRIOR, Penalty
 from erkle.answer_models import RATIO
 from erkle.triplets import sample
 from parts import ANSWER_MODELS, answers, assert_is_the_derivative, in_python
@@ -33,7 +33,7 @@ def points(n, rank, seed=0):
 def objective(model, T, lapses, penalty, X):
     """The objective and its gradient."""
     G = np.empty_like(X)
-    return fitting.objective(model, T, lapses, penalty, X, G), G
+    return fitting.objective(model, T, lapses, penalty, NO_PRIOR, X, G), G
 
 
 def problem(model=MODEL, penalty=PENALTIES["shifts"], n=10, size=300):
@@ -80,8 +80,8 @@ def test_the_objective_equals_the_naive_sum(model, penalty):
 def test_compiled_and_python_give_the_same_objective(penalty):
     _, T, lapses, _ = problem(n=7, size=60)
     X, compiled, plain = points(7, 3), np.empty((7, 4)), np.empty((7, 4))
-    value = fitting.objective(MODEL, T, lapses, penalty, X, compiled)
-    assert value == pytest.approx(fitting.objective.py_func(MODEL, T, lapses, penalty, X, plain), rel=1e-12)
+    value = fitting.objective(MODEL, T, lapses, penalty, NO_PRIOR, X, compiled)
+    assert value == pytest.approx(fitting.objective.py_func(MODEL, T, lapses, penalty, NO_PRIOR, X, plain), rel=1e-12)
     np.testing.assert_allclose(compiled, plain, atol=1e-12)
 
 
@@ -135,7 +135,7 @@ def test_a_fit_never_raises_the_objective_and_returns_the_objective_it_reaches(s
     _, T, lapses, _ = problem()
     X = points(10, 2, seed) * [scale, scale, 1.0]
     before, _ = objective(MODEL, T, lapses, penalty, X)
-    reached = fitting.minimise(MODEL, T, lapses, penalty, X, iterations, tol, GO_ON)
+    reached = fitting.minimise(MODEL, T, lapses, penalty, NO_PRIOR, X, iterations, tol, GO_ON)
     after, _ = objective(MODEL, T, lapses, penalty, X)
     assert reached == after <= before
     if iterations > 5:
@@ -153,7 +153,7 @@ def test_a_long_fit_reaches_what_scipys_solver_reaches(model, penalty):
 
     options = {"maxiter": 2000, "ftol": 1e-12, "gtol": 1e-8}
     expected = scipy.optimize.minimize(flat, X.ravel(), jac=True, method="L-BFGS-B", options=options)
-    reached = fitting.minimise(*terms, X, 500, 1e-9, GO_ON)
+    reached = fitting.minimise(*terms, NO_PRIOR, X, 500, 1e-9, GO_ON)
     assert reached == pytest.approx(expected.fun, rel=1e-4)
     _, G = objective(*terms, X)
     assert np.abs(G).max() < 1e-2
@@ -166,13 +166,13 @@ def test_a_fit_ends_when_ten_iterations_have_lowered_the_objective_by_less_than_
     in_python(monkeypatch, fitting)
     searches, search = [], fitting._search
     monkeypatch.setattr(fitting, "_search", lambda *arguments: searches.append(1) or search(*arguments))
-    fitting.minimise(*problem(n=6, size=40), start(6, 2), iterations, tol, GO_ON)
+    fitting.minimise(*problem(n=6, size=40), NO_PRIOR, start(6, 2), iterations, tol, GO_ON)
     assert len(searches) == expected
 
 
 def test_a_fit_that_is_told_to_stop_stops_at_once():
     X = start()
-    fitting.minimise(*problem(), X, 100, 0.0, np.ones(1, np.bool_))
+    fitting.minimise(*problem(), NO_PRIOR, X, 100, 0.0, np.ones(1, np.bool_))
     np.testing.assert_array_equal(X, start())
 
 
@@ -180,7 +180,9 @@ def test_a_fit_stops_if_another_thread_tells_it_to():
     """The answers would keep it busy for many minutes."""
     model, T, lapses, penalty = problem(n=200, size=100_000)
     stop, X = np.zeros(1, np.bool_), start(200, 20)
-    thread = threading.Thread(target=fitting.minimise, args=(model, T, lapses, penalty, X, 100_000, -1.0, stop))
+    thread = threading.Thread(
+        target=fitting.minimise, args=(model, T, lapses, penalty, NO_PRIOR, X, 100_000, -1.0, stop)
+    )
     thread.start()
     time.sleep(0.2)
     assert thread.is_alive()
@@ -192,7 +194,7 @@ def test_a_fit_stops_if_another_thread_tells_it_to():
 def test_fits_in_threads_give_the_same_bits():
     def fit(seed):
         X = start(seed=seed)
-        return fitting.minimise(*problem(), X, 50, 0.0, GO_ON), X.tobytes()
+        return fitting.minimise(*problem(), NO_PRIOR, X, 50, 0.0, GO_ON), X.tobytes()
 
     seeds = list(range(4)) * 3
     with ThreadPoolExecutor(4) as pool:
@@ -202,9 +204,9 @@ def test_fits_in_threads_give_the_same_bits():
 @PENALTY
 def test_compiled_and_python_fits_take_the_same_path(penalty, monkeypatch):
     terms, compiled, plain = problem(MODEL, penalty, n=6, size=40), start(6, 2), start(6, 2)
-    reached = fitting.minimise(*terms, compiled, 6, 0.0, GO_ON)
+    reached = fitting.minimise(*terms, NO_PRIOR, compiled, 6, 0.0, GO_ON)
     in_python(monkeypatch, fitting)
-    assert fitting.minimise(*terms, plain, 6, 0.0, GO_ON) == pytest.approx(reached, rel=1e-9)
+    assert fitting.minimise(*terms, NO_PRIOR, plain, 6, 0.0, GO_ON) == pytest.approx(reached, rel=1e-9)
     np.testing.assert_allclose(plain, compiled, atol=1e-8)
 
 
@@ -215,7 +217,7 @@ def test_each_step_lowers_the_objective_and_flattens_its_slope_enough():
         X, after = points(10, 3, seed), np.empty((10, 4))
         value, G = objective(*terms, X)
         slope, after_G = -np.sum(G**2), np.empty((10, 4))
-        found = fitting._search(*terms, X, -G, value, slope, first, after, after_G)
+        found = fitting._search(*terms, NO_PRIOR, X, -G, value, slope, first, after, after_G)
         step = -np.vdot(after - X, G) / np.sum(G**2)
         assert found == objective(*terms, after)[0]
         assert found <= value + 1e-4 * step * slope

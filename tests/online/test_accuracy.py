@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from erkle import ERKLE, GNMDS, STE, Constant, Dense, LowRank, PassiveAggressive, metrics
-from erkle.online.models.fits import FitProposals
+from erkle.online.models.fit_proposals import FitProposals
 from erkle.triplets import sample
 
 SEEDS = (0, 1)

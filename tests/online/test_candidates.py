@@ -26,8 +26,9 @@ class Size(NamedTuple):
 class Proposed:
     """Fixed proposals, or the neighbours of the leader."""
 
-    def __init__(self, neighbours=(), urgent=(), exploratory=()):
+    def __init__(self, neighbours=(), urgent=(), exploratory=(), protected=(), credence=None):
         self._neighbours, self._urgent, self._exploratory = neighbours, urgent, exploratory
+        self._protected, self._credence = protected, credence
 
     def neighbours(self, candidates, seen):
         if self._neighbours == "beside":
@@ -39,6 +40,12 @@ class Proposed:
 
     def exploratory(self, candidates, seen):
         return map(Size, self._exploratory)
+
+    def protected(self, entries):
+        return [entry for entry in entries if entry.setting.size in self._protected]
+
+    def credence(self, setting, seen):
+        return 1.0 if self._credence is None else self._credence[setting.size]
 
     def begin(self, setting, model, seen):
         return f"from {model}"
@@ -96,6 +103,20 @@ def test_candidates_far_behind_retire_and_report_when():
     assert candidates.table()[-1].setting == {"size": 2}
     assert candidates.table()[-1].weight == 0.0
     assert math.isnan(candidates.table()[-1].loss)
+
+
+def test_a_protected_candidate_stays_however_bad_it_is_and_takes_a_place():
+    candidates = candidates_of(3.0, 1.0, 50.0, 2.0, protected=[2])
+    candidates.review(120, 3)
+    assert [entry.setting.size for entry in candidates.entries] == [1, 3, 2]
+    assert candidates.weights()[2] == 0.0
+    candidates.review(130, 1)
+    assert [entry.setting.size for entry in candidates.entries] == [1, 2]
+
+
+def test_a_setting_of_little_credence_has_little_weight_until_it_predicts_better():
+    assert candidates_of(0.0, 0.0, credence=[1.0, 0.25]).weights() == [0.8, 0.2]
+    assert candidates_of(60.0, 0.0, credence=[1.0, 0.25]).weights() == [0.0, 1.0]
 
 
 def test_without_evidence_weights_are_equal_and_with_much_evidence_only_the_leader_counts():

@@ -13,7 +13,8 @@ from erkle import ERKLE, AnswerModel, Dense, LowRank
 from erkle._compiled import fitting
 from erkle.datasets import make_gaussian
 from erkle.online.models import Answers, refitting
-from erkle.online.models.fits import TUNING, FitProposals, FitSetting
+from erkle.online.models.fit_proposals import FitProposals
+from erkle.online.models.fits import TUNING, FitSetting
 from erkle.online.models.refitting import Refitting, automatic_share
 from erkle.online.selection.candidates import Candidates, Entry
 from erkle.online.selection.evidence import Evidence
@@ -101,7 +102,7 @@ def test_the_automatic_schedule_uses_short_fits_while_answers_and_objects_are_fe
 ):
     asked = []
 
-    def asking(model, T, lapses, penalty, X, iterations, tol, stop):
+    def asking(model, T, lapses, penalty, prior, X, iterations, tol, stop):
         asked.append(iterations)
         return 0.0
 
@@ -134,7 +135,7 @@ def test_an_explicit_fit_lowers_the_objective_and_replaces_the_kernel():
     def objective(X):
         G = np.empty_like(X)
         lapses = np.full(len(T), model.lapse)
-        return fitting.objective(model, T, lapses, fitting.Penalty(1e-3 * len(T), 0.0), X, G), G
+        return fitting.objective(model, T, lapses, fitting.Penalty(1e-3 * len(T), 0.0), fitting.NO_PRIOR, X, G), G
 
     value, gradient = objective(mixed.model)
     assert value < objective(before[mixed.setting.answers])[0]
@@ -264,7 +265,7 @@ def neighbours(setting, n=30, fixed=False, seed=0):
     model = Refitting(n, None, 0)
     leader = model.candidates.leader
     leader.setting, leader.model = setting, np.random.default_rng(seed).normal(size=(n, setting.rank + 1))
-    return list(FitProposals(0, fixed).neighbours(model.candidates, 100))
+    return list(FitProposals(0, fixed, None, {}).neighbours(model.candidates, 100))
 
 
 def test_neighbours_differ_from_the_leader_in_one_field_and_the_answer_model_comes_first():
@@ -289,9 +290,9 @@ def test_a_larger_rank_is_tried_only_if_the_leader_uses_all_its_dimensions():
     model = Refitting(30, None, 0)
     leader = model.candidates.leader
     leader.setting, leader.model = FitSetting(3, 0.3), np.random.default_rng(0).normal(size=(30, 4))
-    assert 5 in {at.rank for at in FitProposals(0, False).neighbours(model.candidates, 100)}
+    assert 5 in {at.rank for at in FitProposals(0, False, None, {}).neighbours(model.candidates, 100)}
     leader.model[:, 2] = 0.0
-    assert 5 not in {at.rank for at in FitProposals(0, False).neighbours(model.candidates, 100)}
+    assert 5 not in {at.rank for at in FitProposals(0, False, None, {}).neighbours(model.candidates, 100)}
 
 
 @pytest.mark.parametrize("answers_as", ["ratio", "squares", "estimated"])
@@ -408,7 +409,7 @@ def test_ctrl_c_takes_effect_while_fits_run_and_tells_them_to_stop(monkeypatch):
     T = answers(12, 120, flipped=0.1)
     learner, told, once = learner_of().fit(T[:15]), [], threading.Lock()
 
-    def endless(model, T, lapses, penalty, X, iterations, tol, stop):
+    def endless(model, T, lapses, penalty, prior, X, iterations, tol, stop):
         if once.acquire(blocking=False):
             os.kill(os.getpid(), signal.SIGINT)
         end = time.monotonic() + 30.0

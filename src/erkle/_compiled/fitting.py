@@ -34,21 +34,86 @@ class Penalty(NamedTuple):
     shift: float
 
 
-@compiled
-def objective(model: AnswerModel, T: Array, lapses: Array, penalty: Penalty, X: Array, G: Array) -> float:
-    """The objective at X; write its gradient to G. Each answer has its own lapse.
+class Prior(NamedTuple):
+    """A normal prior of coordinates X by standardised variables Z: X = mean + scale ∘ Z + axes core axes' (Z / scale).
 
-    The last column of X holds the logarithms of the shifts: d²(a, b) is the squared distance of the coordinates plus
-    the shifts of a and b.
+    Z has a ridge. Without columns in ``axes`` there is no such prior, and Z is X itself.
+
+    Attributes
+    ----------
+    mean : (n, r) array
+    scale : (n,) array
+    axes : (n, p) array
+    core : (p, p) array
+        Symmetric.
     """
-    n, last = X.shape[0], X.shape[1] - 1
+
+    mean: Array
+    scale: Array
+    axes: Array
+    core: Array
+
+
+# Only a ridge on the coordinates themselves.
+NO_PRIOR = Prior(np.zeros((0, 0)), np.zeros(0), np.zeros((0, 0)), np.zeros((0, 0)))
+
+
+@compiled
+def to_coordinates(prior: Prior, Z: Array) -> Array:
+    """The coordinates of the variables Z; their last column, the logarithms of the shifts, stays as it is."""
+    X, last = Z.copy(), Z.shape[1] - 1
+    inner = _inner(prior, Z, -1)
+    X[:, :last] = prior.axes @ inner
+    for i in range(Z.shape[0]):
+        for k in range(last):
+            X[i, k] += prior.mean[i, k] + prior.scale[i] * Z[i, k]
+    return X
+
+
+@compiled
+def _inner(prior: Prior, G: Array, power: int) -> Array:
+    """core · axes' G, (p, r), after dividing the rows of G by the scale if the power is -1."""
+    last = G.shape[1] - 1
+    rows = np.empty((G.shape[0], last))
+    for i in range(G.shape[0]):
+        factor = 1.0 / prior.scale[i] if power else 1.0
+        for k in range(last):
+            rows[i, k] = factor * G[i, k]
+    return prior.core @ (prior.axes.T @ rows)
+
+
+@compiled
+def pull_back(prior: Prior, ridge: float, Z: Array, G: Array) -> float:
+    """Turn a gradient in the coordinates into one in Z, add that of the ridge on Z, and return the ridge's term."""
+    last, total = G.shape[1] - 1, 0.0
+    moved = prior.axes @ _inner(prior, G, 0)
+    for i in range(G.shape[0]):
+        for k in range(last):
+            total += ridge * Z[i, k] * Z[i, k]
+            G[i, k] = prior.scale[i] * G[i, k] + moved[i, k] / prior.scale[i] + 2.0 * ridge * Z[i, k]
+    return total
+
+
+@compiled
+def objective(
+    model: AnswerModel, T: Array, lapses: Array, penalty: Penalty, prior: Prior, at: Array, G: Array
+) -> float:
+    """The objective at the variables ``at``; write its gradient to G. Each answer has its own lapse.
+
+    The last column holds the logarithms of the shifts: d²(a, b) is the squared distance of the coordinates plus the
+    shifts of a and b.
+    """
+    n, last = at.shape[0], at.shape[1] - 1
+    has_prior = prior.axes.shape[1] > 0
+    X = to_coordinates(prior, at) if has_prior else at
+    ridge = 0.0 if has_prior else penalty.ridge
     shifted = penalty.shift > 0.0
     shifts = np.zeros(n)
     total = 0.0
     for i in range(n):
         for k in range(last):
-            total += penalty.ridge * X[i, k] * X[i, k]
-            G[i, k] = 2.0 * penalty.ridge * X[i, k]
+            total += ridge * X[i, k] * X[i, k]
+            G[i, k] = 2.0 * ridge * X[i, k]
         G[i, last] = 0.0
         if shifted:
             shifts[i] = math.exp(X[i, last])
@@ -73,6 +138,8 @@ def objective(model: AnswerModel, T: Array, lapses: Array, penalty: Penalty, X: 
             G[a, last] += (near + far) * shifts[a]
             G[b, last] += near * shifts[b]
             G[c, last] += far * shifts[c]
+    if has_prior:
+        total += pull_back(prior, penalty.ridge, at, G)
     return total
 
 
@@ -82,12 +149,13 @@ def minimise(
     T: Array,
     lapses: Array,
     penalty: Penalty,
+    prior: Prior,
     X: Array,
     iterations: int,
     tol: float,
     stop: Array,
 ) -> float:
-    """Move X to a lower objective, and return the objective there.
+    """Move the variables X (see `Prior`) to a lower objective, and return the objective there.
 
     It stops after ``iterations``, or when the last ten iterations have lowered the objective by no more than ``tol``
     times itself. It also stops if another thread sets ``stop``, and X is then useless.
@@ -97,7 +165,7 @@ def minimise(
     S, Y, curvatures = np.zeros((n_pairs, X.size)), np.zeros((n_pairs, X.size)), np.zeros(n_pairs)
     at, G, next_at, next_G = X.copy(), np.zeros_like(X), np.zeros_like(X), np.zeros_like(X)
     reached = np.zeros(iterations + 1)
-    reached[0] = objective(model, T, lapses, penalty, at, G)
+    reached[0] = objective(model, T, lapses, penalty, prior, at, G)
     n_kept, scale, lowest = 0, 0.0, reached[0]
     for iteration in range(iterations):
         D = _direction(G.reshape(-1), S, Y, curvatures, n_kept, scale).reshape(X.shape)
@@ -105,7 +173,7 @@ def minimise(
         if not slope < 0.0 or stop[0]:
             break
         step = 1.0 if n_kept else min(1.0, math.sqrt(X.shape[0]) * 0.1 / math.sqrt(-slope))
-        found = _search(model, T, lapses, penalty, at, D, lowest, slope, step, next_at, next_G)
+        found = _search(model, T, lapses, penalty, prior, at, D, lowest, slope, step, next_at, next_G)
         if not found < lowest:
             break
         lowest = reached[iteration + 1] = found
@@ -129,6 +197,7 @@ def _search(
     T: Array,
     lapses: Array,
     penalty: Penalty,
+    prior: Prior,
     at: Array,
     D: Array,
     start: float,
@@ -142,7 +211,7 @@ def _search(
     found = start
     for _ in range(_MOST_TRIES):
         next_at[:] = at + step * D
-        found = objective(model, T, lapses, penalty, next_at, next_G)
+        found = objective(model, T, lapses, penalty, prior, next_at, next_G)
         if not found <= start + _ARMIJO * step * slope:
             high = step
         elif _dot(next_G.reshape(-1), D.reshape(-1)) < _WOLFE * slope:

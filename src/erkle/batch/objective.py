@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from erkle._compiled import sums
+from erkle._compiled.fitting import Prior, pull_back, to_coordinates
 from erkle._compiled.overloads import cannot_compile, is_built_in
 from erkle.losses import Loss
 
@@ -104,3 +105,34 @@ class ByMap(Objective):
         """d_near - d_far of each answer."""
         a, b, c = self.terms.T.T
         return np.asarray(((at[a] - at[b]) ** 2).sum(axis=1) - ((at[a] - at[c]) ** 2).sum(axis=1))
+
+
+@dataclass(frozen=True)
+class ByFeatures(Objective):
+    """sum of losses + ridge of the standardised coordinates under a prior; the point is these coordinates.
+
+    The prior contains the weight.
+    """
+
+    prior: Prior
+    convex = False
+
+    def __call__(self, at: Floats) -> tuple[float, Floats]:
+        """Value and gradient at standardised coordinates."""
+        total, G = self.terms.sum(sums.sum_by_map, sums.sum_by_map_with_user_loss, self.coordinates(at))
+        gradient = _with_column(G)
+        ridge = pull_back(self.prior, 1.0, _with_column(at), gradient)
+        return total + ridge, np.ascontiguousarray(gradient[:, :-1])
+
+    def coordinates(self, at: Floats) -> Floats:
+        """The coordinates themselves."""
+        return np.ascontiguousarray(to_coordinates(self.prior, _with_column(at))[:, :-1])
+
+    def excess(self, at: Floats) -> Floats:
+        """d_near - d_far of each answer."""
+        return ByMap(self.terms, self.weight).excess(self.coordinates(at))
+
+
+def _with_column(A: Floats) -> Floats:
+    """A with a last column of zeros, where fits of the online learner have shifts."""
+    return np.ascontiguousarray(np.pad(A, ((0, 0), (0, 1))))

@@ -1,6 +1,6 @@
 """TripletEmbedding: coordinates of a chosen dimension that fit all answers."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Self
 
 import numpy as np
@@ -9,10 +9,12 @@ from sklearn.base import BaseEstimator
 
 from erkle import embedding, triplets
 from erkle.batch.minimisers import quasi_newton
-from erkle.batch.objective import ByMap, terms_of
-from erkle.batch.solving import Callback, check_settings, solve
+from erkle.batch.objective import ByFeatures, ByMap, terms_of
+from erkle.batch.solving import Callback, Progress, Settings, check_settings, solve
 from erkle.checks import check_map, random_generator, whole
 from erkle.estimators import TripletLearner, answers
+from erkle.features import FeaturePrior, Features, Shares
+from erkle.features.features import Vectors
 from erkle.kernels.lapack import one_thread
 from erkle.losses import STE, Loss
 
@@ -55,6 +57,13 @@ class TripletEmbedding(TripletLearner, BaseEstimator):  # type: ignore[misc]
         Draws the starts; an integer makes the fit repeatable.
     callback : function of two arguments or None
         Called with the number of the iteration and the objective, after each iteration.
+    features : (n_objects, d) array, mapping from names to such arrays, Features or None
+        What is known about the objects besides answers. Coordinates are then F·(W + B) + E: the features as they are
+        (W), what answers change about them (B), and what answers say beyond them (E), with a ridge on B and one on E.
+        `ERKLE` chooses how much features count; here you do.
+    feature_share : float or mapping from names to floats
+        The share of the variance of coordinates that features explain before any answer, between 0 and 1: the ridge
+        of B is ridge / share, that of E about ridge / (1 - share). Several blocks divide a single number equally.
 
     Attributes
     ----------
@@ -91,6 +100,8 @@ class TripletEmbedding(TripletLearner, BaseEstimator):  # type: ignore[misc]
         initial_embedding: ArrayLike | None = None,
         random_state: int | np.random.Generator | None = None,
         callback: Callback | None = None,
+        features: Vectors | Features | None = None,
+        feature_share: float | Mapping[str, float] = 0.7,
     ) -> None:
         self.n_objects = n_objects
         self.n_components = n_components
@@ -103,6 +114,8 @@ class TripletEmbedding(TripletLearner, BaseEstimator):  # type: ignore[misc]
         self.initial_embedding = initial_embedding
         self.random_state = random_state
         self.callback = callback
+        self.features = features
+        self.feature_share = feature_share
 
     def fit(self, X: ArrayLike, y: ArrayLike | None = None) -> Self:
         """Learn all answers at once; their order does not matter.
@@ -115,14 +128,19 @@ class TripletEmbedding(TripletLearner, BaseEstimator):  # type: ignore[misc]
             True where the anchor is nearer to b.
         """
         settings = check_settings(self, "ridge")
-        starts = self._starts(settings.n_objects)
-        objective = ByMap(terms_of(answers(X, y, settings.n_objects), settings.loss), settings.weight)
-        fits = (solve(objective, start, quasi_newton, settings) for start in starts)
-        with one_thread(settings.n_objects):
-            progress = min(fits, key=lambda fit: fit.objectives[-1])
-        # A rotation changes no distance, and centring lowers the ridge.
-        self.embedding_ = embedding.principal(progress.best)
-        self.objective_ = objective(self.embedding_)[0]
+        terms = terms_of(answers(X, y, settings.n_objects), settings.loss)
+        if self.features is None:
+            progress = self._solved(ByMap(terms, settings.weight), self._starts(settings.n_objects), settings)
+            # A rotation changes no distance, and centring lowers the ridge.
+            self.embedding_ = embedding.principal(progress.best)
+            self.objective_ = ByMap(terms, settings.weight)(self.embedding_)[0]
+        else:
+            self._features, prior = self._prior(settings)
+            objective = ByFeatures(terms, settings.weight, prior.compiled(settings.weight))
+            progress = self._solved(objective, self._starts_beside(prior, settings), settings)
+            self.embedding_ = embedding.principal(objective.coordinates(progress.best))
+            self.objective_ = progress.objectives[-1]
+            self._weights = prior.fitted_to(self.embedding_)
         self.objectives_, self.n_iter_ = np.array(progress.objectives), progress.n_iter
         self.converged_, self.n_features_in_ = progress.converged, 3
         progress.warn_unless_converged()
@@ -155,11 +173,40 @@ class TripletEmbedding(TripletLearner, BaseEstimator):  # type: ignore[misc]
         X = self._fitted().embedding_[:, :n_components]
         return np.pad(X, ((0, 0), (0, n_components - X.shape[1])))
 
+    def _solved(self, objective: ByMap | ByFeatures, starts: Iterator[Floats], settings: Settings) -> Progress:
+        """The best of the fits from these starts."""
+        with one_thread(settings.n_objects):
+            fits = (solve(objective, start, quasi_newton, settings) for start in starts)
+            return min(fits, key=lambda fit: fit.objectives[-1])
+
+    def place(self, features: Vectors) -> Floats:
+        """Coordinates of objects that were not fitted, from their features, (n, n_components)."""
+        self._fitted()
+        if self.features is None:
+            raise ValueError("place needs a fit with features; pass features= to TripletEmbedding.")
+        return np.asarray(self._features.rows(features).axes @ self._weights)
+
+    def _prior(self, settings: Settings) -> tuple[Features, FeaturePrior]:
+        features = Features.of(self.features, settings.n_objects)  # type: ignore[arg-type]
+        if settings.weight == 0.0:
+            raise ValueError("ridge is 0, but features need a ridge above 0, which they divide among them.")
+        shares = _shares(self.feature_share, features.names)
+        return features, FeaturePrior.of(features, shares).with_rank(_n_components(self.n_components))
+
+    def _starts_beside(self, prior: FeaturePrior, settings: Settings) -> Iterator[Floats]:
+        """Standardised coordinates to start from: the given ones, or small numbers, which are near the features."""
+        given = self.embedding_ if self.warm_start and hasattr(self, "embedding_") else self.initial_embedding
+        for start in self._starts(settings.n_objects):
+            if given is None:
+                yield start
+            else:
+                yield prior.standardised(np.pad(start, ((0, 0), (0, 1))), settings.weight)[:, :-1].copy()
+
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "embedding_")
 
     def _starts(self, n_objects: int) -> Iterator[Floats]:
-        shape = (n_objects, whole(self.n_components, "n_components", 1, "a map needs a coordinate"))
+        shape = (n_objects, _n_components(self.n_components))
         n_init = whole(self.n_init, "n_init", 1, "there is no fit without a start")
         given = self.embedding_ if self.warm_start and hasattr(self, "embedding_") else self.initial_embedding
         if self.initial_embedding is not None and n_init > 1:
@@ -171,3 +218,17 @@ class TripletEmbedding(TripletLearner, BaseEstimator):  # type: ignore[misc]
         if given.shape != shape:
             raise ValueError(f"The coordinates to start from have shape {given.shape}; pass an array of shape {shape}.")
         return iter([given])
+
+
+def _n_components(value: int) -> int:
+    return whole(value, "n_components", 1, "a map needs a coordinate")
+
+
+def _shares(value: float | Mapping[str, float], names: tuple[str, ...]) -> Shares:
+    """The share of each block; their sum is between 0 and 1."""
+    shares = dict(value) if isinstance(value, Mapping) else dict.fromkeys(names, value / len(names))
+    if unknown := [name for name in shares if name not in names]:
+        raise ValueError(f"feature_share names {unknown[0]!r}, but the features are {' and '.join(names)}.")
+    if not all(share > 0.0 for share in shares.values()) or not 0.0 < sum(shares.values()) < 1.0:
+        raise ValueError(f"feature_share is {value!r}; pass shares above 0 whose sum is below 1.")
+    return tuple(shares.items())

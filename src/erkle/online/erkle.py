@@ -6,6 +6,7 @@ kernel to the last bit.
 
 from collections.abc import Sequence
 from concurrent.futures import Future
+from functools import partial
 from os import PathLike, fspath
 from typing import Any, Literal, Self
 
@@ -16,6 +17,8 @@ from sklearn.base import BaseEstimator, clone
 from erkle.answer_models import AnswerModel, Lapse
 from erkle.checks import whole
 from erkle.estimators import TripletLearner, answers
+from erkle.features import Features, FeatureWorth
+from erkle.features.features import Vectors
 from erkle.interruption import uninterrupted
 from erkle.kernels.dense import Dense
 from erkle.kernels.kernel import Counters
@@ -64,6 +67,10 @@ class ERKLE(TripletLearner, BaseEstimator):  # type: ignore[misc]
         This concerns online steps; a fit of all answers uses each answer once.
     random_state : int, Generator or None
         Draws the answers to replay and the starting points of fits. An integer makes learning repeatable.
+    features : (n_objects, d) array, mapping from names to such arrays, Features or None
+        What is known about the objects besides answers: image embeddings, word vectors, measurements, ratings. A row
+        of NaN is an object without features. How much each block of features counts is chosen while learning, and may
+        be nothing; `features_` reports it. Only ``LowRank()`` uses features.
 
     Notes
     -----
@@ -101,6 +108,7 @@ class ERKLE(TripletLearner, BaseEstimator):  # type: ignore[misc]
         direction: Literal["canonical", "gradient"] | None = None,
         passes: int = 1,
         random_state: int | np.random.Generator | None = None,
+        features: Vectors | Features | None = None,
     ) -> None:
         self.n_objects = n_objects
         self.kernel = kernel
@@ -109,6 +117,7 @@ class ERKLE(TripletLearner, BaseEstimator):  # type: ignore[misc]
         self.direction = direction
         self.passes = passes
         self.random_state = random_state
+        self.features = features
 
     def fit(self, X: ArrayLike, y: ArrayLike | None = None, participants: ArrayLike | None = None) -> Self:
         """Forget everything, then learn X in order.
@@ -272,14 +281,62 @@ class ERKLE(TripletLearner, BaseEstimator):  # type: ignore[misc]
         copy._start()
         return copy
 
-    def add_objects(self, n_new: int = 1) -> Self:
-        """Add objects. Their ids follow the existing ones, and nothing is known about them yet."""
-        n_new = whole(n_new, "n_new", 0, "objects cannot be removed")
+    def add_objects(self, n_new: int | None = None, features: Vectors | None = None) -> Self:
+        """Add objects, whose ids follow the existing ones.
+
+        Parameters
+        ----------
+        n_new : int or None
+            Number of new objects. None is one, or the number of rows of ``features``.
+        features : (n_new, d) array or mapping from names to such arrays, optional
+            Features of the new objects, of the same kind as those of the learner. They place the objects at once.
+            Nothing is known about the place of objects without features.
+        """
+        if n_new is not None:
+            n_new = whole(n_new, "n_new", 0, "objects cannot be removed")
         self._start()
+        if features is None:
+            n_new = 1 if n_new is None else n_new
+            grow = partial(self._model.grow, n_new)
+        else:
+            model = self._with_features("features")
+            rows = model.rows(features, n_new)
+            n_new = len(rows.axes)
+            grow = partial(model.grow, n_new, rows)
         with uninterrupted():
-            self._model.grow(n_new)
+            grow()
             self._record.grow(n_new)
         return self
+
+    def place(self, features: Vectors) -> NDArray[np.float64]:
+        """Coordinates of objects outside the kernel, from their features, (n, rank), in the frame of `embedding`."""
+        model = self.knowledge()._with_features("place")
+        return model.place(model.rows(features))
+
+    def _with_features(self, what: str) -> Refitting:
+        if isinstance(self._model, Refitting) and self._model.features is not None:
+            return self._model
+        raise ValueError(f"{what} needs a learner with features; pass features= to ERKLE before it learns.")
+
+    @property
+    def features_(self) -> list[FeatureWorth]:
+        """What each block of features is worth: print one for a sentence. Empty without features."""
+        model = self._fitted()._model
+        return model.worth() if isinstance(model, Refitting) else []
+
+    @property
+    def feature_map_(self) -> dict[str, NDArray[np.float64]]:
+        """The linear map from each block of prepared features to `embedding`, (d, rank), by the name of the block.
+
+        Features are prepared by subtracting the mean and scaling; vectors with 32 columns or more get length one and
+        are centred again. The map is zero if features predict nothing. `place` applies it.
+        """
+        model = self._fitted()._with_features("feature_map_")
+        assert model.features is not None
+        blocks = model.features.blocks
+        ends = np.cumsum([block.axes.shape[1] for block in blocks])[:-1]
+        parts = zip(blocks, np.split(model.feature_map(), ends), strict=True)
+        return {block.name: block.axes @ part for block, part in parts}
 
     def kernel_matrix(self) -> NDArray[np.float64]:
         """The kernel, (n, n), positive semidefinite up to rounding."""

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from erkle import triplets
 from erkle.checks import shaped, whole
+from erkle.features import Features
 from erkle.files import FileError
 from erkle.kernels.dense import Dense
 from erkle.kernels.low_rank import LowRank
@@ -84,7 +85,9 @@ def unpack(
     if meta.get("kind") != "ERKLE":
         raise FileError(f"{name}: does not hold a learner; pass a file that ERKLE.save or `erkle learn` wrote.")
     with _damage_named(name):
+        features = under("features", arrays)
         learner = kind(
+            features=Features.from_arrays(features) if features else None,
             loss=loss if loss is not None else _part(meta["loss"], LOSSES, "loss", name),
             step=step if step is not None else _part(meta["step"], STEPS, "step", name),
             random_state=meta["random_state"],

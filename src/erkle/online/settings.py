@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING, NamedTuple, get_args
 import numpy as np
 
 from erkle.checks import number, one_of, whole
+from erkle.features import Features
+from erkle.features.features import Vectors
 from erkle.kernels.dense import DEFAULT_TOL, Dense, Projection
 from erkle.kernels.forms import check_room
 from erkle.kernels.initial import check_initial_kernel
@@ -36,6 +38,8 @@ class Settings(NamedTuple):
         A `Dense` has its checked initial matrix here, a `LowRank` of given rank its weight of the trace.
     share : float or None
         By what share answers grow between two fits: 0 for no fits, None for the automatic schedule.
+    features : features of the objects, or None
+        As they were given: `model_for` prepares them.
     """
 
     n_objects: int
@@ -43,6 +47,7 @@ class Settings(NamedTuple):
     passes: int
     kernel: Dense | LowRank
     share: float | None
+    features: Vectors | Features | None = None
 
 
 def check_settings(learner: "ERKLE") -> Settings:
@@ -50,6 +55,11 @@ def check_settings(learner: "ERKLE") -> Settings:
     n = whole(learner.n_objects, "n_objects", 3, "a question needs three objects")
     passes = whole(learner.passes, "passes", 1, "one pass learns every answer once")
     kernel = learner.kernel
+    if learner.features is not None and not (isinstance(kernel, LowRank) and kernel.chooses and kernel.consolidates):
+        raise ValueError(
+            f"features are given, but {kernel!r} cannot use them; leave features out, or pass kernel=LowRank(), "
+            "which chooses how much they count."
+        )
     if isinstance(kernel, Dense):
         return Settings(n, _rule(learner), passes, _check_dense(kernel, n), 0.0)
     if not isinstance(kernel, LowRank):
@@ -58,7 +68,7 @@ def check_settings(learner: "ERKLE") -> Settings:
     share = _share(kernel)
     if not kernel.follows_rule:
         _refuse_rule(learner, kernel)
-    return Settings(n, _rule(learner), passes, kernel, share)
+    return Settings(n, _rule(learner), passes, kernel, share, learner.features)
 
 
 def _rule(learner: "ERKLE") -> Rule:

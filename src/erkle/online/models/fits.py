@@ -1,8 +1,6 @@
-"""Settings of fits: the setting of a candidate of `Refitting`, what to try next, and the tuned constants."""
+"""Settings of fits: the setting of a candidate of `Refitting`, and the tuned constants."""
 
-import math
-from collections.abc import Iterator
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,8 +8,9 @@ from numpy.typing import NDArray
 from erkle._compiled.evidence import distances_of_map
 from erkle._compiled.fitting import Penalty
 from erkle.answer_models import RATIO, SQUARES, AnswerModel
+from erkle.features import Shares
 from erkle.online.models.base import Answers
-from erkle.online.selection.candidates import Candidates, Ids, steps
+from erkle.online.selection.candidates import Ids
 
 Floats = NDArray[np.float64]
 
@@ -33,12 +32,21 @@ class FitSetting(NamedTuple):
     answers : {"ratio", "estimated", "squares"}
         The answer model: `RATIO`, the best one while answers are few; a model that is estimated from the candidate's
         predictions; or `SQUARES`, the best one for few answers about points in many dimensions.
+    shares : tuple of pairs (name, share)
+        The blocks of features that are used, and what share of the prior variance each explains; see
+        `erkle.features.priors`. Empty if none is used.
     """
 
     rank: int
     ridge: float
     shift: float = 0.0
     answers: str = "ratio"
+    shares: Shares = ()
+
+    @classmethod
+    def restored(cls, rank: int, ridge: float, shift: float, answers: str, shares: list[tuple[str, float]]) -> Self:
+        """The setting whose fields were written as JSON."""
+        return cls(rank, ridge, shift, answers, tuple((name, share) for name, share in shares))
 
     @property
     def answer_model(self) -> AnswerModel | None:
@@ -58,8 +66,8 @@ class FitSetting(NamedTuple):
 
     @property
     def penalty(self) -> Penalty:
-        """The ridges of a fit."""
-        return Penalty(self.ridge, self.shift)
+        """The ridges of a fit. The prior of features contains the ridge on coordinates."""
+        return Penalty(1.0 if self.shares else self.ridge, self.shift)
 
 
 class RefittingTuning(NamedTuple):
@@ -97,12 +105,34 @@ class RefittingTuning(NamedTuple):
         FitSetting(2, 1.0),
         *free[:4],
     )
+    # Candidates at the start if there are features. The shares of these are shared equally by the blocks.
+    start_with_features: tuple[tuple[FitSetting, float], ...] = (
+        (FitSetting(10, 4.0), 0.7),
+        (FitSetting(10, 8.0), 0.3),
+        (FitSetting(25, 4.0), 0.7),
+        (FitSetting(10, 2.0), 0.7),
+        (FitSetting(10, 4.0), 0.9),
+        (FitSetting(10, 4.0, answers="estimated"), 0.7),
+    )
+    # Candidate at the start for each block alone, and its share.
+    start_alone: FitSetting = FitSetting(10, 4.0)
+    share_alone: float = 0.7
+    # Shares of a block to try.
+    shares: tuple[float, ...] = (0.0, 0.05, 0.1, 0.2, 0.35, 0.5, 0.7, 0.9)
+    # Largest sum of the shares: the rest is what features do not explain.
+    largest_share: float = 0.95
+    # Candidates without features that are tried at the same time while a candidate with features leads.
+    tried_without_features: int = 2
+    # Share of all blocks together in exploratory settings.
+    exploratory_share: float = 0.3
     # Largest lapse of the typical participant that is subtracted from those of others. At 0.5 nothing would be left.
     largest_typical_lapse: float = 0.49
     # Largest number of candidates while answers and objects are few: fits are fast, and the choice matters most.
     most: int = 16
     # Largest number of candidates after ``settled_at``.
     most_settled: int = 9
+    # The same with features, whose fits cost more.
+    most_settled_with_features: int = 7
     # Answers per object at which ``most_settled`` takes effect.
     settled_at: float = 20
     # A candidate this many nats of discounted loss behind the leader is eliminated.
@@ -159,67 +189,6 @@ class RefittingTuning(NamedTuple):
 TUNING = RefittingTuning()
 
 
-class FitProposals(NamedTuple):
-    """Proposes settings next to the leader's, and exploratory ones; only other answer models if the rank is fixed.
-
-    Attributes
-    ----------
-    seed : int
-        Seed of the random starting points of fits.
-    fixed : bool
-        Whether the user has set the rank.
-    """
-
-    seed: int
-    fixed: bool
-
-    def neighbours(self, candidates: Candidates[FitSetting, Floats], seen: int) -> Iterator[FitSetting]:
-        """Settings that differ from the leader's in the answer model, the ridge, the rank or the shifts."""
-        X, fit = candidates.leader.model, candidates.leader.setting
-        axes: dict[str, tuple[float | str, ...]] = {"answers": ("ratio", "estimated", "squares")}
-        if not self.fixed:
-            # A larger rank cannot help while some dimensions are not used.
-            most = largest_rank(len(X)) if _uses_all(X) else fit.rank
-            axes["ridge"] = TUNING.ridges
-            axes["rank"] = tuple(rank for rank in reversed(TUNING.ranks) if rank <= most)
-            axes["shift"] = (0.0, TUNING.shift_ridge)
-        yield from steps(fit, axes)
-
-    def urgent(self, candidates: Candidates[FitSetting, Floats], seen: int) -> tuple[FitSetting, ...]:
-        """Nothing: every candidate is fitted to all answers, so a new one loses nothing by waiting."""
-        return ()
-
-    def exploratory(self, candidates: Candidates[FitSetting, Floats], seen: int) -> list[FitSetting]:
-        """The settings ``TUNING.free`` whose rank differs from the leader's."""
-        most, leader = largest_rank(len(candidates.leader.model)), candidates.leader.setting
-        return [] if self.fixed else [free for free in TUNING.free if leader.rank != free.rank <= most]
-
-    def begin(self, setting: FitSetting, model: Floats, seen: int) -> Floats:
-        """Coordinates to start a fit from: the principal axes of the leader's coordinates, plus small random numbers.
-
-        The random numbers are needed because the gradient of a column of zeros is zero.
-        """
-        X, rank = model, setting.rank
-        start = np.zeros((len(X), rank + 1))
-        noise = np.random.default_rng((self.seed, seen, rank)).standard_normal((len(X), rank))
-        _, vectors = np.linalg.eigh(X[:, :-1].T @ X[:, :-1])
-        axes = vectors[:, ::-1][:, :rank]
-        start[:, : axes.shape[1]] = X[:, :-1] @ axes
-        start[:, :-1] += max(TUNING.least_noise, TUNING.noise * math.sqrt(np.mean(X[:, :-1] ** 2))) * noise
-        if setting.shift:
-            start[:, -1] = X[:, -1]
-        return start
-
-    def answer_model(self, setting: FitSetting) -> AnswerModel | None:
-        """The fixed answer model of a setting; None if it is estimated."""
-        return setting.answer_model
-
-    def excess(self, setting: FitSetting, model: Floats, T: Ids) -> Floats:
-        """The decision values of a fit."""
-        near, far = predicted_distances(setting, model, T).T
-        return np.asarray(near - far)
-
-
 def largest_rank(n_objects: int) -> int:
     """The largest rank that ``n_objects`` can have and whose map is not too large to fit."""
     within_map = max(TUNING.least_rank, TUNING.largest_map // max(1, n_objects))
@@ -239,9 +208,3 @@ def is_alive(X: Floats) -> bool:
     A strong ridge with few answers shrinks a fit to the origin.
     """
     return float(np.sum(X[:, :-1] ** 2)) > 1e-3 * len(X)
-
-
-def _uses_all(X: Floats) -> bool:
-    """Whether the coordinates use all their dimensions."""
-    values = np.linalg.eigvalsh(X[:, :-1].T @ X[:, :-1])
-    return bool(values[0] > 1e-3 * values[-1])

@@ -98,6 +98,14 @@ class OnlineProposals:
         """Nothing: every setting can be reached through neighbours."""
         return ()
 
+    def protected(self, entries: list[Entry[OnlineSetting, LowRankKernel]]) -> tuple[()]:
+        """None: the leader alone is kept."""
+        return ()
+
+    def credence(self, setting: OnlineSetting, seen: int) -> float:
+        """1: before evidence, all settings count alike."""
+        return 1.0
+
     def begin(self, setting: OnlineSetting, model: LowRankKernel, seen: int) -> LowRankKernel:
         """The leader's kernel, truncated to the new rank."""
         return LowRankKernel.of_map(model.map(), setting.rank, setting.trace)

@@ -24,15 +24,20 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from erkle._compiled.fitting import minimise
+from erkle._compiled.fitting import NO_PRIOR, minimise
 from erkle.answer_models import AnswerModel
 from erkle.checks import shaped
+from erkle.features import Features, FeatureWorth
+from erkle.features.blocks import Rows
+from erkle.features.features import Vectors
 from erkle.kernels.lapack import one_thread
 from erkle.kernels.looping import Rule, Stretch
 from erkle.kernels.low_rank import LowRankKernel
 from erkle.npz_files import Arrays, Packed, prefixed, under
 from erkle.online.models.base import Answers, ChoosingModel
-from erkle.online.models.fits import TUNING, FitProposals, FitSetting, is_alive, largest_rank, predicted_distances
+from erkle.online.models.feature_use import feature_map, worth
+from erkle.online.models.fit_proposals import FitProposals
+from erkle.online.models.fits import TUNING, FitSetting, is_alive, largest_rank, predicted_distances
 from erkle.online.selection.candidates import Candidates, Entry, next_review
 from erkle.online.selection.evidence import Evidence
 from erkle.online.threads import side_by_side
@@ -73,34 +78,54 @@ class Refitting(ChoosingModel):
         The rank; None chooses rank and ridge.
     trace : float
         Weight of the trace in the loss of one answer, if the rank is given.
+    features : Features or None
+        What is known about the objects besides answers; only if the rank is chosen.
     """
 
     kernel: LowRankKernel
 
     def __init__(
-        self, n_objects: int, share: float | None, seed: int, rank: int | None = None, trace: float = 0.0
+        self,
+        n_objects: int,
+        share: float | None,
+        seed: int,
+        rank: int | None = None,
+        trace: float = 0.0,
+        features: Features | None = None,
     ) -> None:
         self.share, self.seed, self.rank, self.trace = share, seed, rank, trace
-        most = largest_rank(n_objects)
+        self.proposals = FitProposals(seed, self.fixed, features, {})
         # With a given rank, the ridge is trace × number of answers, so it is 0 before the first answer.
-        fits = (
-            [start._replace(rank=min(start.rank, most)) for start in TUNING.start]
-            if rank is None
-            else [FitSetting(rank, 0)]
-        )
-        entries = [
-            Entry(fit, np.zeros((n_objects, fit.rank + 1)), Evidence(fixed=fit.answer_model))
-            for fit in dict.fromkeys(fits)
-        ]
-        self._proposals = FitProposals(seed, self.fixed)
-        self.candidates: Candidates[FitSetting, Floats] = Candidates(
-            entries, self._proposals, TUNING.elimination_margin
-        )
-        self.kernel = LowRankKernel(n_objects, self.candidates.leader.setting.rank)
+        fits = self.proposals.first(n_objects) if rank is None else [FitSetting(rank, 0)]
+        entries = [Entry(fit, self._before_answers(n_objects, fit), Evidence(fixed=fit.answer_model)) for fit in fits]
+        self.candidates: Candidates[FitSetting, Floats] = Candidates(entries, self.proposals, TUNING.elimination_margin)
+        self.kernel = self._first_kernel(n_objects)
         self.evidence = Evidence()
         self.next_review = max(TUNING.first_review, n_objects // TUNING.first_review_objects)
         self.next_restart = 0.0
         self.answer_model = self.evidence.answer_model
+
+    def _before_answers(self, n_objects: int, setting: FitSetting) -> Floats:
+        """The coordinates of a candidate before the first answer: those of the features, or the origin."""
+        model, prior = np.zeros((n_objects, setting.rank + 1)), self.proposals.prior(setting)
+        if prior is not None:
+            model[:, :-1] = prior.mean
+        return model
+
+    def _first_kernel(self, n_objects: int) -> LowRankKernel:
+        """The kernel of the features: objects with similar features are similar until answers say otherwise."""
+        leader = self.candidates.leader.setting
+        prior = self.proposals.prior(leader)
+        if prior is None:
+            return LowRankKernel(n_objects, leader.rank)
+        rank = min(TUNING.widest, largest_rank(n_objects))
+        prior = prior.with_rank(rank)
+        return LowRankKernel.of_map(prior.mean, rank, 0.0, prior.outside())
+
+    @property
+    def features(self) -> Features | None:
+        """What is known about the objects besides answers."""
+        return self.proposals.features
 
     @property
     def fixed(self) -> bool:
@@ -121,7 +146,8 @@ class Refitting(ChoosingModel):
         # If the user sets the share, there may be too few fits to converge with ``brief_iterations`` each.
         exact = seen >= TUNING.exact_at * n or self.share is not None
         self._judge(answers)
-        new = self.candidates.review(seen, _most_candidates(seen, n))
+        new = self.candidates.review(seen, _most_candidates(seen, n, self.features is not None))
+        self._follow_leader(seen)
         leading = self.candidates.scale(self.candidates.leader, answers.T)
         self._fit_all(answers, self.candidates.entries, _iterations(exact, seen, n), TUNING.tol)
         for entry in new if leading else ():
@@ -129,6 +155,22 @@ class Refitting(ChoosingModel):
             entry.evidence.window *= np.float32(self.candidates.scale(entry, answers.T) / leading)
         self._mix(answers.T)
         self.next_review = next_review(seen, automatic_share(seen, n) if self.share is None else self.share)
+
+    def _follow_leader(self, seen: int) -> None:
+        """Give each candidate that shows what a block is worth the leader's setting without this block.
+
+        It keeps its evidence, so that all of it comes from predictions without the block.
+        """
+        entries, leader = self.candidates.entries, self.candidates.leader.setting
+        taken = {entry.setting for entry in entries}
+        for entry, left_out in [*self.proposals.without_block(entries)]:
+            shares = tuple((name, share) for name, share in leader.shares if name != left_out)
+            wanted = leader._replace(shares=shares)
+            if shares and wanted not in taken:
+                entry.model = self.proposals.begin(wanted, entry.model, seen)
+                entry.evidence = entry.evidence.under(wanted.answer_model)
+                entry.setting = wanted
+                taken.add(wanted)
 
     def finish(self, answers: Answers) -> None:
         """Fit the candidates of the mixture to all answers until convergence, and mix them again."""
@@ -169,10 +211,12 @@ class Refitting(ChoosingModel):
         restart = widest.model if seen >= self.next_restart and is_alive(widest.model) else None
         # The slowest fits come first, so that no thread has to wait long for the last one.
         entries = sorted(entries, key=lambda entry: -entry.setting.rank)
-        fits = side_by_side(
-            partial(self._fit, entry, answers, None if entry is widest else restart, iterations, tol)
-            for entry in entries
-        )
+        # Priors use BLAS, and its number of threads changes the last bits.
+        with one_thread(0):
+            fits = side_by_side(
+                partial(self._fit, entry, answers, None if entry is widest else restart, iterations, tol)
+                for entry in entries
+            )
         for entry, fit in zip(entries, fits, strict=True):
             entry.model = fit
         for entry in self.candidates.entries:
@@ -198,13 +242,18 @@ class Refitting(ChoosingModel):
         """The fit of a candidate, from its last fit or from ``other``, whichever leads to a lower objective."""
         seen = len(answers.T)
         setting = self._with_ridge(entry.setting, seen)
-        starts = [entry.model.copy() if is_alive(entry.model) else self._proposals.begin(setting, entry.model, seen)]
+        starts = [entry.model.copy() if is_alive(entry.model) else self.proposals.begin(setting, entry.model, seen)]
         if other is not None:
-            starts.append(self._proposals.begin(setting, other, seen))
+            starts.append(self.proposals.begin(setting, other, seen))
         model, lapses = entry.evidence.answer_model, setting.lapses(answers)
-        terms = model, answers.T, np.where(np.isnan(lapses), model.lapse, lapses), setting.penalty
+        prior = self.proposals.prior(setting)
+        if prior is not None:
+            starts = [prior.standardised(start, setting.ridge) for start in starts]
+        compiled = NO_PRIOR if prior is None else prior.compiled(setting.ridge)
+        terms = model, answers.T, np.where(np.isnan(lapses), model.lapse, lapses), setting.penalty, compiled
         reached = [minimise(*terms, start, iterations, tol, stop) for start in starts]
-        return starts[int(np.argmin(reached))]
+        best = starts[int(np.argmin(reached))]
+        return best if prior is None else prior.coordinates(best, setting.ridge)
 
     def _parts(self) -> Iterator[tuple[Entry[FitSetting, Floats], float]]:
         return zip(self.candidates.entries, self.candidates.weights(), strict=True)
@@ -238,27 +287,66 @@ class Refitting(ChoosingModel):
         self.evidence = self.evidence.with_window(window)
         self.answer_model = self.evidence.answer_model
 
-    def grow(self, n_new: int) -> None:
-        """Add objects at the origin."""
-        self.kernel.grow(n_new)
+    def rows(self, vectors: Vectors, n_new: int | None = None) -> Rows:
+        """The rows of further objects with these features."""
+        assert self.features is not None
+        return self.features.rows(vectors, n_new)
+
+    def place(self, rows: Rows) -> Floats:
+        """Coordinates of objects with these features, in the frame of the kernel's `embedding`, (n, rank)."""
+        return np.asarray(rows.axes @ self.feature_map())
+
+    def feature_map(self) -> Floats:
+        """The map from the axes of the features to the kernel's `embedding`, (p, rank)."""
+        return feature_map(self.kernel, self.proposals, self._ranked())
+
+    def worth(self) -> list[FeatureWorth]:
+        """What each block of features is worth."""
+        return [] if self.features is None else worth(self.features, self._ranked(), list(self._parts()))
+
+    def _ranked(self) -> list[Entry[FitSetting, Floats]]:
+        """The candidates from best to worst."""
+        return sorted(self.candidates.entries, key=lambda entry: entry.evidence.discounted_loss)
+
+    def grow(self, n_new: int, rows: Rows | None = None) -> None:
+        """Add objects: where their features place them, or at the origin."""
+        if self.features is None:
+            self.kernel.grow(n_new)
+            for entry in self.candidates.entries:
+                entry.model = np.concatenate([entry.model, np.zeros((n_new, entry.setting.rank + 1))])
+            return
+        rows = self.features.rows(None, n_new) if rows is None else rows
+        self.kernel.grow(n_new, self.place(rows))
         for entry in self.candidates.entries:
-            entry.model = np.concatenate([entry.model, np.zeros((n_new, entry.setting.rank + 1))])
+            prior, new = self.proposals.prior(entry.setting), np.zeros((n_new, entry.setting.rank + 1))
+            if prior is not None:
+                new[:, :-1] = rows.axes @ prior.explained(entry.model[:, :-1])
+            entry.model = np.concatenate([entry.model, new])
+        self.proposals = self.proposals._replace(features=self.features.extended(rows), priors={})
+        self.candidates.proposals = self.proposals
 
     def pack(self) -> Packed:
         """The whole state, as arrays and JSON values."""
         arrays, meta = self.candidates.pack(lambda X: {"X": X})
         arrays |= prefixed("evidence", self.evidence.arrays()) | prefixed("kernel", self.kernel.arrays())
         arrays["answer_model"] = np.array(self.answer_model)
+        if self.features is not None:
+            arrays |= prefixed("features", self.features.arrays())
         names = ("share", "seed", "rank", "trace", "next_review", "next_restart")
         return arrays, {"model": "refitting", "candidates": meta, **{name: getattr(self, name) for name in names}}
 
     @classmethod
     def unpack(cls, arrays: Arrays, meta: dict[str, Any]) -> Self:
         """Restore a model from what `pack` returned."""
-        n_objects = len(arrays["kernel.shifts"])
-        model = cls(n_objects, *(meta[name] for name in ("share", "seed", "rank", "trace")))
+        n_objects, own = len(arrays["kernel.shifts"]), under("features", arrays)
+        features = Features.of(Features.from_arrays(own), n_objects) if own else None
+        share, seed, rank, trace = (meta[name] for name in ("share", "seed", "rank", "trace"))
+        model = cls(n_objects, share, seed, rank, trace, features)
         model.candidates.restore(
-            arrays, meta["candidates"], FitSetting, lambda own, fit: shaped(own, "X", (n_objects, fit.rank + 1))
+            arrays,
+            meta["candidates"],
+            FitSetting.restored,
+            lambda own, fit: shaped(own, "X", (n_objects, fit.rank + 1)),
         )
         model.evidence = Evidence.from_arrays(under("evidence", arrays))
         model.kernel = LowRankKernel.from_arrays(under("kernel", arrays))
@@ -287,10 +375,11 @@ def _shift_rate(per_object: float) -> float:
     return 1.0 / (2.0 * TUNING.shift_ridge + 0.4 * per_object) / TUNING.step
 
 
-def _most_candidates(seen: int, n_objects: int) -> int:
+def _most_candidates(seen: int, n_objects: int, with_features: bool) -> int:
     """The largest number of candidates: more while answers are few, unless there are many objects."""
     few = seen < TUNING.settled_at * n_objects and n_objects <= TUNING.many_objects
-    return TUNING.most if few else TUNING.most_settled
+    settled = TUNING.most_settled_with_features if with_features else TUNING.most_settled
+    return TUNING.most if few else settled
 
 
 def _iterations(exact: bool, seen: int, n_objects: int) -> int:

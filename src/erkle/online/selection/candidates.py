@@ -107,14 +107,15 @@ class Candidate(NamedTuple):
         return f"{self.described()}: {self.status} with weight {self.weight:.2f}. {self.answer_model}"
 
     def described(self) -> str:
-        """The setting in words; a shift of 0 is left out.
+        """The setting in words; shifts and features that are not used are left out.
 
         >>> fit = {"rank": 25, "ridge": 4.0, "shift": 0.0, "answers": "ratio"}
         >>> Candidate(fit, 0.7, 0.5, 0.2, "leads").described()
         'rank 25, ridge 4, answer model: ratios of distances'
         """
         numbers = {name: value for name, value in self.setting.items() if not isinstance(value, str)}
-        words = [f"{name} {value:g}" for name, value in numbers.items() if value or name != "shift"]
+        unused = {name for name, value in numbers.items() if not value and name.startswith(("shift", "share of "))}
+        words = [f"{name} {value:g}" for name, value in numbers.items() if name not in unused]
         if "answers" in self.setting:
             words.append(f"answer model: {_ANSWER_MODELS[str(self.setting['answers'])]}")
         return ", ".join(words)
@@ -134,6 +135,12 @@ class Proposals(Protocol[Setting, Model]):
 
         Exploratory candidates that predict worse than the leader are eliminated at the next review.
         """
+
+    def protected(self, entries: "list[Entry[Setting, Model]]") -> "Iterable[Entry[Setting, Model]]":
+        """Candidates that are never eliminated, among all of them from best to worst."""
+
+    def credence(self, setting: Setting, seen: int) -> float:
+        """A factor of the weight of a setting in the mixture: how plausible it is before evidence counts."""
 
     def begin(self, setting: Setting, model: Model, seen: int) -> Model:
         """The model that a new candidate starts with, given the model of the leader."""
@@ -160,7 +167,7 @@ class Candidates(Generic[Setting, Model]):
     def __init__(
         self, entries: list[Entry[Setting, Model]], proposals: Proposals[Setting, Model], elimination_margin: float
     ) -> None:
-        self.entries, self._proposals, self.elimination_margin = entries, proposals, elimination_margin
+        self.entries, self.proposals, self.elimination_margin = entries, proposals, elimination_margin
         self.leader = self.entries[0]
         self.eliminated: dict[Setting, int] = {}
 
@@ -172,14 +179,18 @@ class Candidates(Generic[Setting, Model]):
         # Lists and dictionaries are replaced, not changed, because copies share them.
         self.entries = sorted(self.entries, key=lambda entry: entry.evidence.discounted_loss)
         self.leader = self.entries[0]
+        kept = {self.leader, *self.proposals.protected(self.entries)}
         limit = self.leader.evidence.discounted_loss + self.elimination_margin
-        self._eliminate([entry for entry in self.entries if entry.evidence.discounted_loss > limit], seen)
-        urgent = self._due(self._proposals.urgent(self, seen), seen)
-        exploratory = self._due(self._proposals.exploratory(self, seen), seen)
+        self._eliminate(
+            [entry for entry in self.entries if entry not in kept and entry.evidence.discounted_loss > limit], seen
+        )
+        urgent = self._due(self.proposals.urgent(self, seen), seen)
+        exploratory = self._due(self.proposals.exploratory(self, seen), seen)
         places = most - bool(exploratory)
-        self._eliminate(self.entries[max(1, places - len(urgent)) :], seen)
+        others = [entry for entry in self.entries if entry not in kept]
+        self._eliminate(others[max(0, places - len(urgent) - len(kept)) :], seen)
         before = len(self.entries)
-        for setting in urgent + self._due(self._proposals.neighbours(self, seen), seen):
+        for setting in urgent + self._due(self.proposals.neighbours(self, seen), seen):
             self._enter(setting, TUNING.handicap, places, seen)
         behind = TUNING.exploratory_handicap * (self.elimination_margin - TUNING.fading / 2)
         for setting in exploratory:
@@ -196,11 +207,11 @@ class Candidates(Generic[Setting, Model]):
     def _enter(self, setting: Setting, handicap: float, places: int, seen: int) -> None:
         if len(self.entries) < places and setting not in (entry.setting for entry in self.entries):
             self.eliminated = {other: when for other, when in self.eliminated.items() if other != setting}
-            fixed = self._proposals.answer_model(setting)
+            fixed = self.proposals.answer_model(setting)
             evidence = self.leader.evidence.copy(handicap, fixed)
             if fixed is None:
                 evidence.estimate()
-            self.entries.append(Entry(setting, self._proposals.begin(setting, self.leader.model, seen), evidence))
+            self.entries.append(Entry(setting, self.proposals.begin(setting, self.leader.model, seen), evidence))
 
     def _due(self, settings: Iterable[Setting], seen: int) -> list[Setting]:
         """The settings that are not running and were not eliminated recently."""
@@ -225,6 +236,8 @@ class Candidates(Generic[Setting, Model]):
         behind = [loss - min(losses) for loss in losses]
         least = max(TUNING.least_weight, math.exp(-TUNING.trust * (self.elimination_margin - TUNING.fading)))
         weights = [weight if (weight := math.exp(-TUNING.trust * nats)) > least else 0.0 for nats in behind]
+        pairs = zip(weights, self.entries, strict=True)
+        weights = [weight * self.proposals.credence(entry.setting, entry.evidence.n_answers) for weight, entry in pairs]
         return [weight / sum(weights) for weight in weights]
 
     def shares(self, T: Ids) -> list[float]:
@@ -247,7 +260,7 @@ class Candidates(Generic[Setting, Model]):
         """
         if not len(T):
             return 0.0
-        excess = self._proposals.excess(entry.setting, entry.model, T[-TUNING.scale_answers :])
+        excess = self.proposals.excess(entry.setting, entry.model, T[-TUNING.scale_answers :])
         scale = math.sqrt(float(np.mean(excess**2)))
         return scale if scale > TUNING.least_scale else 0.0
 
@@ -265,7 +278,9 @@ class Candidates(Generic[Setting, Model]):
             rows.append(Candidate(_fields(entry.setting), weight, loss, error, status, model))
         for setting, seen in self.eliminated.items():
             rows.append(Candidate(_fields(setting), 0.0, math.nan, math.nan, f"eliminated after {seen} answers"))
-        return rows
+        # Settings name only the features that they use, but all rows of a table have the same columns.
+        names = dict.fromkeys(name for row in rows for name in row.setting)
+        return [row._replace(setting={name: row.setting.get(name, 0.0) for name in names}) for row in rows]
 
     def pack(self, arrays_of: Callable[[Model], Mapping[str, NDArray[Any]]]) -> Packed:
         """The whole state, as arrays and JSON values."""
@@ -288,7 +303,7 @@ class Candidates(Generic[Setting, Model]):
     ) -> None:
         """Replace the candidates with the packed ones."""
         discount = self.leader.evidence.discount
-        fixed = self._proposals.answer_model
+        fixed = self.proposals.answer_model
         self.entries = []
         for i, fields in enumerate(meta["candidates"]):
             setting = setting_of(*fields)
@@ -314,11 +329,11 @@ def steps(setting: Setting, axes: Mapping[str, tuple[Any, ...]]) -> Iterator[Set
     [(2, 'high'), (1, 'low'), (5, 'low')]
     """
     for name, values in axes.items():
-        for value in _beside(values, getattr(setting, name)):
+        for value in next_values(values, getattr(setting, name)):
             yield cast(Any, setting)._replace(**{name: value})
 
 
-def _beside(values: tuple[Value, ...], value: Value) -> tuple[Value, ...]:
+def next_values(values: tuple[Value, ...], value: Value) -> tuple[Value, ...]:
     """The values just before and just after ``value``, where they exist.
 
     A number need not be among the values if these rise or fall.
@@ -332,4 +347,8 @@ def _beside(values: tuple[Value, ...], value: Value) -> tuple[Value, ...]:
 
 
 def _fields(setting: Any) -> dict[str, float | str]:
-    return dict(setting._asdict())
+    """The fields of a setting by name; pairs of names and numbers become fields of their own."""
+    fields: dict[str, float | str] = {}
+    for name, value in setting._asdict().items():
+        fields |= {f"share of {part}": share for part, share in value} if isinstance(value, tuple) else {name: value}
+    return fields

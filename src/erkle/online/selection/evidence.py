@@ -176,6 +176,16 @@ class Evidence:
         other.n_own = 0
         return other
 
+    def under(self, fixed: AnswerModel | None) -> Self:
+        """The same evidence, continued with another answer model; None estimates it."""
+        if fixed == self.fixed:
+            return self
+        other = self.copy(fixed=fixed)
+        other.n_own = self.n_own
+        if fixed is None:
+            other.estimate()
+        return other
+
     def arrays(self) -> dict[str, NDArray[Any]]:
         """The whole state, as arrays of numbers."""
         used = self.window[: self.n_answers]
