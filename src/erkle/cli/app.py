@@ -10,6 +10,7 @@ from erkle.cli.check import check
 from erkle.cli.demo import demo
 from erkle.cli.info import info
 from erkle.cli.learn.command import learn
+from erkle.cli.place import place
 from erkle.cli.reproduce import reproduce
 from erkle.cli.serve import serve
 from erkle.cli.simulate import simulate
@@ -20,7 +21,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-for command in (learn, demo, info, reproduce, simulate, serve, backup, check):
+for command in (learn, demo, info, place, reproduce, simulate, serve, backup, check):
     app.command()(command)
 app.add_typer(data.app, name="data")
 app.add_typer(study.app, name="study")

@@ -1,4 +1,4 @@
-"""`erkle info`: describe an answer file or a saved learner."""
+"""`erkle info`: describe an answer file, a file of features or a saved learner."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from erkle.cli.screen import checking_bar, per_cent, show_facts, some
+from erkle.cli.screen import checking_bar, counted, per_cent, show_facts, some
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from erkle.features.reading import FeatureFile
     from erkle.online.models.base import Model
     from erkle.online.selection.candidates import Candidate
 
@@ -24,10 +25,44 @@ _MOST_DISPUTED = 5
 
 
 def info(
-    file: Annotated[Path, typer.Argument(help="Answer file or kernel.npz.")],
+    file: Annotated[Path, typer.Argument(help="Answer file, file of features or kernel.npz.")],
 ) -> None:
-    """Describe an answer file (objects, repeats, conflicts) or what a saved learner has learned."""
-    show_facts(file.name, _kernel_facts(file) if file.suffix == ".npz" else _answer_facts(file))
+    """Describe an answer file (objects, repeats, conflicts), features, or what a saved learner has learned."""
+    from erkle.features.table_files import is_feature_file
+
+    if is_feature_file(file):
+        show_facts(file.name, _feature_facts(file))
+    else:
+        show_facts(file.name, _kernel_facts(file) if file.suffix == ".npz" else _answer_facts(file))
+
+
+def _feature_facts(path: Path) -> dict[str, str]:
+    from erkle.features.reading import read_features
+
+    found = read_features(path)
+    facts = {
+        "objects": f"{found.n_rows:,}",
+        "names": some(found.names) if found.names else "none; erkle learn needs --objects with one object per row",
+    }
+    return facts | {f"features {name}": _block_facts(found, name) for name in found.blocks}
+
+
+def _block_facts(found: FeatureFile, name: str) -> str:
+    """The size of a block, what is missing in it, and whether `erkle learn` can use it."""
+    import numpy as np
+
+    from erkle.features import Features
+
+    vectors = found.blocks[name]
+    missing = np.isnan(vectors).all(axis=1)
+    said = [counted(vectors.shape[1], "column")]
+    if missing.any():
+        said.append(f"{missing.sum():,} of {counted(len(vectors), 'object')} without a vector")
+    try:
+        said.append(f"{Features.of({name: vectors}, len(vectors)).axes.shape[1]:,} principal axes")
+    except ValueError as error:
+        said.append(f"of no use: {error}")
+    return ", ".join(said)
 
 
 def _kernel_facts(path: Path) -> dict[str, str]:
@@ -69,6 +104,7 @@ def _facts(path: Path, arrays: dict[str, Any], meta: dict[str, Any]) -> dict[str
         **_participant_facts(arrays, evidence.lapse.rate),
         "more answers": estimate(ahead),
         **_kind_of_facts(model, arrays),
+        **_learned_feature_facts(model),
         "learned with": _settings(meta),
         **_conflict_facts(arrays["history"], names),
     }
@@ -107,6 +143,21 @@ def _kind_of_facts(model: Model, arrays: dict[str, Any]) -> dict[str, str]:
         return {}
     lines = [f"{candidate.described()}: {_performance(candidate)}" for candidate in selection if candidate.weight]
     return {"chosen": choice(selection), "in use": "\n".join(lines)}
+
+
+def _learned_feature_facts(model: Model) -> dict[str, str]:
+    """The features that the learner knows, and what they are worth."""
+    from erkle.online.models import Refitting
+
+    if not isinstance(model, Refitting) or model.features is None:
+        return {}
+    n_objects = f"{model.n_objects:,} objects"
+    lines = [
+        f"{block.name}: {counted(len(block.mean), 'column')}, {block.axes.shape[1]} principal axes, "
+        f"{int(known.sum()):,} of {n_objects} with a vector"
+        for block, known in zip(model.features.blocks, model.features.known.T, strict=True)
+    ]
+    return {"features": "\n".join(lines), "worth": "\n".join(map(str, model.worth()))}
 
 
 def _performance(candidate: Candidate) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -22,6 +23,9 @@ from erkle.cli.screen import (
 )
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from erkle.answer_models import AnswerModel
     from erkle.simulation.report import Comparison
     from erkle.simulation.runs import Plan
@@ -66,6 +70,13 @@ def simulate(
     lapse: Annotated[
         float, typer.Option(help="Share of answers that are slips: wrong, however easy the question is.")
     ] = 0.0,
+    features: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="[NAME=]FILE",
+            help="File with what the learner knows about the objects of a data set, by their names. May be repeated.",
+        ),
+    ] = None,
     in_flight: Annotated[int, typer.Option(help="Number of participants at the same time.")] = 1,
     rate: Annotated[
         float, typer.Option(help="Answers per second of all participants together; affects waiting times.")
@@ -83,7 +94,7 @@ def simulate(
     _check(seeds, "--seeds", 1, _MOST_SEEDS, "there must be a run of each strategy")
     check_jobs(jobs)
     people = AnswerModel(sensitivity, power, lapse)
-    chosen = _checked_world(world, given_options(context), objects, dimensions, people, data)
+    chosen = _checked_world(world, given_options(context), objects, dimensions, people, data, features or [])
     plan = _checked_plan(chosen, per_object, in_flight, rate, holdout)
     with results_folder(out):
         finished = run_simulation(plan, names, seeds, jobs, out)
@@ -92,7 +103,13 @@ def simulate(
 
 
 def _checked_world(
-    name: str, given: set[str], objects: int, dimensions: int, people: AnswerModel, data: Path | None
+    name: str,
+    given: set[str],
+    objects: int,
+    dimensions: int,
+    people: AnswerModel,
+    data: Path | None,
+    features: list[str],
 ) -> World:
     """The world that is asked about; options that have no effect on it are refused."""
     from erkle.active.questions import MOST_OBJECTS
@@ -101,17 +118,37 @@ def _checked_world(
 
     if name != "points" and name not in CATALOGUE:
         raise ValueError(f"Unknown world {name!r}; pass points or a data set: {', '.join(CATALOGUE)}.")
-    foreign = [option for option in (["data"] if name == "points" else _FOR_POINTS) if option in given]
+    foreign = [option for option in (["data", "features"] if name == "points" else _FOR_POINTS) if option in given]
     if foreign:
         raise ValueError(f"--{foreign[0]} has no effect on {name}; leave it out.")
     if name != "points":
-        return People(name, data and data.resolve())
+        folder = data and data.resolve()
+        return People(name, folder, _features(name, folder, features) if features else None)
     _check(objects, "--objects", 4, MOST_OBJECTS, "there must be several questions to choose from")
     _check(dimensions, "--dimensions", 1, sys.maxsize, "points need at least one coordinate")
     _check_answers(people, given)
     points = Points(objects, dimensions, people)
     points.check_memory()
     return points
+
+
+def _features(name: str, data: Path | None, texts: list[str]) -> dict[str, NDArray[np.float64]]:
+    """The features of the objects of a data set; a sentence says what does not match."""
+    from erkle.cli.features import KnownFeatures, Matched, read_files
+    from erkle.datasets import load
+    from erkle.triplets import Objects
+
+    files = read_files(texts)
+    # `record` loads the data set again, and its warnings are shown then.
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        names = load(name, data).names
+    found = Matched.of(files, Objects(names, names))
+    known = KnownFeatures(found)
+    for sentence in (known.ignored(name), known.without(names)):
+        if sentence:
+            console.print(sentence, style="yellow")
+    return found.blocks
 
 
 def _check_answers(people: AnswerModel, given: set[str]) -> None:

@@ -19,6 +19,14 @@ def learn(
         Path | None, typer.Option(help="Continue with the learner in this kernel.npz, with its settings.")
     ] = None,
     objects: Annotated[Path | None, typer.Option(help="File that lists the objects: names, or ids and names.")] = None,
+    features: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="[NAME=]FILE",
+            help="File with what is known about the objects: CSV or Parquet with a column of names, NPZ or NPY. "
+            "May be repeated; NAME is the name of the features.",
+        ),
+    ] = None,
     rank: Annotated[
         str, typer.Option(help="Largest rank of the kernel; with auto, the learner chooses all settings.")
     ] = "auto",
@@ -102,6 +110,7 @@ def learn(
         out=out,
         checkpoint_every=checkpoint_every,
         resume=resume,
+        features=tuple(features or ()),
     )
     if answers == "-" and shuffle:
         raise ValueError("--shuffle needs all answers at once and cannot read standard input; pass a file.")

@@ -15,6 +15,7 @@ from erkle import conflicts, triplets
 from erkle.answer_models import AnswerModel, Lapse, in_words
 from erkle.cli.screen import counted, per_cent, some
 from erkle.conflicts import Conflicts
+from erkle.features import FeatureWorth
 from erkle.online import ERKLE
 from erkle.online.forecast import Forecast, TooEarly
 from erkle.online.selection.candidates import Candidate
@@ -103,7 +104,13 @@ def findings(learner: ERKLE, conflicts: Conflicts | None) -> dict[str, object]:
         "calibration_error": learner.reliability_.calibration_error,
         "conflicts": counts,
         "forecast": learner.answers_needed().record(),
+        "features": [_worth(worth) for worth in learner.features_],
     }
+
+
+def _worth(worth: FeatureWorth) -> dict[str, object]:
+    values = {name: None if value != value else value for name, value in worth._asdict().items()}
+    return {**values, "verdict": worth.verdict}
 
 
 def _chosen(selection: Sequence[Candidate]) -> dict[str, object]:

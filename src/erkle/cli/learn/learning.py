@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from erkle import triplets
+from erkle.cli.features import listed
 from erkle.cli.learn.curve import ShowCurve
 from erkle.cli.learn.findings import FileWarnings
 from erkle.cli.learn.interruption import Interruption, watching
@@ -192,11 +193,13 @@ def _check(path: Path, settings: Settings) -> Contents:
     answers, held_out = [np.empty((0, 3), np.int32)], [np.empty((0, 3), np.int64)]
     participants: list[str] = []
     names: dict[str, str] = {}
+    known, are_about = settings.known, False
     reader = Reader(path, labels, settings.objects is not None, column=settings.participant_column)
     with reader, checking_bar(path.name, reader.size) as bar:
         for chunk in reader:
             T = chunk.triplets
             found.add(T)
+            are_about = are_about or (known is not None and known.are_about(T))
             held_out.append(T[triplets.held_out(T, settings.holdout, settings.seed)])
             if settings.shuffle:
                 answers.append(T.astype(np.int32))
@@ -208,10 +211,26 @@ def _check(path: Path, settings: Settings) -> Contents:
     contents = Contents(labels, found.n_answers, np.concatenate(held_out), everything, kept)
     if len(contents.held_out) == found.n_answers:
         raise ValueError(f"--holdout {settings.holdout} holds out every answer of {path}; pass a smaller share.")
+    if known and not are_about and not settings.resume:
+        answered = labels.names[len(known.ids) :]
+        raise ValueError(
+            f"No object in {path.name} has features{listed(answered) if answered else ''}; the features are those of "
+            f"other objects{listed(known.ids)}. Use the same names."
+        )
     if not settings.resume:
         for sentence in found.sentences(path.name, labels, settings.shuffle):
             console.print(sentence, style="yellow")
+        _say_what_does_not_match(settings, labels)
     return contents
+
+
+def _say_what_does_not_match(settings: Settings, labels: Labels) -> None:
+    """Sentences about objects without features, and about features that belong to no object."""
+    if settings.known:
+        objects = str(settings.objects) if settings.objects else "the answers"
+        for sentence in (settings.known.ignored(objects), settings.known.without(labels.names)):
+            if sentence:
+                console.print(sentence, style="yellow")
 
 
 def _test_answers(settings: Settings, labels: Labels) -> NDArray[np.int64]:
@@ -251,6 +270,9 @@ def _finish(run: Run, n_answers: int, path: Path | None = None) -> None:
     if learner is None or not run.curve.n_answers:
         raise ValueError(f"{source} contained no answer to learn; nothing was written.")
     run.finish()
+    if path is None:
+        # Only now is it known which objects the answers name.
+        _say_what_does_not_match(settings, run.labels)
     names = settings.object_list.names if settings.object_list else run.labels.names
     # A stream may have ended before the last objects it named were learned.
     names = names[: learner.n_objects_]

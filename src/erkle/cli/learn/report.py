@@ -1,6 +1,7 @@
 """The results of a run: kernel, coordinates, pictures, tables and a summary. Each file is written atomically."""
 
 import json
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -23,6 +24,7 @@ from erkle.cli.learn.settings import Settings
 from erkle.cli.screen import console, counted, per_cent
 from erkle.conflicts import Conflicts
 from erkle.csv_files import csv_text
+from erkle.features import Features
 from erkle.files import write_text
 from erkle.online import ERKLE
 from erkle.pictures import errors_figure, map_figure, reliability_figure, save
@@ -131,6 +133,8 @@ def _print(report: Report) -> None:
         console.print(f"Wrong predictions on {counted(report.n_test, 'test answer')}: {per_cent(curve.points[-1, 3])}.")
     if is_choice(learner.selection_):
         console.print(f"Chosen: {choice(learner.selection_)}.")
+    for worth in learner.features_:
+        console.print(f"Features: {worth}")
     console.print(f"Confidence of the predictions: {calibration(learner.reliability_)}.")
     if people := how_people_answer(learner.answer_model_, learner.lapse_, learner.n_triplets_seen_):
         console.print(people)
@@ -139,13 +143,23 @@ def _print(report: Report) -> None:
         console.print(report.conflicts.sentence())
     if about_map := report.map_quality.sentence():
         console.print(about_map)
-    if n_unknown := int((learner.n_appearances_ == 0).sum()):
-        occur, place = ("occurs", "its place") if n_unknown == 1 else ("occur", "their place")
-        n_objects = counted(learner.n_objects_, "object")
-        console.print(
-            f"{n_unknown:,} of {n_objects} {occur} in no learned answer; {place} on the map (grey) means nothing.",
-            style="yellow",
-        )
+    for sentence in _unlearned(report):
+        console.print(sentence, style="yellow")
     for sentence, is_warning in report.participants.sentences() if report.participants else ():
         console.print(sentence, style="yellow" if is_warning else "")
     console.print(f"Written to {out}: {' '.join(name for name in _FILES if (out / name).exists())}")
+
+
+def _unlearned(report: Report) -> Iterator[str]:
+    """What the places of objects mean that occur in no learned answer: those with features and the others."""
+    learner = report.learner
+    unknown = learner.n_appearances_ == 0
+    described = np.zeros(len(unknown), np.bool_)
+    if isinstance(learner.features, Features):
+        known = np.asarray(learner.features.known.any(axis=1))
+        described[: len(known)] = known
+    n_objects = counted(learner.n_objects_, "object")
+    for some, meaning in ((unknown & ~described, "means nothing"), (unknown & described, "comes from features alone")):
+        if n := int(some.sum()):
+            occur, place = ("occurs", "its place") if n == 1 else ("occur", "their place")
+            yield f"{n:,} of {n_objects} {occur} in no learned answer; {place} on the map (grey) {meaning}."

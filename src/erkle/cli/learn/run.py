@@ -198,6 +198,8 @@ def known_names(settings: Settings) -> list[str]:
         return settings.object_list.ids
     checkpoint = settings.out / "checkpoint.npz"
     if not checkpoint.exists():
+        if settings.known:
+            return settings.known.ids
         return settings.saved[1] if settings.saved else []
     names: list[str] = load_npz(checkpoint, format=_FORMAT)[0]["labels"].tolist()
     return names

@@ -11,6 +11,7 @@ from typing import Any
 
 from sklearn.base import clone
 
+from erkle.cli.features import KnownFeatures, Matched, read_files
 from erkle.kernels.dense import Dense
 from erkle.kernels.low_rank import LowRank
 from erkle.losses import LOSSES, Loss, check_loss
@@ -42,6 +43,7 @@ class Settings:
     out: Path
     checkpoint_every: int
     resume: bool
+    features: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if not 0.0 <= self.holdout < 1.0:
@@ -71,6 +73,13 @@ class Settings:
         return None if self.objects is None else read_objects(self.objects)
 
     @cached_property
+    def known(self) -> KnownFeatures | None:
+        """The features in the files of --features, or None."""
+        if not self.features:
+            return None
+        return KnownFeatures(Matched.of(read_files(self.features), self.object_list))
+
+    @cached_property
     def saved(self) -> tuple[ERKLE, list[str]] | None:
         """The learner in the file of --start and the names of its objects, or None."""
         if self.start is None:
@@ -86,7 +95,8 @@ class Settings:
         if self.saved:
             learner = self.saved[0]
             return learner.add_objects(n_objects - learner.n_objects_)
-        fresh: ERKLE = clone(self.fresh).set_params(n_objects=n_objects)
+        features = self.known.of(n_objects) if self.known else None
+        fresh: ERKLE = clone(self.fresh).set_params(n_objects=n_objects, features=features)
         return fresh.partial_fit([])
 
     @property
@@ -106,6 +116,7 @@ class Settings:
             "holdout": self.holdout,
             "shuffle": self.shuffle,
             "participant": self.participant_column,
+            "features": self.known.digest if self.known else None,
         }
 
 
@@ -133,7 +144,7 @@ def kernel_from_options(
     LowRank(rank=10, trace=None, consolidate='auto')
     """
     kernel = Dense(tol) if exact else LowRank(_rank(rank), trace, _share(consolidate))
-    for name in ("exact", *_LOW_RANK, *_RULE, "passes", "tol"):
+    for name in ("exact", *_LOW_RANK, *_RULE, "passes", "tol", "features"):
         if name in given and (sentence := _misfit(name, given, kernel)):
             raise ValueError(sentence)
     return kernel
@@ -145,15 +156,26 @@ def _misfit(name: str, given: set[str], kernel: Dense | LowRank) -> str | None:
         return f"--start and --{name} were both given; omit --{name}, because a saved learner keeps its settings."
     if isinstance(kernel, Dense):
         low_rank = f"--exact and --{name} were both given; omit one of them, because --{name} needs a low-rank kernel."
-        return low_rank if name in _LOW_RANK else None
+        return low_rank if name in (*_LOW_RANK, "features") else None
     if name == "tol":
         return "--tol was given without --exact; only the exact kernel uses it."
+    if name == "features":
+        return _features_misfit(kernel)
     if kernel.chooses and name in _RULE:
         return f"--{name} was given without --exact or a number for --rank; the default learner does not use it."
     if kernel.chooses and name == "trace":
         return "--trace was given without a number for --rank; the default learner chooses the trace itself."
     if kernel.consolidates and name in _RULE:
         return f"--{name} and --consolidate were both given; omit one of them, because fits do not use --{name}."
+    return None
+
+
+def _features_misfit(kernel: LowRank) -> str | None:
+    """The same for --features: how much features count is chosen among fits."""
+    if not kernel.chooses:
+        return "--features and a number for --rank were both given; omit one, because only --rank auto uses features."
+    if not kernel.consolidates:
+        return "--features and --consolidate off were both given; omit one, because only fits use features."
     return None
 
 
