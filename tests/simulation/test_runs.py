@@ -205,7 +205,36 @@ def test_the_command_says_where_the_answers_of_a_data_set_run_out(erkle, shoes, 
     assert "not reached" in result.stdout
 
 
+def shoe_features(path, scale=1.0):
+    rows = "".join(f"shoe {i},{scale * i},{i % 3}\n" for i in (*range(6), 9))
+    path.write_text(f"name,size,kind\n{rows}")
+    return path
+
+
+@pytest.mark.filterwarnings("ignore:zappos85")
+def test_the_command_lets_the_learner_know_features_of_a_data_set(erkle, shoes, tmp_path):
+    command = ["simulate", "zappos85", "--seeds", 1, "--per-object", 5, "--jobs", 1, "--data", shoes]
+    command += ["--out", tmp_path / "out"]
+    size = shoe_features(tmp_path / "shoe.csv")
+    result = erkle(*command, "--features", size)
+    assert result.returncode == 0, result.stderr
+    said = " ".join(result.stderr.split())
+    assert "zappos85 with the features shoe" in said
+    assert "1 name in the files of features is not one of the objects of zappos85: shoe 9; ignored." in said
+    assert "1 of 7 objects has no features: shoe 6; only answers place it." in said
+    world = json.loads((tmp_path / "out" / "summary.json").read_text())["world"]
+    assert world["features"].startswith("shoe (2 columns, ")
+    again = erkle(*command, "--features", size)
+    assert again.returncode == 0
+    for options in ([], ["--features", f"clip={size}"], ["--features", shoe_features(size, 2.0)]):
+        other = erkle(*command, *options)
+        assert other.returncode == 2, options
+        assert "features" in other.stderr
+
+
 REFUSED = [
+    (["--features", "size.csv"], ["--features", "points"]),
+    (["zappos85", "--features", "nowhere.csv", "--data", "."], ["nowhere.csv"]),
     (["--strategies", "best"], ["'best'", "adaptive, random, balanced, uncertainty, change, information"]),
     (["--strategies", "random,adaptive,random"], ["random twice"]),
     (["--strategies", ""], ["adaptive"]),

@@ -1,5 +1,8 @@
 """A simulated study is repeatable, and ends when there is nothing left to ask."""
 
+from collections.abc import Callable
+from typing import NamedTuple
+
 import numpy as np
 import pytest
 
@@ -65,3 +68,30 @@ def test_only_random_questions_give_an_estimate_of_the_error():
 def test_a_study_without_participants_is_refused(options, name):
     with pytest.raises(ValueError, match=f"{name} is 0"):
         simulate(Points(6), Random(), [5], **options)
+
+
+class PointsWithFeatures(NamedTuple):
+    """Points, with features for the learner: a function of the points' own seed."""
+
+    points: Points
+    features: Callable[[int], np.ndarray]
+    title: str = "points with features"
+
+    def record(self):
+        return self.points.record()
+
+    def instance(self, seed):
+        return self.points.instance(seed)._replace(features={"vectors": self.features(seed)})
+
+
+def coordinates(seed):
+    return np.random.default_rng([seed, 2026]).spawn(3)[0].standard_normal((20, 2))
+
+
+def test_a_learner_that_knows_the_points_is_right_before_many_answers():
+    known, unknown = (
+        simulate(world, Random(), [20, 60], seed=1).errors
+        for world in (PointsWithFeatures(Points(20), coordinates), Points(20))
+    )
+    assert known[0] < 0.6 * unknown[0]
+    assert known[1] < unknown[1]

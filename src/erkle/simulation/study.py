@@ -96,7 +96,7 @@ class _Study:
         # For each open question: when it will be answered, the place of the participant, and the question.
         self.queue: list[tuple[float, int, Asked]] = []
         self._instance = instance
-        self._learner = ERKLE(instance.n_objects, random_state=seed + 1000)
+        self._learner = ERKLE(instance.n_objects, random_state=seed + 1000, features=instance.features)
         self._asker = Asker(instance.questions, strategy, holdout, np.random.default_rng([seed, 1]))
         # Mean number of seconds that a participant takes for an answer.
         self._rng, self._pace = np.random.default_rng([seed, 2]), in_flight / rate

@@ -2,8 +2,8 @@
 
 import math
 from collections import defaultdict
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from os import PathLike
 from typing import Any, NamedTuple, Protocol
 
@@ -17,6 +17,8 @@ from erkle.checks import whole
 from erkle.datasets import answered, load
 from erkle.datasets.catalogue import digest
 from erkle.datasets.simulated import RIGHT, check_answer_model
+from erkle.features.features import Vectors
+from erkle.features.reading import digest as digest_of_features
 
 Ids = NDArray[np.int64]
 
@@ -31,13 +33,15 @@ _MOST_MEMORY = 8.0
 class Instance(NamedTuple):
     """A world drawn with one seed: the questions that may be asked, their answers, and test answers.
 
-    ``answer(query)`` returns whether the anchor is more like the first candidate than like the second.
+    ``answer(query)`` returns whether the anchor is more like the first candidate than like the second. ``features`` is
+    what the learner knows about the objects before the first answer, as for `ERKLE`.
     """
 
     n_objects: int
     questions: Questions
     test: Ids
     answer: Callable[[Query], bool]
+    features: Vectors | None = None
 
 
 class World(Protocol):
@@ -122,20 +126,25 @@ class People:
         Name of the data set, as in `erkle.datasets.load`.
     data : path or None
         Folder with local copies.
+    features : mapping from names to (n_objects, d) arrays, or None
+        What the learner knows about the objects before the first answer.
     """
 
     name: str
     data: str | PathLike[str] | None = None
+    features: Mapping[str, NDArray[np.float64]] | None = field(default=None, compare=False, repr=False)
 
     @property
     def title(self) -> str:
         """A short description, for headings."""
-        return self.name
+        return f"{self.name} with the features {' and '.join(self.features)}" if self.features else self.name
 
     def record(self) -> dict[str, Any]:
-        """The name, the number of objects and a digest of the answers; the folder does not matter."""
+        """The name, the number of objects, and digests of answers and features; the folder does not matter."""
         dataset = load(self.name, self.data)
-        return {"name": self.name, "n_objects": len(dataset.names), "answers": digest(dataset.triplets)}
+        features = digest_of_features(self.features) if self.features else None
+        answers = digest(dataset.triplets)
+        return {"name": self.name, "n_objects": len(dataset.names), "answers": answers, "features": features}
 
     def instance(self, seed: int) -> Instance:
         """The instance of this seed; a fifth of the questions are kept for the test."""
@@ -151,4 +160,4 @@ class People:
             """The next answer to this question."""
             return given[questions.key(query)].pop() == query[1]
 
-        return Instance(len(dataset.names), questions, test, answer)
+        return Instance(len(dataset.names), questions, test, answer, self.features)
