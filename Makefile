@@ -4,7 +4,7 @@ BIN := .venv/bin
 TESTS := $(BIN)/python -m pytest -p tools.pytest_progress -o console_output_style=classic -n auto --dist worksteal -q
 
 .DEFAULT_GOAL := help
-.PHONY: help run serve test thorough check format static bench people active large load faults compare docs clean
+.PHONY: help run serve test thorough check format static bench people active features large load faults compare docs clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -40,6 +40,9 @@ people: .venv/dev  ## measure the default learner on public data sets; resumes i
 
 active: .venv/dev  ## measure how many answers each question strategy saves
 	$(BIN)/python -m benchmarks.active
+
+features: .venv/dev  ## measure what features of the objects save; needs data sets with vectors
+	$(BIN)/python -m benchmarks.features
 
 large: .venv/dev  ## learn about 100,000 objects, and measure the exact kernel with thousands
 	$(BIN)/python -m benchmarks.hundred_thousand

@@ -21,7 +21,7 @@ _FOLDER = _ROOT / ".cache" / "people"
 # Sources of erkle that results of batch learners depend on.
 _BATCH = ("batch", "answer_models.py", "losses.py", "_compiled/sums.py", "datasets", "triplets")
 # Sources of erkle that all other results depend on.
-_ONLINE = (*_BATCH, "online", "kernels", "_compiled", "steps.py")
+_ONLINE = (*_BATCH, "online", "features", "kernels", "_compiled", "steps.py")
 
 
 class Unit(NamedTuple):

@@ -1,0 +1,1 @@
+"""What features of objects save: `make features`."""
