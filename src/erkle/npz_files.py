@@ -17,7 +17,7 @@ from erkle.files import FileError, Pathlike, file_name, open_binary, write_atomi
 
 # Format and version that files record by default.
 FORMAT = "erkle"
-VERSION = 5
+VERSION = 6
 
 Arrays = dict[str, NDArray[Any]]
 # The contents of a file: arrays, and a description that JSON can represent.
@@ -44,7 +44,7 @@ def save_npz(path: Pathlike, arrays: Mapping[str, ArrayLike], meta: Mapping[str,
     ...     save_npz(Path(folder, "model.npz"), {"K": [[1.0, 0.0], [0.0, 1.0]]}, {"loss": "STE"})
     ...     arrays, meta = load_npz(Path(folder, "model.npz"))
     >>> arrays["K"].shape, meta
-    ((2, 2), {'format': 'erkle', 'version': 5, 'loss': 'STE'})
+    ((2, 2), {'format': 'erkle', 'version': 6, 'loss': 'STE'})
     """
     with write_atomically(path) as file:
         _write(file, Path(path).name, arrays, meta)

@@ -10,7 +10,7 @@ import pytest
 
 from erkle.service.learning import Fold
 from erkle.service.runtime import Runtimes
-from erkle.store import Imported, State, Store, Unavailable
+from erkle.store import Imported, Replaced, State, Store, Unavailable
 from people import THINGS, Somebody, settings
 
 ANSWERS = [Imported(f"p{i % 3}", i % 6, (i + 1 + i % 2) % 6, (i + 4) % 6) for i in range(60)]
@@ -87,9 +87,11 @@ def test_after_another_process_replaces_the_objects_of_a_draft_the_old_ones_are_
     draft = data.studies.create("Cities", THINGS, settings())
     runtime = runtimes.of(draft.id)
     assert len(runtime.prepared(draft, data).objects) == len(THINGS)
-    renamed = data.drafts.replace_objects(draft.id, lambda now, objects: (objects[::-1], now.settings))
+    renamed = data.objects.replace(
+        draft.id, lambda now, objects: Replaced(objects[::-1], now.settings, range(len(objects))[::-1])
+    )
     assert runtime.prepared(renamed, data).objects[0].name == THINGS[-1]
-    fewer = data.drafts.replace_objects(draft.id, lambda now, objects: (objects[:4], now.settings))
+    fewer = data.objects.replace(draft.id, lambda now, objects: Replaced(objects[:4], now.settings, range(4)))
     with pytest.raises(Unavailable):
         runtime.prepared(fewer, data)
     again = runtimes.of(draft.id)

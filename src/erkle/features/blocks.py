@@ -30,6 +30,10 @@ _EXACT_UP_TO = 4_000_000
 _MORE, _PASSES = 20, 6
 
 
+class Useless(ValueError):
+    """Vectors that say nothing: of fewer than two objects, or the same for all."""
+
+
 class Rows(NamedTuple):
     """Objects as b blocks describe them.
 
@@ -78,12 +82,12 @@ class Block(NamedTuple):
         F = _checked(name, vectors)
         known = np.flatnonzero(_known(name, F))
         if len(known) < 2:
-            raise ValueError(f"Features {name}: {len(known)} objects have a vector; pass vectors of two or more.")
+            raise Useless(f"Features {name}: {len(known)} objects have a vector; pass vectors of two or more.")
         mean = _mean(F, known, lambda rows: rows)
         spread = np.sqrt(_mean(F, known, lambda rows: (rows - mean) ** 2))
         varies = spread > 1e-12 * np.maximum(1.0, np.abs(mean))
         if not varies.any():
-            raise ValueError(f"Features {name}: all objects have the same vector, which says nothing; leave it out.")
+            raise Useless(f"Features {name}: all objects have the same vector, which says nothing; leave it out.")
         unit = F.shape[1] >= _EMBEDDING_FROM
         scale = np.ones_like(mean) if unit else np.where(varies, spread, np.inf) * np.sqrt(varies.sum())
         block = cls(name, mean, scale, unit, np.zeros_like(mean), np.empty((F.shape[1], 0)))

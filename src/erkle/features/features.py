@@ -1,13 +1,14 @@
 """Features of objects: named blocks of vectors, prepared once, and extended when objects are added."""
 
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from erkle.checks import shaped
-from erkle.features.blocks import Block, Rows
+from erkle.features.blocks import Block, Rows, Useless
 from erkle.npz_files import Arrays, prefixed, under
 
 Floats = NDArray[np.float64]
@@ -46,8 +47,19 @@ class Features(NamedTuple):
         """Prepare vectors, (n_objects, d), or a mapping from names to such arrays."""
         if isinstance(vectors, Features):
             return cls(*vectors._first(n_objects))
-        named = _named(vectors)
-        made = [Block.of(name, block) for name, block in named.items()]
+        return cls._of([Block.of(name, block) for name, block in _named(vectors).items()], n_objects)
+
+    @classmethod
+    def useful(cls, vectors: Mapping[str, ArrayLike], n_objects: int) -> Self | None:
+        """Prepare the blocks that say something, or return None if there are none."""
+        made = []
+        for name, block in vectors.items():
+            with suppress(Useless):
+                made.append(Block.of(name, block))
+        return cls._of(made, n_objects) if made else None
+
+    @classmethod
+    def _of(cls, made: list[tuple[Block, Rows]], n_objects: int) -> Self:
         for block, rows in made:
             _check_length(block.name, len(rows.axes), n_objects)
         axes, rest, known = _side_by_side([rows for _, rows in made])

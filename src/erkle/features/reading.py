@@ -4,20 +4,21 @@ Reading never runs code from a file. Objects are matched by name; an array witho
 """
 
 import hashlib
+import math
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import PurePath
-from typing import NamedTuple
+from typing import BinaryIO, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from erkle.features.array_files import read_npy, read_npz
 from erkle.features.table_files import read_parquet, read_text
-from erkle.files import FileError, file_name
+from erkle.files import FileError, file_name, open_binary
 from erkle.triplets.labels import declared_flaw, quoted
 
-__all__ = ["FeatureFile", "digest", "matched", "read_features"]
+__all__ = ["FeatureFile", "digest", "matched", "read_features", "read_open_file"]
 
 Floats = NDArray[np.float64]
 
@@ -72,19 +73,31 @@ def read_features(path: str | os.PathLike[str], block: str | None = None) -> Fea
     >>> found.names, found.blocks["size"].tolist()
     (['cat', 'horse'], [[25.0, 4.0], [160.0, 500.0]])
     """
-    file, stem = file_name(path), PurePath(path).stem
+    with open_binary(path) as source:
+        return read_open_file(source, file_name(path), block)
+
+
+def read_open_file(source: BinaryIO, file: str, block: str | None = None, most: float = math.inf) -> FeatureFile:
+    """Read an open file of features as `read_features` does; its name tells the format.
+
+    ``most`` is the largest number of values, to bound the memory that a file from a stranger takes. Parquet files are
+    refused then, because their size is known only after reading.
+    """
+    stem = PurePath(file).stem
     blocks: dict[str, Floats]
     names: list[str] | None
-    match PurePath(path).suffix.lower():
+    match PurePath(file).suffix.lower():
         case ".npy":
-            blocks, names = {stem: read_npy(path, file)}, None
+            blocks, names = {stem: read_npy(source, file, most)}, None
         case ".npz":
-            blocks, names = read_npz(path, file)
-        case ".parquet":
-            vectors, names = read_parquet(path, file)
+            blocks, names = read_npz(source, file, most)
+        case ".parquet" if most == math.inf:
+            vectors, names = read_parquet(source, file)
             blocks = {stem: vectors}
+        case ".parquet":
+            raise FileError(f"{file}: Parquet is not read here; save the vectors as CSV, NPY or NPZ.")
         case _:
-            vectors, names = read_text(path, file)
+            vectors, names = read_text(source, file, most)
             blocks = {stem: vectors}
     if block is not None:
         if len(blocks) > 1:

@@ -1,5 +1,6 @@
 """Read tables of features from text (CSV, TSV) and Parquet files: a column of names, and columns of numbers."""
 
+import math
 import os
 import zipfile
 from collections.abc import Iterator, Sequence
@@ -9,6 +10,7 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
+from erkle.features.array_files import check_size
 from erkle.files import FileError, open_binary
 from erkle.triplets.decoding import LONGEST_LINE, complaint
 from erkle.triplets.tables import first_row, has_triples, rows_of
@@ -23,42 +25,44 @@ _NAME_COLUMNS = ("name", "label", "object", "id", "__index_level_0__")
 _MISSING = ("", "nan", "na", "null", "none")
 
 
-def read_text(path: Pathlike, file: str) -> tuple[Floats, list[str]]:
-    """The numbers and the names of a table with a header, separated by commas, semicolons or tabs."""
-    with open_binary(path) as source:
-        rows = _rows(source, file)
-        line, header = next(rows, (0, []))
-        if not header:
-            raise FileError(f"{file}: is empty; check that it is the right file.")
-        if _is_data(header):
-            raise complaint(file, line, "has numbers where the names of columns belong; add a header: name,x1,x2,...")
-        key, others = _roles(header, file)
-        names, vectors = [], []
-        for line, cells in rows:
-            if len(cells) != len(header):
-                raise complaint(file, line, f"has {len(cells)} cells instead of {len(header)}; correct that line.")
-            names.append(cells[key])
-            vectors.append(_numbers([cells[i] for i in others], [header[i] for i in others], file, line))
+def read_text(source: BinaryIO, file: str, most: float = math.inf) -> tuple[Floats, list[str]]:
+    """The numbers and the names of a table with a header, separated by commas, semicolons or tabs.
+
+    ``most`` is the largest number of values.
+    """
+    rows = _rows(source, file)
+    line, header = next(rows, (0, []))
+    if not header:
+        raise FileError(f"{file}: is empty; check that it is the right file.")
+    if _is_data(header):
+        raise complaint(file, line, "has numbers where the names of columns belong; add a header: name,x1,x2,...")
+    key, others = _roles(header, file)
+    names, vectors = [], []
+    for line, cells in rows:
+        if len(cells) != len(header):
+            raise complaint(file, line, f"has {len(cells)} cells instead of {len(header)}; correct that line.")
+        names.append(cells[key])
+        vectors.append(_numbers([cells[i] for i in others], [header[i] for i in others], file, line))
+        check_size(len(vectors) * len(others), file, most)
     if not vectors:
         raise FileError(f"{file}: has a header but no rows; write one row per object.")
     return np.array(vectors), names
 
 
-def read_parquet(path: Pathlike, file: str) -> tuple[Floats, list[str]]:
+def read_parquet(source: BinaryIO, file: str) -> tuple[Floats, list[str]]:
     """The numbers and the names of a Parquet file. A column may hold lists of numbers of one length."""
     try:
         import pyarrow
         import pyarrow.parquet
     except ImportError:
         raise ImportError(f"{file}: Parquet needs pyarrow; install it with: pip install 'erkle[parquet]'") from None
-    with open_binary(path) as source:
-        try:
-            table = pyarrow.parquet.read_table(source)
-        except MemoryError:
-            raise FileError(f"{file}: does not fit in memory, or is damaged.") from None
-        # A damaged file can raise ArrowException, OSError, ValueError and more.
-        except Exception as error:
-            raise FileError(f"{file}: is not a Parquet file, or is damaged; write it again.") from error
+    try:
+        table = pyarrow.parquet.read_table(source)
+    except MemoryError:
+        raise FileError(f"{file}: does not fit in memory, or is damaged.") from None
+    # A damaged file can raise ArrowException, OSError, ValueError and more.
+    except Exception as error:
+        raise FileError(f"{file}: is not a Parquet file, or is damaged; write it again.") from error
     if not table.num_rows or not table.num_columns:
         raise FileError(f"{file}: is empty; check that it is the right file.")
     key, others = _roles(table.column_names, file)

@@ -17,6 +17,7 @@ from erkle.service.participation import routes as participation
 from erkle.service.participation.participation import Participation
 from erkle.service.participation.prolific import Keys, Prolific
 from erkle.service.runtime import Runtimes
+from erkle.service.studies import object_routes
 from erkle.service.studies import routes as studies
 from erkle.service.watchdog import Watchdog
 from erkle.service.web import errors, openapi, operations, pages
@@ -52,6 +53,7 @@ ROUTERS = (
     operations.router,
     pages.router,
     studies.router,
+    object_routes.router,
 )
 
 

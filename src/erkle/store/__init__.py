@@ -23,6 +23,7 @@ from erkle.store.imports.rows import Imported
 from erkle.store.imports.unfinished import ImportedStudy
 from erkle.store.learners import Snapshot
 from erkle.store.media import Medium
+from erkle.store.objects import Replaced
 from erkle.store.participants import Participant
 from erkle.store.questions import Entry, Issued, Query
 from erkle.store.refusals import Refused
@@ -32,6 +33,6 @@ from erkle.store.studies import Counts, Object, Study
 __all__ = [
     "Account", "Acknowledged", "Answer", "Counts", "Entry", "Full", "Imported", "ImportedStudy", "Issued", "Kind",
     "Link", "Medium", "NoRoom", "NotAllowed", "Object", "Participant", "Purpose", "Query", "Reason", "Refused",
-    "Report", "Session", "Skip", "Skipped", "Snapshot", "Standing", "State", "Store", "StoreError", "Study",
+    "Replaced", "Report", "Session", "Skip", "Skipped", "Snapshot", "Standing", "State", "Store", "StoreError", "Study",
     "Transaction", "Unavailable", "Unknown", "check_database",
 ]  # fmt: skip

@@ -17,7 +17,7 @@ from erkle.store.questions import new_token
 
 # Rows deleted in one transaction: some 50 ms of work, for which other writers wait.
 _BATCH = 1000
-# The same for parts of media and for batches of imports, which are large.
+# The same for parts of media, batches of imports, snapshots and features, which are large.
 _LARGE_ROWS = 16
 
 
@@ -71,6 +71,7 @@ _IN_ORDER = (
     partial(_delete_rows, schema.refusals, _BATCH),
     partial(_delete_rows, schema.media_parts, _LARGE_ROWS),
     partial(_delete_rows, schema.media, _BATCH),
+    partial(_delete_rows, schema.features, _LARGE_ROWS),
 )
 # Tables whose rows every study has, until it is gone.
 _AT_LAST = (schema.leases, schema.usage, schema.objects, schema.unfinished_studies)

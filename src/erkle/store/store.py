@@ -13,11 +13,12 @@ from erkle.store.database.database import Database
 from erkle.store.database.location import Pathlike
 from erkle.store.database.opening import open_database
 from erkle.store.database.sqlite.room import check_room
-from erkle.store.drafts import Drafts
+from erkle.store.features import Features
 from erkle.store.imports.importing import Imports
 from erkle.store.imports.unfinished import UnfinishedStudies
 from erkle.store.learners import Leases, Snapshots
 from erkle.store.media import Media
+from erkle.store.objects import Objects
 from erkle.store.participants import Participants
 from erkle.store.questions import Questions
 from erkle.store.studies import Studies
@@ -34,8 +35,9 @@ class _Topics:
         self.sessions = Sessions(source, clock)
         self.links = Links(source, clock)
         self.studies = Studies(source, clock)
-        self.drafts = Drafts(source, clock)
+        self.objects = Objects(source, clock)
         self.media = Media(source, clock)
+        self.features = Features(source, clock)
         self.participants = Participants(source, clock)
         self.questions = Questions(source, clock)
         self.answers = Answers(source, clock)
@@ -70,8 +72,8 @@ class Store(_Topics):
     ----------
     accounts, sessions, links
         Accounts of researchers, and what gives access to them.
-    studies, drafts, media
-        Studies, changes to the objects of drafts, and images, sounds and videos.
+    studies, objects, media, features
+        Studies, changes to their objects, images, sounds and videos, and vectors that describe objects.
     participants, questions, answers
         Participants, the questions issued to them, and their answers.
     usage

@@ -39,7 +39,8 @@ class Object(NamedTuple):
 class Study(NamedTuple):
     """A study; ``owner`` is the id of an account.
 
-    ``roster`` counts exclusions and inclusions of participants, and replacements of a draft's objects.
+    ``roster`` counts what makes the learner learn from the start: exclusions and inclusions of participants, and
+    changes to the objects and their features.
     """
 
     id: str

@@ -22,6 +22,7 @@ VALID = {
     "objects": {"study_id": 1, "number": 9, "name": "X", "payload": "{}"},
     "media": {"study_id": 1, "name": "a.png", "type": "image/png", "size": 1},
     "media_parts": {"study_id": 1, "name": "b.png", "number": 0, "data": b"x"},
+    "features": {"study_id": 1, "name": "a", "n_columns": 1, "data": b"four"},
     "participants": {"public_id": "p", "study_id": 1, "parameters": "{}", "state": "active", "excluded": False}
     | {"joined_at": NOW, "identity": None, "flagged": False},
     "questions": {

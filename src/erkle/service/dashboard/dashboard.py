@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 import numpy as np
 from pydantic import BaseModel, Field, TypeAdapter
 
+from erkle.features import FeatureWorth
 from erkle.online.forecast import forecast
 from erkle.online.record import Curve
 from erkle.service.dashboard.answering import Answering
@@ -132,6 +133,30 @@ class StoredCounts(BaseModel):
     strategies: list[StrategyCounts]
 
 
+class FeatureOut(BaseModel):
+    """What a block of features is worth: a sentence, and the numbers behind it.
+
+    ``verdict`` is "helps", "does not help", "makes no clear difference" or "is not judged yet". ``share`` is the share
+    of the prior variance that the block explains in the best candidate, ``weight`` that of the candidates that use it
+    in the mixture that predicts. The errors are null if no such candidate runs.
+    """
+
+    name: str
+    n_objects: int
+    verdict: str
+    sentence: str
+    share: float
+    weight: float
+    error_with: float | None
+    error_without: float | None
+
+    @classmethod
+    def of(cls, worth: FeatureWorth) -> "FeatureOut":
+        """Return what the API says of the worth of a block."""
+        values = {name: None if value != value else value for name, value in worth._asdict().items()}
+        return cls.model_validate({**values, "verdict": worth.verdict, "sentence": str(worth)})
+
+
 class Live(StoredCounts):
     """Everything that changes while participants answer."""
 
@@ -144,6 +169,7 @@ class Live(StoredCounts):
     curves: Curves
     stopping: Stopping
     answering: Answering
+    features: list[FeatureOut]
 
 
 class Dashboard:
@@ -187,6 +213,7 @@ class Dashboard:
             curves=Curves(prequential=_points(view and view.prequential), held_out=_points(view and view.held_out)),
             stopping=self.stopping(target),
             answering=Answering.of(view),
+            features=[FeatureOut.of(worth) for worth in view.features] if view else [],
         )
 
     def stopping(self, target: float) -> TooEarlyOut | ForecastOut:
@@ -194,7 +221,7 @@ class Dashboard:
         return self._stopping.value(target)
 
     def _rounded_map(self, published: Published) -> Map | None:
-        """Return the map as JSON holds it, rounded once per published map; None before the first answer."""
+        """Return the map as JSON holds it, rounded once per published map; None as long as there is none."""
         if published.map is None:
             return None
         cached = self._map

@@ -1,4 +1,4 @@
-"""A study as one file that another server can import: a ZIP of JSON and media.
+"""A study as one file that another server can import: a ZIP of JSON, media and features.
 
 The bundle contains the log of answers but no kernel, because learning the same answers in the same order gives the same
 kernel. It contains no accounts, no tokens and no secret ids; participants are numbered. The same study always gives the
@@ -18,10 +18,11 @@ from typing import Any, BinaryIO
 from erkle.service.studies.media import is_valid
 from erkle.service.studies.objects import MEDIA as KINDS
 from erkle.store import Answer, Object, Participant, Skip, Store, Study
+from erkle.store.features import Blocks
 
-FORMAT, VERSION = "erkle study", 3
+FORMAT, VERSION = "erkle study", 4
 STUDY, OBJECTS, PARTICIPANTS = "study.json", "objects.jsonl", "participants.jsonl"
-ANSWERS, SKIPS, MEDIA = "answers.jsonl", "skips.jsonl", "media/"
+ANSWERS, SKIPS, MEDIA, FEATURES = "answers.jsonl", "skips.jsonl", "media/", "features/"
 # Lines written at a time.
 _BATCH = 500
 
@@ -40,12 +41,21 @@ def write_bundle(store: Store, study: Study, file: BinaryIO) -> None:
         media = frozenset(_media(store, study, objects))
         for name in sorted(media):
             _write_medium(archive, name, _pieces(store, study, name))
+        features = store.features.all(study.id)
+        for number, vectors in enumerate(features.values()):
+            with archive.open(_entry(f"{FEATURES}{number}", zipfile.ZIP_STORED), "w") as member:
+                member.write(vectors[: len(objects)].astype("<f4").tobytes())
         n_objects = _write(archive, OBJECTS, (_json(_object(each, media)) for each in objects))
         n_participants = _write(archive, PARTICIPANTS, (_json(_participant(each)) for each in participants))
         n_answers = _write(archive, ANSWERS, (_json(_answer(each, numbers)) for each in log))
         n_skips = _write(archive, SKIPS, (_json(_skip(each, numbers)) for each in skips))
         counts = {"objects": n_objects, "participants": n_participants, "answers": n_answers, "skips": n_skips}
-        _write(archive, STUDY, [_json(_study(study, counts))])
+        _write(archive, STUDY, [_json(_study(study, counts) | {"features": _features(features)})])
+
+
+def _features(blocks: Blocks) -> list[Json]:
+    """Return the names and numbers of columns of blocks; their rows are in files of numbers in single precision."""
+    return [{"name": name, "n_columns": vectors.shape[1]} for name, vectors in blocks.items()]
 
 
 def _media(store: Store, study: Study, objects: Iterable[Object]) -> Iterator[str]:

@@ -17,9 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from erkle.csv_files import csv_rows, csv_text
+from erkle.features.array_files import npz_of
 from erkle.service.exchange.cells import cell, iso, json_text
 from erkle.service.exchange.members import Member, common_parameters, parameter_cells, parameter_columns, roster
-from erkle.store import Answer, Store, Study
+from erkle.store import Answer, NotAllowed, Store, Study
 
 _PARTS = ("head", "left", "right", "winner", "loser")
 _SALMON = (
@@ -58,6 +59,15 @@ def embedding_csv(names: Sequence[str], X: NDArray[np.float64]) -> str:
     header = ["id", "name", *(f"x{i + 1}" for i in range(X.shape[1]))]
     rows = ([number, name, *point] for number, (name, point) in enumerate(zip(names, X.tolist(), strict=True)))
     return csv_text(header, rows)
+
+
+def features_npz(store: Store, study: Study) -> bytes:
+    """Return the features of a study as an NPZ file, with the names of the objects in the array ``names``."""
+    blocks, names = store.features.all(study.id), [each.name for each in store.studies.objects(study.id)]
+    if not blocks:
+        raise NotAllowed("This study has no features; add some first.")
+    n_rows = min(len(names), *map(len, blocks.values()))
+    return npz_of({name: vectors[:n_rows] for name, vectors in blocks.items()}, names[:n_rows])
 
 
 def _rows(store: Store, study: Study, members: Mapping[str, Member], last: int) -> Iterator[dict[str, Any]]:

@@ -14,7 +14,7 @@ from fastapi.responses import StreamingResponse
 from pydantic import BaseModel
 
 from erkle.service.exchange.bundle import write_bundle
-from erkle.service.exchange.exporting import answers_csv, answers_jsonl, embedding_csv
+from erkle.service.exchange.exporting import answers_csv, answers_jsonl, embedding_csv, features_npz
 from erkle.service.exchange.file_names import disposition
 from erkle.service.exchange.importing import add_answers, read_answers, study_of
 from erkle.service.exchange.participants_csv import participants_csv
@@ -76,6 +76,12 @@ def export_kernel(study: StudyDep, store: StoreDep, runtimes: RuntimesDep) -> Re
     with _model(runtimes, study):
         data = kernel_npz(store, study)
     return _attached(data, study, "kernel.npz", "application/octet-stream")
+
+
+@router.get("/studies/{study}/export/features.npz", response_class=Response, responses=problems(409))
+def export_features(study: StudyDep, store: StoreDep) -> Response:
+    """Export the features of the objects, with the names of the objects, for `erkle learn --features`."""
+    return _attached(features_npz(store, study), study, "features.npz", "application/octet-stream")
 
 
 @router.get("/studies/{study}/export/bundle.zip", response_class=StreamingResponse)

@@ -12,6 +12,8 @@ import json
 from collections.abc import Callable, Iterator
 from typing import Annotated, Any, BinaryIO, TypeVar
 
+import numpy as np
+from numpy.typing import NDArray
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from erkle.files import FileError
@@ -67,6 +69,11 @@ class _Counts(_Part):
     skips: int = Field(ge=0, le=limits.IMPORTED_ANSWERS)
 
 
+class _Features(_Part):
+    name: str = Field(min_length=1, max_length=limits.FEATURE_NAME)
+    n_columns: int = Field(ge=1, le=limits.FEATURE_BYTES)
+
+
 class _Kind(_Part):
     format: str
     version: int
@@ -78,6 +85,7 @@ class _Study(_Part):
     created_at: int = Moment
     settings: dict[str, Any]
     counts: _Counts
+    features: list[_Features] = Field(max_length=limits.FEATURE_BLOCKS)
 
 
 class _Object(_Part):
@@ -129,7 +137,7 @@ def import_bundle(store: Store, file: BinaryIO, name: str, owner: str | None = N
     """
     given = _Bundle(Files.sent([(name, file)], _CAPS), name)
     given.check()
-    reader = given.objects()
+    reader, features = given.objects(), given.features()
     whole = ImportedStudy(
         title=given.about.title,
         objects=reader.objects,
@@ -144,6 +152,8 @@ def import_bundle(store: Store, file: BinaryIO, name: str, owner: str | None = N
     try:
         with store.unfinished.create(whole.title, whole.objects, whole.settings, owner, given.n_bytes(reader)) as study:
             store.unfinished.fill(study.id, whole)
+            if features:
+                store.features.add(study.id, features)
     except StoreError:
         raise
     except ValueError as trouble:
@@ -192,6 +202,21 @@ class _Bundle:
         if unused := sorted(name for name in self._names - used if name.startswith(bundle.MEDIA)):
             raise FileError(f"{unused[0]}: belongs to no object; export the bundle again.")
         return reader
+
+    def features(self) -> dict[str, NDArray[np.float32]]:
+        """Read the features, in single precision."""
+        blocks: dict[str, NDArray[np.float32]] = {}
+        left = limits.FEATURE_BYTES
+        for number, about in enumerate(self.about.features):
+            file = f"{bundle.FEATURES}{number}"
+            if file not in self._names or about.name in blocks:
+                raise _damaged(file)
+            data = b"".join(self._files.chunks(file, left))
+            left -= len(data)
+            if not data or len(data) % (4 * about.n_columns):
+                raise _damaged(file)
+            blocks[about.name] = np.frombuffer(data, "<f4").reshape(-1, about.n_columns)
+        return blocks
 
     def n_bytes(self, reader: ObjectReader) -> int:
         """Return how many bytes the study takes in a database, about."""

@@ -1,15 +1,17 @@
-"""The fold: the kernel is a function of the log, and of nothing else.
+"""The fold: the kernel is a function of the log, the number of objects and their features, and of nothing else.
 
 Law: two folds of the same log are the same to the last bit, whatever the size of the pages that were read, and whether
-or not a snapshot was saved and restored in between. So the seed is the same for every study.
+or not a snapshot was saved and restored in between. So the seed is the same for every study. If the objects or their
+features change, the log is folded again from the start.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from erkle.features import Features
 from erkle.files import FileError
 from erkle.npz_files import npz_from_bytes, npz_to_bytes, prefixed, under
 from erkle.online import ERKLE, saving
@@ -22,10 +24,20 @@ _SEED = 0
 
 
 class Fold:
-    """A learner, the sequence number of its last answer in the log, and its errors on held-out questions."""
+    """A learner, the sequence number of its last answer in the log, and its errors on held-out questions.
 
-    def __init__(self, n_objects: int) -> None:
-        self.learner = ERKLE(n_objects, random_state=_SEED).fit([])
+    Parameters
+    ----------
+    n_objects : int
+    features : mapping from names to (n_objects, d) arrays, optional
+        What is known about the objects; blocks that say nothing are left out.
+    """
+
+    def __init__(self, n_objects: int, features: Mapping[str, NDArray[np.float32]] | None = None) -> None:
+        # Somebody may have added objects since their number was read.
+        first = {name: vectors[:n_objects] for name, vectors in (features or {}).items()}
+        known = Features.useful(first, n_objects)
+        self.learner = ERKLE(n_objects, random_state=_SEED, features=known).fit([])
         self.sequence = 0
         self._held = Record(n_objects)
 
@@ -47,6 +59,11 @@ class Fold:
         # The store accepts no other rows. If there is a bad row all the same, it must not stop the learner.
         sound = len(set(ids)) == 3 and 0 <= min(ids) <= max(ids) < self.learner.n_objects_
         return answer.kind in LEARNED and not answer.excluded and sound
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing is known: no features, and no answer of the log."""
+        return self.sequence == 0 and self.learner.features is None
 
     @property
     def held_out(self) -> Curve:

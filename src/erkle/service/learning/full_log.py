@@ -45,7 +45,7 @@ def view(store: Store, study: Study) -> View:
 
 def _answered(store: Store, study: Study) -> Fold:
     fold = _folded(store, study)
-    if fold.learner.n_triplets_seen_ == 0:
+    if fold.learner.n_triplets_seen_ == 0 and not fold.learner.features_:
         raise NotAllowed("This study has no answers to learn from yet; wait for answers.")
     return fold
 
@@ -55,7 +55,7 @@ def _folded(store: Store, study: Study) -> Fold:
     last = store.answers.last(study.id)
     with _folding:
         saved = Snapshots(store, study.id, study.n_objects).newest()
-        fold = Fold(study.n_objects) if saved is None else saved.fold
+        fold = Fold(study.n_objects, store.features.all(study.id)) if saved is None else saved.fold
         log = store.answers.log(study.id, fold.sequence, last - fold.sequence, include_excluded=True)
         while page := list(islice(log, PAGE)):
             fold.learn(page)

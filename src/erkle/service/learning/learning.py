@@ -52,9 +52,9 @@ class Published(NamedTuple):
     view : View
         What has been learned.
     map : (n, 2) array or None
-        The two-dimensional map, aligned with the previous one; None before the first answer.
+        The two-dimensional map, aligned with the previous one; None as long as nothing is known about the objects.
     roster : int
-        The number of the roster (who is excluded) for which the answers were learned.
+        The number of the roster (who is excluded, and the features) for which the answers were learned.
     """
 
     view: View
@@ -165,11 +165,15 @@ class Learning:
         return None if fence is None else Lease(self._store, self.study, self._owner, fence)
 
     def roster(self) -> int:
-        """Return the number of the roster, which grows when a participant is excluded or included again."""
+        """Return the number of the roster, which grows when exclusions or features change."""
         if time.monotonic() >= self._roster_due:
             self._roster = self._store.studies.get(self.study).roster
             self._roster_due = time.monotonic() + POLL
         return self._roster
+
+    def features(self) -> dict[str, NDArray[np.float32]]:
+        """Read the features of the objects."""
+        return self._store.features.all(self.study)
 
     def restored(self) -> SavedFold | None:
         """Load the newest snapshot. The next map is aligned with its map."""
@@ -217,7 +221,7 @@ class Learning:
                 return
         view = View.of(fold.learner, fold.sequence, fold.held_out)
         # The map is made here and not when it is read, so that reading never changes what is saved.
-        aligned = aligned_map(view, self.map) if view.n_learned else None
+        aligned = aligned_map(view, self.map) if view.n_learned or view.features else None
         self.map = self.map if aligned is None else aligned
         self.published = Published(view, aligned, roster)
 

@@ -56,7 +56,7 @@ class Snapshots:
         """
         is_new = saved.roster != self._roster or saved.fold.sequence > self._sequence
         is_due = at_once or time.monotonic() - self._tried_at > max(_PAUSE, SHARE * self._seconds)
-        if saved.fold.sequence == 0 or not (is_new and is_due):
+        if saved.fold.is_empty or not (is_new and is_due):
             return
         begun = time.monotonic()
         try:

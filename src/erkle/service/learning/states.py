@@ -141,7 +141,7 @@ class Restoring(State):
             return Step(Watching())
         roster, saved = learning.roster(), learning.restored()
         if saved is None:
-            return Step(Owning(self.lease, Fold(learning.n_objects), roster))
+            return Step(Owning(self.lease, Fold(learning.n_objects, learning.features()), roster))
         return Step(Owning(self.lease, saved.fold, saved.roster))
 
     def end(self, learning: "Learning") -> None:
@@ -162,7 +162,7 @@ class Owning(State):
         if not self.lease.held:
             return Step(Watching())
         if learning.roster() > self._roster:
-            # A participant was excluded or included again. Learn from the start; the old view stays published.
+            # Somebody changed who is excluded, or the features. Learn from the start; the old view stays published.
             # The test is not ``!=``, because the number read here may be older than the snapshot's.
             return Step(Restoring(self.lease))
         page = learning.page(self._fold.sequence)

@@ -7,6 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from erkle import triplets
 from erkle.answer_models import AnswerModel, Lapse
+from erkle.features import FeatureWorth
 from erkle.kernels.low_rank import distances, excess
 from erkle.online import ERKLE
 from erkle.online.participants import ParticipantLapses
@@ -38,6 +39,8 @@ class View(NamedTuple):
         The slips of each participant.
     chosen : str
         The setting that the learner has chosen, in words.
+    features : list of FeatureWorth
+        What each block of features is worth.
     """
 
     sequence: int
@@ -53,6 +56,7 @@ class View(NamedTuple):
     prequential: Curve
     held_out: Curve
     chosen: str
+    features: list[FeatureWorth]
 
     @classmethod
     def of(cls, learner: ERKLE, sequence: int, held_out: Curve) -> Self:
@@ -73,6 +77,7 @@ class View(NamedTuple):
             prequential=learner.curve_,
             held_out=held_out,
             chosen=learner.selection_[0].described(),
+            features=learner.features_,
         )
 
     @property

@@ -9,6 +9,7 @@ from erkle.service.studies import spec
 from erkle.service.studies.reading import Draft
 from erkle.service.studies.spec import StudySettings
 from erkle.store import NotAllowed, Object, State, Store, Study, Transaction, limits
+from erkle.store.features import Blocks
 
 # Settings that may change once a study has been open.
 LATER = frozenset({"texts", "endings", "identity_proof", "limits", "skipping", "target_error", "unfinished"})
@@ -21,21 +22,28 @@ def created(store: Store, draft: Draft, owner: str | None) -> Study:
     settings = draft.settings.model_dump(mode="json")
     with store.unfinished.create(draft.title, draft.objects, settings, owner, draft.media.size) as study:
         store.unfinished.add_media(study.id, draft.media)
-    return study
+        _add_features(store, study, draft.features.blocks)
+    return store.studies.get(study.id)
 
 
 def duplicated(store: Store, study: str, owner: str) -> Study:
-    """Create a draft with the objects, media and settings of another study, and without its answers."""
+    """Create a draft with the objects, media, features and settings of another study, and without its answers."""
 
-    def read(transaction: Transaction) -> tuple[Study, list[Object], int]:
-        n_bytes = sum(transaction.media.sizes(study).values())
-        return transaction.studies.get(study), transaction.studies.objects(study), n_bytes
+    def read(transaction: Transaction) -> tuple[Study, list[Object], int, Blocks]:
+        n_bytes, features = sum(transaction.media.sizes(study).values()), transaction.features.all(study)
+        return transaction.studies.get(study), transaction.studies.objects(study), n_bytes, features
 
-    source, objects, n_bytes = store.transact(read)
+    source, objects, n_bytes, features = store.transact(read)
     title = f"{source.title[: limits.TITLE - len(_COPY)]}{_COPY}"
     with store.unfinished.create(title, objects, source.settings, owner, n_bytes) as copy:
         store.unfinished.copy_media(study, copy.id)
-    return copy
+        _add_features(store, copy, features)
+    return store.studies.get(copy.id)
+
+
+def _add_features(store: Store, study: Study, features: Blocks) -> None:
+    if features:
+        store.features.add(study.id, features)
 
 
 def changed(study: Study, objects: list[Object], changes: dict[str, Any]) -> StudySettings:

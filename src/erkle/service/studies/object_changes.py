@@ -1,4 +1,4 @@
-"""Changes to the objects of a draft: which ones it keeps, what they are called, and which ones are new.
+"""Changes to the objects of a study: the objects that a draft keeps, renames and gets, and objects that are added later.
 
 Catch questions name objects. They follow an object that is renamed, and an object that they name cannot be removed.
 """
@@ -6,18 +6,19 @@ Catch questions name objects. They follow an object that is renamed, and an obje
 import json
 from collections.abc import Iterable, Sequence
 from hashlib import sha256
-from typing import Annotated, Any, BinaryIO
+from typing import Annotated, BinaryIO, NamedTuple
 
 from pydantic import Field
 
 from erkle.service.strict import Strict
 from erkle.service.studies import spec
 from erkle.service.studies.complaints import Complaint, Complaints, shown, spelled
+from erkle.service.studies.features import FeatureFiles, described
 from erkle.service.studies.objects import COLUMNS, Entry, ObjectReader
 from erkle.service.studies.spec import Name, StudySettings
 from erkle.service.studies.uploads import Files
 from erkle.service.web.errors import Problem
-from erkle.store import Object, Store, Study, limits
+from erkle.store import Object, Replaced, Store, Study, limits
 
 
 class ObjectChange(Strict):
@@ -32,6 +33,13 @@ class ObjectChange(Strict):
     image: str | None = None
     audio: str | None = None
     video: str | None = None
+
+
+class Added(NamedTuple):
+    """A study with new objects, and sentences about features that were not used."""
+
+    study: Study
+    notes: list[str]
 
 
 def version(objects: Sequence[Object]) -> str:
@@ -66,7 +74,7 @@ def change_objects(
     if reader.faults:
         raise Complaints(Complaint((), fault) for fault in reader.faults)
 
-    def replacement(now: Study, before: list[Object]) -> tuple[list[Object], dict[str, Any]]:
+    def replacement(now: Study, before: list[Object]) -> Replaced:
         if known is not None and known != version(before):
             sentence = "Somebody else has changed the objects meanwhile; reload the page and make your changes again."
             raise Problem(412, "changed", sentence)
@@ -74,12 +82,52 @@ def change_objects(
         changed = [_object(change, payload, before) for change, payload in zip(changes, payloads, strict=True)]
         objects = [*changed, *reader.objects]
         _check_names(objects)
-        return objects, _renamed(spec.checked(now.settings), changes, before, objects).model_dump(mode="json")
+        settings = _renamed(spec.checked(now.settings), changes, before, objects).model_dump(mode="json")
+        kept = [change.id for change in changes] + [None] * len(reader.objects)
+        return Replaced(objects, settings, kept)
 
     # Changes that are refused leave no media behind.
-    store.drafts.check(study.id, replacement)
-    store.drafts.add_media(study.id, reader.media, reader.media.size)
-    return store.drafts.replace_objects(study.id, replacement)
+    store.objects.check_replacement(study.id, replacement)
+    store.objects.add_media(study.id, reader.media, reader.media.size)
+    return store.objects.replace(study.id, replacement)
+
+
+def add_objects(
+    store: Store,
+    study: Study,
+    additions: Sequence[ObjectChange],
+    files: Iterable[tuple[str, BinaryIO]],
+    feature_files: Iterable[tuple[str, BinaryIO]] = (),
+) -> Added:
+    """Add objects to a study that is not closed, with their features, and return the study.
+
+    Parameters
+    ----------
+    store : Store
+    study : Study
+    additions : sequence of ObjectChange
+        The new objects, without ids.
+    files : pairs of a name and an open file
+        Files that the additions name. Each other file becomes an object of its own.
+    feature_files : pairs of a name and an open file
+        Files of features that describe the new objects, for blocks that the study has. Other names are ignored.
+    """
+    reader = ObjectReader(Files.sent(files), stored_bytes=sum(store.media.sizes(study.id).values()))
+    payloads = [_read(reader, number, change) for number, change in enumerate(additions)]
+    reader.add_rest()
+    if reader.faults:
+        raise Complaints(Complaint((), fault) for fault in reader.faults)
+    pairs = zip(additions, payloads, strict=True)
+    new = [*(Object(change.name, payload) for change, payload in pairs), *reader.objects]
+    if not new:
+        raise Complaints([Complaint(("objects",), "There is no new object; pass names or files.")])
+    before = store.studies.objects(study.id)
+    _check_names([*before, *new])
+    given = FeatureFiles(feature_files).read()
+    features = described(given, [each.name for each in new], {each.name for each in before})
+    store.objects.check_addition(study.id, new)
+    store.objects.add_media(study.id, reader.media, reader.media.size)
+    return Added(store.objects.add(study.id, new, features.blocks), features.notes)
 
 
 def _read(reader: ObjectReader, number: int, change: ObjectChange) -> dict[str, str]:

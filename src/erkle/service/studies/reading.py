@@ -23,6 +23,7 @@ from erkle.service.studies.complaints import (
     shown,
     spelled,
 )
+from erkle.service.studies.features import Described, FeatureFiles, check_useful, described
 from erkle.service.studies.objects import COLUMNS, Entry, ObjectReader
 from erkle.service.studies.spec import StudySettings
 from erkle.service.studies.spooled import SpooledMedia
@@ -39,6 +40,7 @@ class Draft(NamedTuple):
     objects: list[Object]
     media: SpooledMedia
     settings: StudySettings
+    features: Described = Described({}, [])
 
 
 def read_study(path: Pathlike) -> Draft:
@@ -47,9 +49,9 @@ def read_study(path: Pathlike) -> Draft:
     Parameters
     ----------
     path : path
-        The file. Its keys are ``title``, ``objects`` and the settings. Objects are a list of names (or of mappings
-        with name, text, image, audio, video), or the path of a CSV file, a folder or a ZIP. Paths are relative to the
-        file.
+        The file. Its keys are ``title``, ``objects``, ``features`` and the settings. Objects are a list of names (or of
+        mappings with name, text, image, audio, video), or the path of a CSV file, a folder or a ZIP. Features are the
+        path of a file, a list of paths, or a mapping from names of blocks to paths. Paths are relative to the file.
 
     Raises
     ------
@@ -58,10 +60,16 @@ def read_study(path: Pathlike) -> Draft:
     """
     place = Path(path)
     text = decoded(read_bytes(place, LARGEST), place.name)
-    return _draft(place.name, _parsed(text, place.name), place.stem, ObjectReader(Files(), place.parent))
+    reader, features = ObjectReader(Files(), place.parent), FeatureFiles(folder=place.parent)
+    return _draft(place.name, _parsed(text, place.name), place.stem, reader, features)
 
 
-def read_upload(text: str, files: Iterable[tuple[str, BinaryIO]], caps: Caps = CAPS) -> Draft:
+def read_upload(
+    text: str,
+    files: Iterable[tuple[str, BinaryIO]],
+    feature_files: Iterable[tuple[str, BinaryIO]] = (),
+    caps: Caps = CAPS,
+) -> Draft:
     """Read a study from a description and uploaded files. Without ``objects``, each file is an object.
 
     Parameters
@@ -70,34 +78,40 @@ def read_upload(text: str, files: Iterable[tuple[str, BinaryIO]], caps: Caps = C
         YAML as for `read_study`, or JSON, or empty. The settings may also be under the key ``settings``.
     files : pairs of a name and an open file
         Images, audio and video, or ZIPs of them; a CSV or TXT file of names.
+    feature_files : pairs of a name and an open file
+        Files of features.
     caps : Caps
         Limits on what is read.
     """
     sent = list(files)
     title = PurePosixPath(sent[0][0].replace("\\", "/")).stem if len(sent) == 1 else ""
     reader = ObjectReader(Files.sent(sent, caps))
-    return _draft("spec", _parsed(text, "spec"), title[: limits.TITLE] or "Untitled study", reader)
+    title = title[: limits.TITLE] or "Untitled study"
+    return _draft("spec", _parsed(text, "spec"), title, reader, FeatureFiles(feature_files))
 
 
 def read_values(values: dict[str, Any]) -> Draft:
     """Read a study from JSON values: title, a list of objects without files, and settings."""
-    return _draft("", _flattened(Lined(values, {})), "Untitled study", ObjectReader(Files()))
+    return _draft("", _flattened(Lined(values, {})), "Untitled study", ObjectReader(Files()), FeatureFiles())
 
 
-def _draft(name: str, lined: Lined, title: str, reader: ObjectReader) -> Draft:
+def _draft(name: str, lined: Lined, title: str, reader: ObjectReader, feature_files: FeatureFiles) -> Draft:
     values, faults = dict(lined.value), list[Complaint]()
     titled, given = values.pop("title", title), values.pop("objects", None)
+    given_features = values.pop("features", None)
     if not isinstance(titled, str) or not 0 < len(titled.strip()) <= limits.TITLE:
         sentence = f"title is {shown(titled)}; pass a text of 1 to {limits.TITLE} characters."
         faults.append(Complaint(("title",), sentence))
     settings = _settings(values, faults)
     _read_objects(reader, given, name, lined, faults)
+    features = Described({}, [])
     if settings is not None and not faults and not reader.faults:
         faults += _about_objects(settings, reader.objects)
+        features = _read_features(feature_files, given_features, reader.objects, faults)
     located = [_located(name, lined, fault) for fault in sorted(faults, key=lambda fault: lined.line(fault.place))]
     if settings is None or located or reader.faults:
         raise FileError("\n".join([*located, *reader.faults]))
-    return Draft(str(titled).strip(), reader.objects, reader.media, settings)
+    return Draft(str(titled).strip(), reader.objects, reader.media, settings, features)
 
 
 def _parsed(text: str, name: str) -> Lined:
@@ -106,7 +120,7 @@ def _parsed(text: str, name: str) -> Lined:
     if text.lstrip().startswith("{"):
         with suppress(ValueError, RecursionError):
             lined = Lined(json.loads(text), {})
-    lined = lined or parse(text, name, ("title", "objects"))
+    lined = lined or parse(text, name, ("title", "objects", "features"))
     if lined.value is None:
         return Lined({}, {})
     if not isinstance(lined.value, dict):
@@ -132,9 +146,9 @@ def _settings(values: dict[str, Any], faults: list[Complaint]) -> StudySettings 
 
 
 def _misspelt(fault: Complaint) -> Complaint | None:
-    """Return a better complaint if an unknown key is a misspelt ``title`` or ``objects``."""
+    """Return a better complaint if an unknown key is a misspelt ``title``, ``objects`` or ``features``."""
     word = str(fault.place[0]) if len(fault.place) == 1 else ""
-    close = nearest(word, ("title", "objects")) if fault.fault is Fault.UNKNOWN_KEY else None
+    close = nearest(word, ("title", "objects", "features")) if fault.fault is Fault.UNKNOWN_KEY else None
     return Complaint(fault.place, f"{spelled(fault.place)} is not a setting; did you mean {close}?") if close else None
 
 
@@ -144,6 +158,16 @@ def _about_objects(settings: StudySettings, objects: list[Object]) -> list[Compl
     except Complaints as complaints:
         return list(complaints.found)
     return []
+
+
+def _read_features(files: FeatureFiles, given: Any, objects: list[Object], faults: list[Complaint]) -> Described:
+    try:
+        found = described(files.read(given), [each.name for each in objects])
+        check_useful(found.blocks)
+        return found
+    except FileError as fault:
+        faults.append(Complaint(("features",), str(fault)))
+        return Described({}, [])
 
 
 def _read_objects(reader: ObjectReader, given: Any, name: str, lined: Lined, faults: list[Complaint]) -> None:

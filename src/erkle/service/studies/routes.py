@@ -1,11 +1,11 @@
-"""Routes for the studies of an account, and for the media of a study."""
+"""Routes for the studies of an account, and for the media of a study; `object_routes` has those for objects."""
 
 from contextlib import suppress
-from typing import Annotated, Any, BinaryIO
+from typing import Annotated, Any
 
 from fastapi import APIRouter, File, Form, Header, Response, UploadFile
 from fastapi.responses import StreamingResponse
-from pydantic import BaseModel, FailFast, Field, GetJsonSchemaHandler, Json
+from pydantic import BaseModel, FailFast, Field, GetJsonSchemaHandler
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
 
@@ -14,11 +14,10 @@ from erkle.service.participation.replies import Question
 from erkle.service.strict import Strict
 from erkle.service.studies import editing
 from erkle.service.studies.media import TYPES
-from erkle.service.studies.object_changes import ObjectChange, change_objects, version
-from erkle.service.studies.objects import ShownObject
-from erkle.service.studies.reading import Draft, read_upload, read_values
+from erkle.service.studies.object_routes import FeatureUploads, sent
+from erkle.service.studies.reading import read_upload, read_values
 from erkle.service.studies.spec import Stopped, StudySettings, checked
-from erkle.service.studies.summaries import StudyListed, StudyOut
+from erkle.service.studies.summaries import CreatedOut, StudyListed, StudyOut
 from erkle.service.web.dependencies import AccountDep, AccountTurn, ParticipationDep, RuntimesDep, StoreDep, StudyDep
 from erkle.service.web.errors import Problem, problems
 from erkle.service.web.ranges import Unsatisfiable, span
@@ -122,7 +121,7 @@ def defaults(_: AccountDep) -> StudySettings:
 @router.post("", status_code=201)
 def create(body: StudyIn, store: StoreDep, account: AccountDep) -> StudyOut:
     """Create a draft of a study from the names of its objects."""
-    return _created(store, account.id, read_values(body.model_dump(exclude_none=True)))
+    return StudyOut.of(editing.created(store, read_values(body.model_dump(exclude_none=True)), account.id))
 
 
 @router.post("/upload", status_code=201, dependencies=[AccountTurn])
@@ -131,9 +130,11 @@ def upload(
     account: AccountDep,
     spec: Annotated[str, Form(description="Title and settings, in YAML or JSON.")] = "",
     files: Annotated[list[UploadFile], File(description="Images, audio, video; a ZIP of them; a CSV of names.")] = [],  # noqa: B006
-) -> StudyOut:
+    features: FeatureUploads = [],  # noqa: B006
+) -> CreatedOut:
     """Create a draft of a study from files. Each file is an object, or each row of a CSV that names the files."""
-    return _created(store, account.id, read_upload(spec, _sent(files)))
+    draft = read_upload(spec, sent(files), sent(features))
+    return CreatedOut.of(editing.created(store, draft, account.id), notes=draft.features.notes)
 
 
 @router.get("/{study}")
@@ -170,33 +171,6 @@ def change_state(body: StateIn, study: StudyDep, store: StoreDep) -> StudyOut:
 def duplicate(study: StudyDep, store: StoreDep, account: AccountDep) -> StudyOut:
     """Create a draft with the same objects, media and settings, and without answers. It belongs to you."""
     return StudyOut.of(editing.duplicated(store, study.id, account.id))
-
-
-@router.get("/{study}/objects")
-def objects(study: StudyDep, store: StoreDep, response: Response) -> list[ShownObject]:
-    """List the objects of a study, in the order of their ids. The ETag is the version of the list."""
-    return _shown_objects(study.id, store.studies.objects(study.id), response)
-
-
-@router.put("/{study}/objects", responses=problems(412), dependencies=[AccountTurn])
-def replace_objects(
-    study: StudyDep,
-    store: StoreDep,
-    runtimes: RuntimesDep,
-    response: Response,
-    objects: Annotated[
-        Json[Annotated[list[ObjectChange], Field(max_length=limits.OBJECTS), FailFast()]],
-        Form(description="All objects as they should be, as JSON. With an id, it is an object that the study has."),
-    ],
-    files: Annotated[list[UploadFile], File(description="Files that objects name; others become objects.")] = [],  # noqa: B006
-    if_match: Annotated[str | None, Header(description="The ETag of the objects that you know.")] = None,
-) -> list[ShownObject]:
-    """Replace the objects of a draft: keep, rename, remove and add objects, and change their texts and files."""
-    known = None if if_match is None else if_match.strip().removeprefix("W/").strip('"')
-    change_objects(store, study, objects, _sent(files), known)
-    # Its learner is for the old number of objects.
-    runtimes.stop(study.id)
-    return _shown_objects(study.id, store.studies.objects(study.id), response)
 
 
 @router.get("/{study}/signing-key")
@@ -243,16 +217,3 @@ def medium(
     # Only the parts of the file that are sent are read, one at a time.
     content = store.media.read(study, name, start, end)
     return StreamingResponse(content, 200 if part is None else 206, headers, media_type)
-
-
-def _created(store: Store, owner: str, draft: Draft) -> StudyOut:
-    return StudyOut.of(editing.created(store, draft, owner))
-
-
-def _sent(files: list[UploadFile]) -> list[tuple[str, BinaryIO]]:
-    return [(file.filename or "unnamed", file.file) for file in files]
-
-
-def _shown_objects(study: str, objects: list[Object], response: Response) -> list[ShownObject]:
-    response.headers["ETag"] = f'"{version(objects)}"'
-    return [ShownObject.of(study, number, each) for number, each in enumerate(objects)]

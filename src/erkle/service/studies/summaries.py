@@ -67,6 +67,12 @@ class StudyOut(_Summary):
     roster: int
 
 
+class CreatedOut(StudyOut):
+    """A new study, and sentences about objects and features that do not match."""
+
+    notes: list[str]
+
+
 def _needed(study: Study, runtime: Runtime | None, n_answers: int) -> int | None:
     target = study.settings.get("target_error")
     if runtime is None or target is None:

@@ -56,5 +56,9 @@ LEFT JOIN media_parts p ON p.study_id = m.study_id AND p.name = m.name
 WHERE m.study_id NOT IN (SELECT study_id FROM unfinished_studies)
 GROUP BY s.public_id, m.name, m.size HAVING coalesce(sum(length(p.data)), 0) <> m.size;
 
+-- study {}: the features {!r} have {} vectors, but the study has {} objects
+SELECT s.public_id, f.name, length(f.data) / (4 * f.n_columns), s.n_objects
+FROM features f JOIN studies s ON s.id = f.study_id WHERE length(f.data) / (4 * f.n_columns) > s.n_objects;
+
 -- study number {}: the study was only partly deleted
 SELECT study_id FROM deletions;

@@ -114,6 +114,16 @@ media_parts = sa.Table(
     sa.ForeignKeyConstraint(["study_id", "name"], ["media.study_id", "media.name"]),
 )
 
+# Vectors of the first objects in single precision, row by row.
+features = sa.Table(
+    "features",
+    metadata,
+    _study(primary_key=True),
+    _text("name", primary_key=True),
+    _column("n_columns", sa.Integer),
+    _column("data", sa.LargeBinary),
+)
+
 participants = sa.Table(
     "participants",
     metadata,

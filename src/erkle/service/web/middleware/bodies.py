@@ -19,7 +19,8 @@ from erkle.store import StoreError
 OF_RESEARCHERS = ("/api/studies", "/api/import")
 # The methods and paths that accept files.
 _UPLOADS = re.compile(
-    r"POST /api/(?:studies/upload|studies/[^/]+/import|import|import/triplets)|PUT /api/studies/[^/]+/objects"
+    r"POST /api/(?:studies/upload|studies/[^/]+/(?:import|objects|features)|import|import/triplets)"
+    r"|PUT /api/studies/[^/]+/objects"
 )
 # Bytes that anybody may send. The largest body of a participant is an answer, with 2 kB about the browser.
 _ANYBODY = 32_000

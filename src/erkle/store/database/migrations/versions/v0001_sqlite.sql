@@ -128,6 +128,21 @@ CREATE TABLE media_parts (
   CONSTRAINT fk_media_parts_study_id FOREIGN KEY(study_id, name) REFERENCES media (study_id, name)
 );
 
+CREATE TABLE features (
+  study_id INTEGER NOT NULL,
+  name TEXT NOT NULL,
+  n_columns INTEGER NOT NULL,
+  data BLOB NOT NULL,
+  CONSTRAINT pk_features PRIMARY KEY (study_id, name),
+  CONSTRAINT ck_features_n_columns CHECK (n_columns BETWEEN 1 AND 2147483647),
+  CONSTRAINT ck_features_n_columns_type CHECK (typeof(n_columns) IN ('integer', 'null')),
+  CONSTRAINT ck_features_name CHECK (length(name) > 0),
+  CONSTRAINT ck_features_name_type CHECK (typeof(name) IN ('text', 'null') AND NOT coalesce(instr(name, char(0)), 0)),
+  CONSTRAINT ck_features_data CHECK (typeof(data) = 'blob'),
+  CONSTRAINT ck_features_rows CHECK (length(data) > 0 AND length(data) % (4 * n_columns) = 0),
+  CONSTRAINT fk_features_study_id FOREIGN KEY(study_id) REFERENCES studies (id)
+);
+
 CREATE TABLE unfinished_studies (
   study_id INTEGER NOT NULL,
   written_at BIGINT NOT NULL,

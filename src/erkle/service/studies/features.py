@@ -1,0 +1,132 @@
+"""Features that researchers upload: files of vectors, matched with the objects of a study by name."""
+
+import io
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from pathlib import Path, PurePosixPath
+from typing import BinaryIO, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import BaseModel
+
+from erkle.features import Block
+from erkle.features.array_files import NAMES
+from erkle.features.reading import FeatureFile, matched, read_features, read_open_file
+from erkle.files import FileError
+from erkle.service.studies.complaints import shown
+from erkle.service.studies.uploads import CAPS, clean_name
+from erkle.store import limits
+
+Vectors = NDArray[np.float32]
+
+# Values of all features of a study.
+_MOST_VALUES = limits.FEATURE_BYTES // 4
+# The largest number in single precision.
+_LARGEST = float(np.finfo(np.float32).max)
+# Names that a sentence lists.
+_LISTED = 3
+
+
+class Described(NamedTuple):
+    """Blocks of features with one row per object, and sentences about names and objects that do not match."""
+
+    blocks: dict[str, Vectors]
+    notes: list[str]
+
+
+class FeaturesOut(BaseModel):
+    """A block of features of a study: its name, the length of a vector, and how many objects have one."""
+
+    name: str
+    n_columns: int
+    n_objects: int
+
+    @classmethod
+    def of(cls, blocks: Mapping[str, Vectors]) -> "list[FeaturesOut]":
+        """Return what the API says of blocks."""
+        counts = {name: int((~np.isnan(vectors[:, 0])).sum()) for name, vectors in blocks.items()}
+        return [
+            cls(name=name, n_columns=vectors.shape[1], n_objects=counts[name]) for name, vectors in blocks.items()
+        ]
+
+
+class FeatureFiles:
+    """Files of features, uploaded or on disk.
+
+    Parameters
+    ----------
+    sent : pairs of a name and an open file
+        Uploaded files: CSV, TSV, NPY or NPZ.
+    folder : path, optional
+        The folder that paths in the study are relative to. Without it, they refer to the uploaded files.
+    """
+
+    def __init__(self, sent: Iterable[tuple[str, BinaryIO]] = (), folder: Path | None = None) -> None:
+        self._sent = {PurePosixPath(clean_name(name)).name: file for name, file in sent}
+        self._folder = folder
+
+    def read(self, given: object = None) -> list[FeatureFile]:
+        """Read the files that a study names: a path, a list of paths, or paths by the name of the block.
+
+        Without them, all uploaded files are read.
+        """
+        match given:
+            case None:
+                return [self._read(name) for name in self._sent]
+            case str():
+                return [self._read(given)]
+            case list() if all(isinstance(path, str) for path in given):
+                return [self._read(path) for path in given]
+            case dict() if all(isinstance(path, str) for path in given.values()):
+                return [self._read(path, str(block)) for block, path in given.items()]
+        raise FileError(f"features is {shown(given)}; pass the path of a file, a list of paths, or name: path.")
+
+    def _read(self, name: str, block: str | None = None) -> FeatureFile:
+        if self._folder is not None:
+            return read_features(self._folder / name, block)
+        if (file := self._sent.get(name)) is None:
+            raise FileError(f"{shown(name)} is not among the uploaded files of features; upload it as well.")
+        if file.seek(0, io.SEEK_END) > CAPS.file:
+            raise FileError(f"{name}: is larger than {CAPS.file >> 20} MB; pass fewer columns.")
+        file.seek(0)
+        return read_open_file(file, name, block, _MOST_VALUES)
+
+
+def described(files: Sequence[FeatureFile], names: Sequence[str], others: Collection[str] = ()) -> Described:
+    """Match files with the objects that have these names, or raise `FileError` with what is wrong.
+
+    ``others`` are names of other objects of the study, about which no note is needed.
+    """
+    blocks, without, unknown = matched(files, names)
+    for name, vectors in blocks.items():
+        if not 0 < len(name) <= limits.FEATURE_NAME or not name.isprintable() or name.lower() in NAMES:
+            raise FileError(
+                f"Features are called {name[:60]!r}; pass another name, of 1 to {limits.FEATURE_NAME} printable characters."
+            )
+        if np.nanmax(np.abs(vectors), initial=0.0) > _LARGEST:
+            raise FileError(f"The features {name} have numbers beyond {_LARGEST:.1e}; divide them by a constant.")
+    strange = [name for name in unknown if name not in others]
+    notes = [
+        *_note(strange, "name in the features is not that of an object", "names in the features are not of objects"),
+        *_note(without if blocks else (), "object has no features", "objects have no features"),
+    ]
+    return Described({name: vectors.astype(np.float32) for name, vectors in blocks.items()}, notes)
+
+
+def check_useful(blocks: Mapping[str, Vectors]) -> None:
+    """Raise `FileError` if a block says nothing about the objects."""
+    try:
+        for name, vectors in blocks.items():
+            Block.of(name, vectors)
+    except ValueError as trouble:
+        raise FileError(str(trouble)) from None
+
+
+def _note(names: Sequence[str], one: str, many: str) -> list[str]:
+    """A sentence that counts names and lists the first.
+
+    >>> _note(["cat", "dog"], "object has no features", "objects have no features")
+    ["2 objects have no features: 'cat', 'dog'."]
+    """
+    listed = ", ".join(repr(name[:40]) for name in names[:_LISTED]) + (", ..." if len(names) > _LISTED else "")
+    return [f"{len(names):,} {one if len(names) == 1 else many}: {listed}."] if names else []
