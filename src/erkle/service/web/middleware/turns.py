@@ -15,30 +15,40 @@ from erkle.service.web.errors import Problem
 from erkle.service.web.middleware.addressing import address_of
 from erkle.service.web.middleware.bodies import OF_RESEARCHERS, is_upload
 
-# Requests of one address that are worked on at the same time: enough to share flushes of the disk. More would keep
-# other people waiting for Python's interpreter lock.
-_AT_ONCE = 4
+# Requests of participants at one address that are worked on at the same time: enough to share flushes of the disk.
+_OF_PARTICIPANTS = 4
+# The same for all other requests. More would keep other people waiting for Python's interpreter lock.
+_OTHERS = 2
+# Bytes from which a body is large. Its JSON is parsed at once, and everybody else waits meanwhile.
+_LARGE = 32_000
+# Seconds after a large body before the next one of the same address is parsed.
+_PAUSE = 0.05
 # Monitoring has turns of its own, so that it does not wait for others at the same address.
 _MONITORING = ("/health", "/alive")
+# Where participants answer, which means waiting for the disk.
+_TAKING_PART = "/api/take/"
+_EXPORT = "/export/"
 
 
 class InTurn:
     """ASGI middleware that works on few requests of one address at the same time; the others wait."""
 
     def __init__(self, app: ASGIApp) -> None:
-        self._app, self._turns = app, Turns(_AT_ONCE)
+        self._app = app
+        self._of_participants, self._others, self._large = Turns(_OF_PARTICIPANTS), Turns(_OTHERS), Turns(1)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass on the request when it is its turn."""
         if scope["type"] != "http" or _may_take_minutes(scope):
             return await self._app(scope, receive, send)
+        size = 0
         if scope["method"] not in ("GET", "HEAD"):
             try:
-                receive = await _arrived(receive)
+                receive, size = await _arrived(receive)
             except Problem as problem:
                 return await problem.refuse(scope, receive, send)
         async with AsyncExitStack() as turn:
-            await turn.enter_async_context(self._turns.turn((address_of(scope), scope["path"] in _MONITORING)))
+            await turn.enter_async_context(self._turn(scope, size))
 
             async def watched(message: Message) -> None:
                 if message["type"] == "http.response.start":
@@ -46,6 +56,21 @@ class InTurn:
                 await send(message)
 
             await self._app(scope, receive, watched)
+
+    @asynccontextmanager
+    async def _turn(self, scope: Scope, size: int) -> AsyncIterator[None]:
+        """The turn of a request with a body of this size."""
+        address, path = address_of(scope), scope["path"]
+        if size > _LARGE:
+            async with self._large.turn(address):
+                yield
+                await asyncio.sleep(_PAUSE)
+        elif scope["method"] == "POST" and path.startswith(_TAKING_PART):
+            async with self._of_participants.turn(address):
+                yield
+        else:
+            async with self._others.turn((address, path in _MONITORING)):
+                yield
 
 
 class Turns:
@@ -77,12 +102,12 @@ class Turns:
 
 def _may_take_minutes(scope: Scope) -> bool:
     """Return whether this is an export, an upload or a deletion of a researcher."""
-    has_json = scope["method"] not in ("GET", "HEAD", "DELETE") and not is_upload(scope)
-    return scope["path"].startswith(OF_RESEARCHERS) and not has_json
+    is_long = is_upload(scope) or scope["method"] == "DELETE" or _EXPORT in scope["path"]
+    return scope["path"].startswith(OF_RESEARCHERS) and is_long
 
 
-async def _arrived(receive: Receive) -> Receive:
-    """Read the whole body, which has at most a megabyte, and return a function that receives it at once."""
+async def _arrived(receive: Receive) -> tuple[Receive, int]:
+    """Read the whole body, which has at most a megabyte; return a function that receives it at once, and its size."""
     message, body = await receive(), bytearray()
     while message["type"] == "http.request":
         body += message.get("body", b"")
@@ -95,4 +120,4 @@ async def _arrived(receive: Receive) -> Receive:
     async def again() -> Message:
         return kept.pop() if kept else await receive()
 
-    return again
+    return again, len(body)
