@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from erkle.files import FileError
-from erkle.npz_files import load_npz, npz_from_bytes, npz_to_bytes, save_npz
+from erkle.npz_files import VERSION, load_npz, npz_from_bytes, npz_to_bytes, save_npz
 
 ARRAYS = {
     "K": np.eye(3),
@@ -24,7 +24,7 @@ ARRAYS = {
 def test_arrays_and_description_are_read_back_unchanged(tmp_path):
     save_npz(tmp_path / "model.npz", ARRAYS, {"loss": "STE", "n": [1, None, 0.5]})
     arrays, meta = load_npz(tmp_path / "model.npz")
-    assert meta == {"format": "erkle", "version": 5, "loss": "STE", "n": [1, None, 0.5]}
+    assert meta == {"format": "erkle", "version": VERSION, "loss": "STE", "n": [1, None, 0.5]}
     assert list(arrays) == list(ARRAYS)
     for name, array in ARRAYS.items():
         assert arrays[name].dtype == array.dtype
@@ -35,7 +35,7 @@ def test_numpy_alone_can_read_the_file(tmp_path):
     save_npz(tmp_path / "model.npz", ARRAYS, {})
     with np.load(tmp_path / "model.npz") as archive:
         assert np.array_equal(archive["K"], ARRAYS["K"])
-        assert str(archive["meta"]) == '{"format": "erkle", "version": 5}'
+        assert str(archive["meta"]) == f'{{"format": "erkle", "version": {VERSION}}}'
 
 
 def test_the_same_arrays_give_the_same_bytes(tmp_path, monkeypatch):
@@ -48,9 +48,9 @@ def test_the_same_arrays_give_the_same_bytes(tmp_path, monkeypatch):
 
 def test_other_formats_can_be_used_and_other_versions_are_refused(tmp_path):
     save_npz(tmp_path / "model.npz", {}, {"format": "erkle checkpoint"})
-    assert load_npz(tmp_path / "model.npz", "erkle checkpoint")[1]["version"] == 5
-    save_npz(tmp_path / "model.npz", {}, {"format": "erkle checkpoint", "version": 9})
-    with pytest.raises(FileError, match=r"version 9 .*erkle checkpoint.* version 5"):
+    assert load_npz(tmp_path / "model.npz", "erkle checkpoint")[1]["version"] == VERSION
+    save_npz(tmp_path / "model.npz", {}, {"format": "erkle checkpoint", "version": 99})
+    with pytest.raises(FileError, match=rf"version 99 .*erkle checkpoint.* version {VERSION}"):
         load_npz(tmp_path / "model.npz", "erkle checkpoint")
     with pytest.raises(FileError, match="format 'erkle'"):
         load_npz(tmp_path / "model.npz")
@@ -89,10 +89,10 @@ REFUSED = {
     "description is a list": (".* format 'erkle'", lambda path: np.savez(path, meta=np.array("[]"))),
     "description is not JSON": ("is cut short or damaged", lambda path: np.savez(path, meta=np.array("{"))),
     "no version": ("has version None", lambda path: save_npz(path, {}, {"version": None})),
-    "old version": ("has version 1 .* version 5", lambda path: save_npz(path, {}, {"version": 1})),
+    "old version": (f"has version 1 .* version {VERSION}", lambda path: save_npz(path, {}, {"version": 1})),
     "objects": (
         "holds Python objects",
-        lambda path: np.savez(path, meta=np.array('{"format": "erkle", "version": 5}'), K=np.array([None])),
+        lambda path: np.savez(path, meta=np.array(f'{{"format": "erkle", "version": {VERSION}}}'), K=np.array([None])),
     ),
     "description is an object": (
         "holds Python objects .meta",

@@ -16,13 +16,12 @@ _FIRST_SEED = 300
 
 
 @cache
-def _world() -> People:
-    return People("zappos85")
+def _world(with_features: bool) -> People:
+    return People("zappos85", features=vectors("zappos85") if with_features else None)
 
 
 def study(seed: int, strategy: str, with_features: bool) -> dict[str, Any]:
     """Errors on test answers at each number of answers."""
     moments = [round(k * _N_OBJECTS) for k in PER_OBJECT]
-    features = vectors("zappos85") if with_features else None
-    run = simulate(_world(), STRATEGIES[strategy], moments, _FIRST_SEED + seed, features=features)
+    run = simulate(_world(with_features), STRATEGIES[strategy], moments, _FIRST_SEED + seed)
     return {"errors": run.errors, "n_answers": run.n_answers}

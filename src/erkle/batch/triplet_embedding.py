@@ -13,8 +13,9 @@ from erkle.batch.objective import ByFeatures, ByMap, terms_of
 from erkle.batch.solving import Callback, Progress, Settings, check_settings, solve
 from erkle.checks import check_map, random_generator, whole
 from erkle.estimators import TripletLearner, answers
-from erkle.features import FeaturePrior, Features, Shares
+from erkle.features import Features
 from erkle.features.features import Vectors
+from erkle.features.priors import FeaturePrior, Shares
 from erkle.kernels.lapack import one_thread
 from erkle.losses import STE, Loss
 

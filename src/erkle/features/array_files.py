@@ -1,4 +1,4 @@
-"""Read arrays of features from NPY and NPZ files, and write NPZ files. Pickled arrays, which could run code, are refused."""
+"""Arrays of features in NPY and NPZ files. Pickled arrays, which could run code, are refused."""
 
 import io
 import math
@@ -80,7 +80,7 @@ def check_size(n_values: float, file: str, most: float) -> None:
     """Refuse a file with too many values."""
     if n_values > most:
         raise FileError(
-            f"{file}: has more than {most:,.0f} numbers; pass fewer columns, for example the first principal components."
+            f"{file}: has more than {most:,.0f} numbers; pass fewer columns, such as the first principal components."
         )
 
 

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from erkle.answer_models import AnswerModel
-from erkle.features import FeaturePrior, Features, Shares
+from erkle.features import Features
+from erkle.features.priors import FeaturePrior, Shares
 from erkle.online.models.fits import TUNING, FitSetting, largest_rank, predicted_distances
 from erkle.online.selection.candidates import Candidates, Entry, Ids, next_values, steps
 

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from erkle._compiled.evidence import distances_of_map
 from erkle._compiled.fitting import Penalty
 from erkle.answer_models import RATIO, SQUARES, AnswerModel
-from erkle.features import Shares
+from erkle.features.priors import Shares
 from erkle.online.models.base import Answers
 from erkle.online.selection.candidates import Ids
 
