@@ -70,6 +70,14 @@ def answers(places: np.ndarray, n_answers: int, wrong: float = 0.1, people: int 
         yield Imported(f"p{number % people}", anchor, near, far, kind=kind, answered_at=at, issued_at=at - 1_500_000)
 
 
+def vectors(places: np.ndarray) -> dict[str, np.ndarray]:
+    """Features: rough positions, which some objects lack, and vectors of random numbers."""
+    rng = np.random.default_rng(1)
+    rough = (places / places.std() + 0.3 * rng.standard_normal(places.shape)).astype(np.float32)
+    rough[-3:] = np.nan
+    return {"rough-positions": rough, "noise": rng.standard_normal((len(places), 512)).astype(np.float32)}
+
+
 class Studies:
     """The studies of the screenshots, by what they show."""
 
@@ -82,10 +90,15 @@ class Studies:
         store.imports.answers(self.rich, answers(cities.positions, 3000))
         self.early = self._study("Cities, first answers", cities.names)
         store.imports.answers(self.early, answers(cities.positions, 120, people=4))
+        self.featured = self._study("Cities with features", cities.names)
+        store.imports.answers(self.featured, answers(cities.positions, 1200, wrong=0.05))
+        store.features.add(self.featured, vectors(cities.positions))
+        self.described = self._study("Cities, before the first answer", cities.names)
+        store.features.add(self.described, {"rough-positions": vectors(cities.positions)["rough-positions"]})
         self.draft = self._pictured("Shapes and colours")
         self.fruit = self._study("Fruit and vegetables", FRUIT, limits={"participants": 200})
         self.busy = self._study("Fruit, with people in the middle", FRUIT, checks={"practice": 0})
-        for study in (self.rich, self.early, self.fruit, self.busy):
+        for study in (self.rich, self.early, self.featured, self.described, self.fruit, self.busy):
             store.studies.change_state(study, State.OPEN)
         self._begin(self.busy, 3)
         self.closed = self._study("Fruit, last year", FRUIT)
@@ -182,7 +195,7 @@ def draw_new_study(page: Page, n_files: int = 12) -> None:
         {"name": f"{name.lower()}.png", "mimeType": "image/png", "buffer": picture(number)}
         for number, name in enumerate(SHAPES[:n_files])
     ]
-    page.locator(".drop-zone input").set_input_files(files)
+    page.get_by_label("Drop files here").set_input_files(files)
     expect(page.locator(".thumbnails img")).to_have_count(n_files)
 
 
@@ -209,8 +222,16 @@ def every_page(camera: Camera, name: Callable[[str], str]) -> None:
         {"name": "holiday.heic", "mimeType": "image/heic", "buffer": b"\0\0\0\x18ftypheic" + bytes(40)},
         {"name": "broken.png", "mimeType": "image/png", "buffer": picture(0)[:200]},
     ]
-    page.locator(".drop-zone input").set_input_files(bad)
+    page.get_by_label("Drop files here").set_input_files(bad)
     expect(page.locator(".drop-zone ~ .notice p")).to_have_count(2)
+    page.get_by_label("Drop feature files").set_input_files(
+        [
+            {"name": "clip-vit-l14.npz", "mimeType": "", "buffer": bytes(1_400_000)},
+            {"name": "measurements.csv", "mimeType": "", "buffer": bytes(2100)},
+            {"name": "vectors.parquet", "mimeType": "", "buffer": bytes(99)},
+        ]
+    )
+    expect(page.locator(".file-list li")).to_have_count(2)
     camera.take(name("new-study-files"))
     for fold in page.locator(".fold summary").all():
         fold.click()
@@ -220,11 +241,15 @@ def every_page(camera: Camera, name: Callable[[str], str]) -> None:
         (studies.fruit, "dashboard-empty"),
         (studies.early, "dashboard-early"),
         (studies.rich, "dashboard-rich"),
+        (studies.featured, "dashboard-features"),
+        (studies.described, "dashboard-only-features"),
         (studies.closed, "dashboard-closed"),
         (studies.draft, "draft"),
     ]:
         camera.open(study)
         camera.take(name(label))
+    features(camera, name)
+    camera.open(studies.draft)
     page.locator(".actions summary").click()
     camera.take(name("menu-study"), full=False)
     page.keyboard.press("Escape")
@@ -251,6 +276,54 @@ def every_page(camera: Camera, name: Callable[[str], str]) -> None:
     page.keyboard.press("Escape")
     page.get_by_role("button", name="Import answers").click()
     camera.take(name("dialog-import"), full=False)
+
+
+def features(camera: Camera, name: Callable[[str], str]) -> None:
+    """Take pictures of the card of features, and of the dialogs that remove features and add objects."""
+    page, studies = camera.page, camera.studies
+    table = b"name,x,y\nAmsterdam,1,2\nAthens,3,1\n"
+    for study, label in [(studies.draft, "none"), (studies.featured, "some"), (studies.described, "chosen")]:
+        camera.open(study)
+        card = page.get_by_role("region", name="Features")
+        if label == "chosen":
+            card.get_by_label("Drop feature files").set_input_files(
+                [
+                    {"name": "measurements.csv", "mimeType": "", "buffer": table},
+                    {"name": "clip.csv", "mimeType": "", "buffer": table.replace(b"3,1", b"red,1")},
+                ]
+            )
+            card.get_by_role("button", name="Add features").click()
+            card.get_by_role("alert").wait_for()
+        page.wait_for_timeout(500)
+        card.screenshot(path=camera.folder / f"{name(f'features-{label}')}.png")
+    card.get_by_role("button", name="Remove clip.csv").click()
+    card.get_by_role("button", name="Add features").click()
+    card.get_by_role("button", name="Dismiss").wait_for()
+    page.wait_for_timeout(4000)
+    card.screenshot(path=camera.folder / f"{name('features-notes')}.png")
+    camera.studies.store.features.remove(studies.described, "measurements")
+    camera.open(studies.featured)
+    card.get_by_role("button", name="Remove noise").click()
+    camera.take(name("dialog-remove-features"), full=False)
+    page.keyboard.press("Escape")
+    page.get_by_role("button", name="Add objects").click()
+    camera.take(name("dialog-add-objects"), full=False)
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_label("New objects, one per line").fill("Amsterdam\nNeverwhere")
+    dialog.get_by_label("Drop files here").set_input_files(
+        [{"name": f"{number}.png", "mimeType": "image/png", "buffer": picture(number)} for number in range(5)]
+    )
+    dialog.get_by_label("Drop feature files").set_input_files(
+        [{"name": "rough-positions.csv", "mimeType": "", "buffer": b"name,x,y\nNeverwhere,1,2\n"}]
+    )
+    dialog.get_by_role("button", name="Add objects").click()
+    dialog.get_by_role("alert").wait_for()
+    dialog.evaluate("dialog => dialog.scrollTo(0, 0)")
+    camera.take(name("dialog-add-objects-top"), full=False)
+    dialog.evaluate("dialog => dialog.scrollTo(0, 99999)")
+    camera.take(name("dialog-add-objects-bottom"), full=False)
+    page.keyboard.press("Escape")
+    page.get_by_role("button", name="Discard").click()
 
 
 def documentation(browser: Browser, studies: Studies, folder: Path) -> None:

@@ -26,7 +26,7 @@ def picture(colour):
 
 
 def filled(store, owner=None, people=3, each=12, seed=0, names=NAMES):
-    """A study with media, answers of all kinds, skips, and several participants, one of them excluded."""
+    """A study with media, features, answers of all kinds, skips, and several participants, one of them excluded."""
     rng = np.random.default_rng(seed)
     shown = prepared("red.png", picture("red"))
     objects = [Object(names[0], {**shown.payload, "text": "more"}), *names[1:]]
@@ -34,6 +34,7 @@ def filled(store, owner=None, people=3, each=12, seed=0, names=NAMES):
     study = study_with_media(store, "Odd = names", objects, settings, owner=owner, media=shown.media).id
     store.studies.change_state(study, State.OPEN)
     places = rng.standard_normal((len(names), 2))
+    store.features.add(study, {"=place": places.astype(np.float32), "size": np.ones((1, 3), np.float32)})
 
     def take_part(transaction):
         for person in range(people):
@@ -71,7 +72,7 @@ def log(store, study):
 
 def kernel(store, study):
     """The learner of a study's log, as bytes without the secret ids of participants, which differ between studies."""
-    fold = Fold(store.studies.get(study).n_objects)
+    fold = Fold(store.studies.get(study).n_objects, store.features.all(study))
     fold.learn(list(store.answers.log(study, include_excluded=True)))
     arrays, meta = npz_from_bytes(fold.to_bytes(), "it")
     return npz_to_bytes({name: array for name, array in arrays.items() if name != "participants.names"}, meta)

@@ -117,7 +117,9 @@ def test_a_killed_deletion_is_completed_and_meanwhile_nobody_sees_the_study(open
         while later.recover():
             pass
         assert [len(rows) for name, rows in all_rows(later).items() if name in ("studies", "answers")] == [1, 1]
-        assert not any(all_rows(later)[name] for name in ("unfinished_studies", "media", "media_parts", "skips"))
+        assert not any(
+            all_rows(later)[name] for name in ("unfinished_studies", "media", "media_parts", "features", "skips")
+        )
     assert check_database(location).findings == []
 
 

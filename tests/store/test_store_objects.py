@@ -45,8 +45,8 @@ def test_a_failed_replacement_changes_nothing(store, draft):
 
     with pytest.raises(ZeroDivisionError):
         store.objects.replace(draft, fail)
+    more = [*OBJECTS, Object("x", {"image": "gone.webp"})]
     with pytest.raises(NotAllowed, match="same time"):
-        more = [*OBJECTS, Object("x", {"image": "gone.webp"})]
         store.objects.replace(draft, lambda *_: Replaced(more, {}, [0, 1, 2, None]))
     assert store.studies.objects(draft) == OBJECTS
     assert store.media.names(draft) == sorted(MEDIA)

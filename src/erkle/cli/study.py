@@ -32,6 +32,7 @@ class Format(StrEnum):
     KERNEL = "kernel"
     EMBEDDING = "embedding"
     PARTICIPANTS = "participants"
+    FEATURES = "features"
 
 
 # First bytes of a ZIP file.
@@ -42,13 +43,16 @@ _NAMED = {
     "participants.csv": Format.PARTICIPANTS,
     ".csv": Format.CSV,
     ".jsonl": Format.JSONL,
+    "features.npz": Format.FEATURES,
     ".npz": Format.KERNEL,
 }
 
 
 @app.command()
 def create(
-    file: Annotated[Path, typer.Argument(help="YAML file: title, objects (a list, CSV, folder or ZIP) and settings.")],
+    file: Annotated[
+        Path, typer.Argument(help="YAML file: title, objects (a list, CSV, folder or ZIP), features and settings.")
+    ],
     owner: Owner = None,
     data: Data = HERE,
     database: Database = None,
@@ -58,7 +62,64 @@ def create(
     from erkle.service.studies.reading import read_study
 
     with opened(data, database, new=True) as store:
-        _report(created(store, read_study(file), _owner(store, owner)))
+        draft = read_study(file)
+        study = created(store, draft, _owner(store, owner))
+        _show(draft.features.notes)
+        _report(study)
+
+
+@app.command()
+def add(
+    study: Id,
+    objects: Annotated[Path, typer.Argument(help="CSV or text file of new objects, a folder or a ZIP of files.")],
+    features: Annotated[
+        list[str] | None,
+        typer.Option(metavar="[NAME=]FILE", help="File with features of the new objects. May be repeated."),
+    ] = None,
+    data: Data = HERE,
+    database: Database = None,
+) -> None:
+    """Add objects to a study that is not closed, also while people answer."""
+    from erkle.cli.features import read_files
+    from erkle.service.studies.additions import add_objects, read_named
+
+    with opened(data, database) as store:
+        found = store.studies.get(study)
+        added = add_objects(store, found, read_named(store, found, objects), read_files(features or []))
+    _show(added.notes)
+    n_new = counted(added.study.n_objects - found.n_objects, "object")
+    console.print(f"Added {n_new} to {found.title}.", soft_wrap=True)
+
+
+@app.command()
+def features(
+    study: Id,
+    files: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[NAME=]FILE...", help="Files of features to add: CSV, Parquet, NPZ or NPY."),
+    ] = None,
+    remove: Annotated[list[str] | None, typer.Option(help="Name of features to remove. May be repeated.")] = None,
+    data: Data = HERE,
+    database: Database = None,
+) -> None:
+    """Add features to a study, remove some, and list what it has."""
+    from erkle.cli.features import read_files
+    from erkle.service.studies.features import FeaturesOut, check_useful, described
+
+    with opened(data, database) as store:
+        found = store.studies.get(study)
+        given = described(read_files(files or []), [each.name for each in store.studies.objects(study)])
+        check_useful(given.blocks)
+        for name in remove or []:
+            store.features.remove(study, name)
+        if given.blocks:
+            store.features.add(study, given.blocks)
+        _show(given.notes)
+        rows = [
+            [each.name, f"{each.n_columns:,}", f"{each.n_objects:,} of {found.n_objects:,}"]
+            for each in FeaturesOut.of(store.features.all(study))
+        ]
+    print_table([Column("features", overflow="fold"), *numbers("columns", "objects")], rows)
 
 
 @app.command("list")
@@ -87,7 +148,7 @@ def export(
     """Export a study, its answers, its participants, or what was learned."""
     from erkle.files import write_atomically
     from erkle.service.exchange.bundle import write_bundle
-    from erkle.service.exchange.exporting import answers_csv, answers_jsonl
+    from erkle.service.exchange.exporting import answers_csv, answers_jsonl, features_npz
 
     wanted = format or next((each for end, each in _NAMED.items() if out.name.endswith(end)), Format.BUNDLE)
     with opened(data, database) as store:
@@ -99,6 +160,8 @@ def export(
                 file.write(_learned(store, found, wanted))
             elif wanted is Format.PARTICIPANTS:
                 file.write(_participants(store, found))
+            elif wanted is Format.FEATURES:
+                file.write(features_npz(store, found))
             else:
                 for piece in (answers_csv if wanted is Format.CSV else answers_jsonl)(store, found):
                     file.write(piece.encode("utf-8", "replace"))
@@ -217,6 +280,11 @@ def _change_state(study: str, state: str, data: Path, database: str | None) -> N
     with opened(data, database) as store:
         found = editing.change_state(store, study, State(state))
     console.print(f"{found.title} is {found.state}.", soft_wrap=True)
+
+
+def _show(notes: list[str]) -> None:
+    for sentence in notes:
+        console.print(sentence, style="yellow", soft_wrap=True)
 
 
 def _owner(store: Store, name: str | None) -> str | None:

@@ -1,5 +1,6 @@
 """The client: a method for everything that the pages of the service do."""
 
+import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
@@ -134,10 +135,39 @@ class Client:
         sent = {"title": title, "objects": list(objects), "settings": settings or {}}
         return self._json("POST", "/api/studies", sent, repeatable=False)
 
-    def upload(self, paths: Sequence[Pathlike], spec: str = "") -> Json:
-        """Create a study from images, sounds, videos, a ZIP of them or a CSV of names; ``spec`` is YAML or JSON."""
-        with _opened("files", paths) as files:
+    def upload(self, paths: Sequence[Pathlike], spec: str = "", features: Sequence[Pathlike] = ()) -> Json:
+        """Create a study from images, sounds, videos, a ZIP of them or a CSV of names; ``spec`` is YAML or JSON.
+
+        ``features`` are files with vectors of the objects: CSV, NPY or NPZ.
+        """
+        with _opened(files=paths, features=features) as files:
             return self._json("POST", "/api/studies/upload", files=files, form={"spec": spec}, repeatable=False)
+
+    def add_objects(
+        self,
+        study: str,
+        objects: Sequence[str | Json] = (),
+        paths: Sequence[Pathlike] = (),
+        features: Sequence[Pathlike] = (),
+    ) -> Json:
+        """Add objects to a study: names, files, and files of features of the kinds that the study has."""
+        sent = json.dumps([{"name": each} if isinstance(each, str) else each for each in objects])
+        with _opened(files=paths, features=features) as files:
+            path = f"/api/studies/{path_segment(study)}/objects"
+            return self._json("POST", path, files=files, form={"objects": sent}, repeatable=False)
+
+    def features(self, study: str) -> list[Json]:
+        """Return the blocks of features of a study."""
+        return list(self._server.call("GET", f"/api/studies/{path_segment(study)}/features"))
+
+    def add_features(self, study: str, paths: Sequence[Pathlike]) -> Json:
+        """Add files of features to a study, CSV, NPY or NPZ; features of the same name are replaced."""
+        with _opened(files=paths) as files:
+            return self._json("POST", f"/api/studies/{path_segment(study)}/features", files=files)
+
+    def remove_features(self, study: str, name: str) -> None:
+        """Remove the features with this name from a study."""
+        self._server.call("DELETE", f"/api/studies/{path_segment(study)}/features/{path_segment(name)}")
 
     def edit(self, study: str, **changes: Any) -> Json:
         """Change the ``title`` or the ``settings`` of a study, and return it."""
@@ -188,18 +218,18 @@ class Client:
 
     def import_bundle(self, path: Pathlike) -> Json:
         """Create a study from a bundle that a server exported, and return it."""
-        with _opened("file", [path]) as files:
+        with _opened(file=[path]) as files:
             return self._json("POST", "/api/import", files=files, repeatable=False)
 
     def import_answers(self, study: str, path: Pathlike) -> int:
         """Add answers from a CSV or JSONL file to a study, and return their number."""
-        with _opened("file", [path]) as files:
+        with _opened(file=[path]) as files:
             added = self._json("POST", f"/api/studies/{path_segment(study)}/import", files=files, repeatable=False)
         return int(added["imported"])
 
     def import_triplets(self, path: Pathlike, title: str) -> Json:
         """Create a study from the names and answers in a CSV or JSONL file, and return it."""
-        with _opened("file", [path]) as files:
+        with _opened(file=[path]) as files:
             return self._json("POST", "/api/import/triplets", files=files, form={"title": title}, repeatable=False)
 
     def health(self) -> Json:
@@ -238,7 +268,11 @@ class Client:
 
 
 @contextmanager
-def _opened(field: str, paths: Sequence[Pathlike]) -> Iterator[list[Any]]:
-    """Open files for a form, and close them after they have been sent."""
+def _opened(**fields: Sequence[Pathlike]) -> Iterator[list[Any]]:
+    """Open files for the fields of a form, and close them after they have been sent."""
     with ExitStack() as stack:
-        yield [(field, (Path(path).name, stack.enter_context(Path(path).open("rb")))) for path in paths]
+        yield [
+            (field, (Path(path).name, stack.enter_context(Path(path).open("rb"))))
+            for field, paths in fields.items()
+            for path in paths
+        ]

@@ -98,7 +98,7 @@ def test_bad_files_are_refused_when_they_are_chosen_and_the_good_ones_stay(site,
     page.get_by_role("button", name="Files", exact=True).click()
     good = ("good.png", picture())
     files = [{"name": name, "mimeType": "", "buffer": data} for name, data in [*((n, d) for n, d, _ in BAD), good]]
-    page.locator(".drop-zone input").set_input_files(files)
+    page.get_by_label("Drop files here").set_input_files(files)
     sentences = page.get_by_role("alert").locator("p")
     expect(sentences).to_have_count(len(BAD))
     for sentence, (name, _, word) in zip(sentences.all(), BAD, strict=True):
@@ -141,7 +141,7 @@ def test_chosen_files_are_not_left_without_a_question(signed_in, pictures):
     page.goto("/studies/new")
     page.on("dialog", lambda dialog: (asked.append(dialog.type), dialog.dismiss()))
     page.get_by_role("button", name="Files", exact=True).click()
-    page.locator(".drop-zone input").set_input_files(pictures)
+    page.get_by_label("Drop files here").set_input_files(pictures)
     expect(page.locator(".thumbnails li")).to_have_count(len(pictures))
     page.get_by_role("link", name="Cancel").click(no_wait_after=True)
     expect(page.locator(".thumbnails li")).to_have_count(len(pictures))
@@ -196,7 +196,7 @@ def test_the_objects_of_a_draft_are_changed(site, signed_in, account, pictures):
     page.goto("/studies/new")
     page.get_by_label("Title").fill("Shades")
     page.get_by_role("button", name="Files", exact=True).click()
-    page.locator(".drop-zone input").set_input_files(pictures)
+    page.get_by_label("Drop files here").set_input_files(pictures)
     page.get_by_role("button", name="Create study").click()
     page.get_by_role("button", name="Edit objects").click()
     rows = page.locator(".object-rows > li")

@@ -87,8 +87,8 @@ def test_a_study_with_pictures_is_created_and_opened_and_its_map_follows_the_ans
     page = signed_in
     page.get_by_role("link", name="New study", exact=True).click()
     page.get_by_label("Title").fill("Shades")
-    page.get_by_role("button", name="Files").click()
-    page.locator("input[type=file]").set_input_files(pictures)
+    page.get_by_role("button", name="Files", exact=True).click()
+    page.get_by_label("Drop files here").set_input_files(pictures)
     expect(page.locator(".thumbnails img")).to_have_count(len(SHADES))
     page.get_by_text("Attention checks").click()
     page.get_by_role("button", name="Add catch question").click()

@@ -6,6 +6,7 @@ import shutil
 import zipfile
 from hashlib import sha256
 
+import numpy as np
 import pytest
 from exchanged import filled, kernel, log, peak_memory, picture
 
@@ -78,6 +79,10 @@ def test_another_server_has_the_same_log_the_same_kernel_and_the_same_objects(he
     assert (copy.title, copy.settings, copy.n_objects) == (study.title, study.settings, study.n_objects)
     assert copy.created_at == study.created_at
     assert there.media.names(copy.id) == here.media.names(study.id)
+    features = [store.features.all(each.id) for store, each in ((here, study), (there, copy))]
+    assert list(features[0]) == list(features[1]) == ["=place", "size"]
+    for name in features[0]:
+        np.testing.assert_array_equal(features[0][name], features[1][name])
     assert all(there.media.get(copy.id, name) == here.media.get(study.id, name) for name in here.media.names(study.id))
 
 
@@ -133,7 +138,9 @@ def test_the_same_study_gives_the_same_bytes(here):
 def test_a_bundle_has_no_token_and_no_secret_id(here):
     study = filled(here)
     with zipfile.ZipFile(io.BytesIO(bundled(here, study))) as archive:
-        text = b"".join(archive.read(name) for name in archive.namelist() if not name.startswith("media/")).decode()
+        text = b"".join(
+            archive.read(name) for name in archive.namelist() if not name.startswith(("media/", "features/"))
+        ).decode()
     answers = list(here.answers.log(study.id, include_excluded=True))
     assert not any(answer.token in text or answer.participant in text for answer in answers)
     assert study.id not in text

@@ -37,6 +37,7 @@ def test_an_export_is_imported_as_the_same_log_and_the_same_kernel(here, write, 
     study = filled(here)
     text = "".join(write(here, study))
     empty = here.studies.create("Empty", here.studies.objects(study.id), study.settings)
+    here.features.add(empty.id, here.features.all(study.id))
     assert add_answers(here, empty, given(text, name)) == len(log(here, study.id))
     assert log(here, empty.id) == log(here, study.id)
     assert kernel(here, empty.id) == kernel(here, study.id)
@@ -49,6 +50,7 @@ def test_an_export_becomes_a_study_with_the_same_objects(here, write, name):
     study = filled(here, each=40)
     copy = study_of(here, given("".join(write(here, study)), name), "Copy")
     assert [each.name for each in here.studies.objects(copy.id)] == NAMES
+    here.features.add(copy.id, here.features.all(study.id))
     assert kernel(here, copy.id) == kernel(here, study.id)
 
 

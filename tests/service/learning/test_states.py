@@ -27,6 +27,9 @@ class FakeLearning:
         self.n_restored += 1
         return SavedFold(Fold(N), None, self.present) if self.has_snapshot else None
 
+    def features(self):
+        return {}
+
     def page(self, after):
         return []
 

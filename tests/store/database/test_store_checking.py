@@ -5,6 +5,7 @@ import sqlite3
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 
+import numpy as np
 import pytest
 from sqlalchemy import text
 
@@ -32,6 +33,10 @@ FAULTS = {
     "medium that is a list": ("UPDATE objects SET payload = '{\"image\": [1]}' WHERE number = 1", "the image [1]"),
     "medium that is null": ("UPDATE objects SET payload = '{\"audio\": null}' WHERE number = 1", "the audio None"),
     "missing part of a medium": ("DELETE FROM media_parts", "'a.png' should have 1 bytes, but has 0"),
+    "more vectors than objects": (
+        "UPDATE features SET n_columns = 1",
+        "'size' have 6 vectors, but the study has 3 objects",
+    ),
     "missing medium": ("DELETE FROM media", "object 0 shows the image 'a.png'"),
 }
 # The same for changes that only SQLite accepts.
@@ -57,11 +62,12 @@ def fill(transaction):
     png = {"a.png": Medium("image/png", b"x")}
     objects = [Object("A", {"image": "a.png"}), "B", "C"]
     study, _ = (study_with_media(transaction, "Letters", objects, media=png).id for _ in range(2))
+    transaction.features.add(study, {"size": np.ones((3, 2), np.float32)})
     transaction.studies.change_state(study, State.OPEN)
     ann = transaction.participants.join(study).id
     for asked in transaction.questions.issue(study, ann, [Query(0, 1, 2)] * 4)[:3]:
         transaction.answers.submit(study, ann, asked.token, 1)
-    transaction.snapshots.save(study, 3, 0, NPZ)
+    transaction.snapshots.save(study, 3, 1, NPZ)
 
 
 @pytest.fixture

@@ -59,6 +59,9 @@ INVALID_ROWS = [
     ("questions", {"second": -1, "left_object": 1}),
     ("questions", {"second": 7.5, "left_object": 1}),
     ("questions", {"left_object": 0}),
+    ("features", {"data": b""}),
+    ("features", {"data": b"three"}),
+    ("features", {"n_columns": 3}),
 ]
 # Changes that make a row contradict other tables, and a part of the error.
 CONTRADICTIONS = [

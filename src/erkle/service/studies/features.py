@@ -45,9 +45,7 @@ class FeaturesOut(BaseModel):
     def of(cls, blocks: Mapping[str, Vectors]) -> "list[FeaturesOut]":
         """Return what the API says of blocks."""
         counts = {name: int((~np.isnan(vectors[:, 0])).sum()) for name, vectors in blocks.items()}
-        return [
-            cls(name=name, n_columns=vectors.shape[1], n_objects=counts[name]) for name, vectors in blocks.items()
-        ]
+        return [cls(name=name, n_columns=vectors.shape[1], n_objects=counts[name]) for name, vectors in blocks.items()]
 
 
 class FeatureFiles:
@@ -101,7 +99,7 @@ def described(files: Sequence[FeatureFile], names: Sequence[str], others: Collec
     for name, vectors in blocks.items():
         if not 0 < len(name) <= limits.FEATURE_NAME or not name.isprintable() or name.lower() in NAMES:
             raise FileError(
-                f"Features are called {name[:60]!r}; pass another name, of 1 to {limits.FEATURE_NAME} printable characters."
+                f"Features are called {name[:60]!r}; pass a name of 1 to {limits.FEATURE_NAME} visible characters."
             )
         if np.nanmax(np.abs(vectors), initial=0.0) > _LARGEST:
             raise FileError(f"The features {name} have numbers beyond {_LARGEST:.1e}; divide them by a constant.")

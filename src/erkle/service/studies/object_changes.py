@@ -1,4 +1,4 @@
-"""Changes to the objects of a study: the objects that a draft keeps, renames and gets, and objects that are added later.
+"""Changes to the objects of a draft: which ones it keeps, what they are called, and which ones are new.
 
 Catch questions name objects. They follow an object that is renamed, and an object that they name cannot be removed.
 """
@@ -6,14 +6,13 @@ Catch questions name objects. They follow an object that is renamed, and an obje
 import json
 from collections.abc import Iterable, Sequence
 from hashlib import sha256
-from typing import Annotated, BinaryIO, NamedTuple
+from typing import Annotated, BinaryIO
 
 from pydantic import Field
 
 from erkle.service.strict import Strict
 from erkle.service.studies import spec
 from erkle.service.studies.complaints import Complaint, Complaints, shown, spelled
-from erkle.service.studies.features import FeatureFiles, described
 from erkle.service.studies.objects import COLUMNS, Entry, ObjectReader
 from erkle.service.studies.spec import Name, StudySettings
 from erkle.service.studies.uploads import Files
@@ -21,25 +20,28 @@ from erkle.service.web.errors import Problem
 from erkle.store import Object, Replaced, Store, Study, limits
 
 
-class ObjectChange(Strict):
-    """An object as it should be. With ``id`` it is one that the study has; image, audio and video name new files.
+class NewObject(Strict):
+    """A new object; image, audio and video name files that are sent with it."""
 
-    An object that the study has keeps its files, unless a new file of the same kind replaces one.
-    """
-
-    id: Annotated[int, Field(ge=0, lt=limits.OBJECTS)] | None = None
     name: Name
     text: Annotated[str, Field(max_length=limits.MARKDOWN)] | None = None
     image: str | None = None
     audio: str | None = None
     video: str | None = None
 
+    @property
+    def parts(self) -> dict[str, str]:
+        """The text and the names of files."""
+        return {key: value for key in COLUMNS[1:] if (value := getattr(self, key))}
 
-class Added(NamedTuple):
-    """A study with new objects, and sentences about features that were not used."""
 
-    study: Study
-    notes: list[str]
+class ObjectChange(NewObject):
+    """An object as it should be. With ``id`` it is one that the study has.
+
+    An object that the study has keeps its files, unless a new file of the same kind replaces one.
+    """
+
+    id: Annotated[int, Field(ge=0, lt=limits.OBJECTS)] | None = None
 
 
 def version(objects: Sequence[Object]) -> str:
@@ -92,48 +94,9 @@ def change_objects(
     return store.objects.replace(study.id, replacement)
 
 
-def add_objects(
-    store: Store,
-    study: Study,
-    additions: Sequence[ObjectChange],
-    files: Iterable[tuple[str, BinaryIO]],
-    feature_files: Iterable[tuple[str, BinaryIO]] = (),
-) -> Added:
-    """Add objects to a study that is not closed, with their features, and return the study.
-
-    Parameters
-    ----------
-    store : Store
-    study : Study
-    additions : sequence of ObjectChange
-        The new objects, without ids.
-    files : pairs of a name and an open file
-        Files that the additions name. Each other file becomes an object of its own.
-    feature_files : pairs of a name and an open file
-        Files of features that describe the new objects, for blocks that the study has. Other names are ignored.
-    """
-    reader = ObjectReader(Files.sent(files), stored_bytes=sum(store.media.sizes(study.id).values()))
-    payloads = [_read(reader, number, change) for number, change in enumerate(additions)]
-    reader.add_rest()
-    if reader.faults:
-        raise Complaints(Complaint((), fault) for fault in reader.faults)
-    pairs = zip(additions, payloads, strict=True)
-    new = [*(Object(change.name, payload) for change, payload in pairs), *reader.objects]
-    if not new:
-        raise Complaints([Complaint(("objects",), "There is no new object; pass names or files.")])
-    before = store.studies.objects(study.id)
-    _check_names([*before, *new])
-    given = FeatureFiles(feature_files).read()
-    features = described(given, [each.name for each in new], {each.name for each in before})
-    store.objects.check_addition(study.id, new)
-    store.objects.add_media(study.id, reader.media, reader.media.size)
-    return Added(store.objects.add(study.id, new, features.blocks), features.notes)
-
-
 def _read(reader: ObjectReader, number: int, change: ObjectChange) -> dict[str, str]:
     """Return the new part of an object's payload: its text, and the files that a change names."""
-    given = {key: value for key in COLUMNS[1:] if (value := getattr(change, key))}
-    return reader.payload(Entry(spelled(("objects", number)), change.name, given))
+    return reader.payload(Entry(spelled(("objects", number)), change.name, change.parts))
 
 
 def _object(change: ObjectChange, new: dict[str, str], before: Sequence[Object]) -> Object:

@@ -5,8 +5,9 @@ from typing import Annotated, BinaryIO
 from fastapi import APIRouter, File, Form, Header, Response, UploadFile
 from pydantic import BaseModel, FailFast, Field, Json
 
+from erkle.service.studies.additions import add_objects, read_sent
 from erkle.service.studies.features import FeatureFiles, FeaturesOut, check_useful, described
-from erkle.service.studies.object_changes import ObjectChange, add_objects, change_objects, version
+from erkle.service.studies.object_changes import NewObject, ObjectChange, change_objects, version
 from erkle.service.studies.objects import ShownObject
 from erkle.service.web.dependencies import AccountTurn, RuntimesDep, StoreDep, StudyDep
 from erkle.service.web.errors import problems
@@ -18,6 +19,7 @@ FeatureUploads = Annotated[
     list[UploadFile], File(description="Vectors that describe the objects, by their names: CSV, NPY or NPZ.")
 ]
 _Uploads = Annotated[list[UploadFile], File(description="Files that objects name; others become objects.")]
+_New = Json[Annotated[list[NewObject], Field(max_length=limits.OBJECTS), FailFast()]]
 _Changes = Json[Annotated[list[ObjectChange], Field(max_length=limits.OBJECTS), FailFast()]]
 
 
@@ -68,7 +70,7 @@ def add(
     store: StoreDep,
     runtimes: RuntimesDep,
     response: Response,
-    objects: Annotated[_Changes, Form(description="The new objects, as JSON, without ids.")] = [],  # noqa: B006
+    objects: Annotated[_New, Form(description="The new objects, as JSON.")] = [],  # noqa: B006
     files: _Uploads = [],  # noqa: B006
     features: FeatureUploads = [],  # noqa: B006
 ) -> ObjectsAdded:
@@ -76,7 +78,9 @@ def add(
 
     Features of the new objects must be of the kinds that the study has; they give the objects a place at once.
     """
-    added = add_objects(store, study, objects, sent(files), sent(features))
+    added = add_objects(
+        store, study, read_sent(store, study, objects, sent(files)), FeatureFiles(sent(features)).read()
+    )
     # Its learner is for the old number of objects.
     runtimes.stop(study.id)
     shown = _shown_objects(study.id, store.studies.objects(study.id), response)

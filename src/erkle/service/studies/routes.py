@@ -21,7 +21,7 @@ from erkle.service.studies.summaries import CreatedOut, StudyListed, StudyOut
 from erkle.service.web.dependencies import AccountDep, AccountTurn, ParticipationDep, RuntimesDep, StoreDep, StudyDep
 from erkle.service.web.errors import Problem, problems
 from erkle.service.web.ranges import Unsatisfiable, span
-from erkle.store import Object, State, Store, Study, Unknown, limits
+from erkle.store import Object, State, Study, Unknown, limits
 
 router = APIRouter(prefix="/api/studies", tags=["studies"])
 # Media need no login: their names are hashes, which nobody can guess.

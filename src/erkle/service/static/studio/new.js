@@ -1,9 +1,12 @@
 /** The page that creates a study. Required fields are visible; settings with good defaults are collapsed. */
 
+import { carry } from "./carried.js";
 import { button, el } from "./elements.js";
 import { field } from "./form/fields.js";
+import { ABOUT_FEATURES, featureFiles } from "./form/feature-files.js";
 import { forget, keep, kept } from "./form/kept.js";
 import { objects } from "./form/objects.js";
+import { progressBar } from "./form/progress.js";
 import { SettingsForm, reveal } from "./form/settings-form.js";
 import { warnBeforeLeaving } from "./leaving.js";
 import { get, send, upload } from "./server.js";
@@ -27,12 +30,13 @@ form.catch.refresh();
 objectsField.node.addEventListener("change", () => form.catch.refresh());
 form.fields.set("title", title);
 form.fields.set("objects", objectsField);
+const features = featureFiles("Files of features (optional)");
+form.fields.set("features", features);
 
 const SECTIONS = ["choosing", "limits", "checks", "skipping", "endings", "unfinished", "display", "people", "proof"];
 const trouble = el("div", { class: "notice bad", role: "alert", hidden: true });
 const create = el("button", { type: "submit", class: "button primary" }, "Create study");
-const bar = el("div");
-const progress = el("div", { class: "progress grow", role: "progressbar", "aria-label": "Upload", hidden: true }, bar);
+const progress = progressBar();
 
 const page = el(
   "form",
@@ -44,6 +48,9 @@ const page = el(
     el("h2", {}, "Objects"),
     el("p", { class: "soft" }, "What participants compare: words, pictures, sounds or videos."),
     objectsField.node,
+    el("h3", {}, "Features (optional)"),
+    el("p", { class: "soft" }, ABOUT_FEATURES),
+    features.node,
   ),
   el("section", { class: "card stack" }, form.section("texts", false)),
   el(
@@ -63,7 +70,7 @@ const page = el(
     { class: "row form-end" },
     create,
     el("a", { class: "button quiet", href: "/studies" }, "Cancel"),
-    progress,
+    progress.node,
   ),
 );
 
@@ -75,7 +82,7 @@ for (const kind of ["input", "change", "click"])
   page.addEventListener(kind, () => {
     if (!created && JSON.stringify(entered()) !== untouched) keep(entered());
   });
-warnBeforeLeaving(() => !created && objectsField.files().length > 0);
+warnBeforeLeaving(() => !created && objectsField.files().length + features.files().length > 0);
 
 page.addEventListener("submit", async (event) => {
   event.preventDefault();
@@ -86,30 +93,27 @@ page.addEventListener("submit", async (event) => {
     const study = await make(title.input.value.trim(), form.read());
     created = true;
     forget();
+    carry(study.id, study.notes);
     location.assign(`/studies/${encodeURIComponent(study.id)}`);
   } catch (error) {
     const left = form.complain(error.message);
     trouble.replaceChildren(...left.map((line) => el("p", {}, line)));
     trouble.hidden = left.length === 0;
     if (left.length) trouble.scrollIntoView({ block: "center" });
-    progress.hidden = true;
+    progress.hide();
     create.disabled = false;
   }
 });
 
 async function make(title, settings) {
-  const files = objectsField.files();
-  if (!files.length) return send("POST", "/api/studies", { title, objects: objectsField.objects(), settings });
+  const [objects, files, vectors] = [objectsField.objects(), objectsField.files(), features.files()];
+  if (!files.length && !vectors.length) return send("POST", "/api/studies", { title, objects, settings });
   const body = new FormData();
-  body.append("spec", JSON.stringify({ title, ...settings }));
+  body.append("spec", JSON.stringify({ title, ...(objects && { objects }), ...settings }));
   for (const file of files) body.append("files", file);
-  progress.hidden = false;
-  return upload("/api/studies/upload", body, { onprogress: show });
-}
-
-function show(share) {
-  bar.style.width = `${100 * share}%`;
-  progress.setAttribute("aria-valuenow", Math.round(100 * share));
+  for (const file of vectors) body.append("features", file);
+  progress.show(0);
+  return upload("/api/studies/upload", body, { onprogress: progress.show });
 }
 
 function restored() {

@@ -1,30 +1,33 @@
 /** The dashboard of one study: the map and the error curves, then participants and disputed questions. */
 
 import { PaceChart } from "./charts/pace.js";
+import { attempt } from "./dialogs.js";
 import { el } from "./elements.js";
-import { StudyMap } from "./map/map.js";
 import { get } from "./server.js";
 import { Answering } from "./study/answering.js";
 import { Disputed } from "./study/disputed.js";
-import { ErrorCard, isTooEarly } from "./study/error.js";
-import { exchange } from "./study/exchange.js";
+import { ErrorCard } from "./study/error.js";
+import { Exchange } from "./study/exchange.js";
+import { FeaturesCard } from "./study/features.js";
 import { StudyHeader } from "./study/header.js";
 import { follow } from "./study/live.js";
+import { MapCard } from "./study/map-card.js";
 import { Numbers } from "./study/numbers.js";
 import { Participants } from "./study/participants.js";
 import { Stall } from "./study/stall.js";
 import { Strategies } from "./study/strategies.js";
 import { top } from "./top.js";
 
-// Shortest time between two refreshes of the tables.
+// Shortest time between two refreshes of the tables, and of the objects.
 const TABLES_MS = 4000;
 
 const main = document.getElementById("main");
 const path = `/api/studies/${encodeURIComponent(decodeURIComponent(location.pathname.split("/")[2]))}`;
 
 try {
-  const [, study, objects] = await Promise.all([top(), get(path), get(`${path}/objects`)]);
-  open(study, objects);
+  const parts = [path, `${path}/objects`, `${path}/features`].map(get);
+  const [, study, objects, features] = await Promise.all([top(), ...parts]);
+  open(study, objects, features);
 } catch (error) {
   main.append(
     el(
@@ -37,8 +40,8 @@ try {
   );
 }
 
-function open(study, objects) {
-  const map = new StudyMap(objects);
+function open(study, objects, blocks) {
+  const map = new MapCard(objects);
   const errors = new ErrorCard();
   const pace = new PaceChart();
   const numbers = new Numbers(study);
@@ -47,8 +50,30 @@ function open(study, objects) {
   const strategies = new Strategies();
   const answering = new Answering();
   const tables = throttled(() => Promise.all([participants.refresh(), disputed.refresh()]), TABLES_MS);
-  const header = new StudyHeader(study, tables);
+  const data = new Exchange(path, tables);
+  const features = new FeaturesCard(path, blocks, objects, (now) => data.offerFeatures(now));
   const stall = new Stall();
+
+  let latest = null;
+  let known = objects;
+  const use = (found) => {
+    if (found.length === known.length) return;
+    known = found;
+    for (const card of [map, disputed]) card.use(found);
+    for (const card of [header, features]) card.count(found.length);
+    if (latest) showMap();
+    tables();
+  };
+  const readObjects = throttled(async () => {
+    const found = await attempt(() => get(`${path}/objects`));
+    if (found) use(found);
+  }, TABLES_MS);
+  const showMap = () => {
+    // Somebody else may have added objects.
+    if (latest.map && latest.map.points.length !== known.length) readObjects();
+    else map.update(latest);
+  };
+  const header = new StudyHeader(study, tables, use);
 
   header.node.append(stall.node);
   main.classList.add("dashboard");
@@ -58,17 +83,7 @@ function open(study, objects) {
     el(
       "div",
       { class: "dashboard-first" },
-      el(
-        "section",
-        { class: "card map-section", "aria-label": "Map" },
-        el(
-          "div",
-          { class: "card-head" },
-          el("h2", {}, "Map"),
-          el("p", { class: "hint for-mouse" }, "Drag to move, Ctrl + wheel to zoom"),
-        ),
-        map.node,
-      ),
+      map.node,
       el(
         "div",
         { class: "dashboard-side" },
@@ -78,19 +93,21 @@ function open(study, objects) {
       ),
     ),
     participants.node,
-    el("div", { class: "dashboard-last" }, disputed.node, strategies.node, exchange(path, tables)),
+    el("div", { class: "dashboard-last" }, disputed.node, features.node, strategies.node, data.node),
   );
 
   let counts = null;
   const show = (live) => {
+    latest = live;
     header.update(live);
     stall.update(live);
     numbers.update(live);
-    if (live.map) map.update(live.map.points, isTooEarly(live.stopping));
+    showMap();
     errors.update(live);
     pace.update(live.per_minute);
     strategies.update(live.strategies);
     answering.update(live);
+    features.update(live);
     // The number of learned answers also changes when the learner has started, and after an exclusion. The number of
     // unfinished participants changes when somebody ends without an answer, for example because the study is closed.
     const now = [live.answers, live.learned, live.participants, live.unfinished_participants, live.skips].join(" ");

@@ -1,4 +1,4 @@
-/** Formats for numbers and times. */
+/** Formats for numbers and times, and the lines of a text. */
 
 const whole = new Intl.NumberFormat("en");
 const tenth = new Intl.NumberFormat("en", { minimumFractionDigits: 1, maximumFractionDigits: 1 });
@@ -21,6 +21,13 @@ export const seconds = (ms) => (ms === null || ms === undefined ? "–" : `${ten
 /** The size of files; small files have more than 0.0 MB. */
 export const size = (bytes) =>
   bytes < 1e6 ? `${count(Math.ceil(bytes / 1000))}\u00a0kB` : `${tenth.format(bytes / 1e6)}\u00a0MB`;
+
+/** The lines of a text that are not empty. */
+export const lines = (text) =>
+  text
+    .split("\n")
+    .map((line) => line.trim())
+    .filter(Boolean);
 
 const STEPS = [
   ["year", 31536000],

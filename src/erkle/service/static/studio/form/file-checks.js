@@ -28,6 +28,8 @@ export async function checked(files) {
 /** Says what is wrong with a file; null if it can be used. */
 async function fault(file) {
   if (file.size === 0) return "is empty; choose another file.";
+  // An NPZ file is a ZIP, too.
+  if (/\.np[yz]$/i.test(file.name)) return "has vectors and no objects; choose it under “Features”.";
   if (isZip(await start(file))) return null;
   if (file.size > LARGEST) return "is larger than 64 MB; make it smaller.";
   if (LISTS.test(file.name)) return null;

@@ -6,7 +6,7 @@
  */
 
 import { button, el, uniqueId } from "../elements.js";
-import { counted } from "../wording.js";
+import { counted, lines } from "../wording.js";
 import { dropZone } from "./drop-zone.js";
 import { thumbnails } from "./thumbnails.js";
 
@@ -39,18 +39,14 @@ export function objects(text = "", withFiles = []) {
   };
   let mode = "text";
 
-  const lines = () =>
-    typed.value
-      .split("\n")
-      .map((line) => line.trim())
-      .filter(Boolean);
+  const names = () => lines(typed.value);
   const complain = (sentence) => {
     trouble.textContent = sentence ?? "";
     trouble.hidden = !sentence;
   };
   const changed = () => {
     complain(null);
-    note.textContent = mode === "text" ? summary(lines()) : pictures.summary();
+    note.textContent = mode === "text" ? summary(names()) : pictures.summary();
     node.dispatchEvent(new Event("change"));
   };
   const choose = (next) => {
@@ -77,11 +73,11 @@ export function objects(text = "", withFiles = []) {
     complain,
     text: () => typed.value,
     files: () => (mode === "files" ? pictures.files() : []),
-    objects: () => (mode === "text" ? lines() : null),
-    names: () => (mode === "text" ? lines() : stems(pictures.files())),
+    objects: () => (mode === "text" ? names() : null),
+    names: () => (mode === "text" ? names() : stems(pictures.files())),
     check: () => {
       const fault =
-        mode === "text" ? faultOf(lines()) : pictures.files().length ? null : "Drop or choose at least one file.";
+        mode === "text" ? faultOf(names()) : pictures.files().length ? null : "Drop or choose at least one file.";
       complain(fault);
       return !fault;
     },

@@ -72,7 +72,7 @@ export class SettingsForm {
     const left = [];
     let first = null;
     for (const line of sentence.split("\n")) {
-      const path = [...this.fields.keys()].filter((key) => names(line, key)).sort((a, b) => b.length - a.length)[0];
+      const path = this.pathOf(line);
       if (!path) left.push(line);
       else {
         this.fields.get(path).complain(line);
@@ -81,6 +81,13 @@ export class SettingsForm {
     }
     if (first) reveal(first);
     return left;
+  }
+
+  /** The path of the field that a line is about: one that says so itself, or the one with the longest path in the line. */
+  pathOf(line) {
+    const claimed = [...this.fields].find(([, each]) => each.isAbout?.(line));
+    const named = [...this.fields.keys()].filter((key) => names(line, key)).sort((a, b) => b.length - a.length);
+    return claimed?.[0] ?? named[0];
   }
 }
 

@@ -31,6 +31,8 @@ export function thumbnails(onchange) {
     const hidden = chosen.size - grid.children.length;
     rest.hidden = hidden <= 0;
     rest.textContent = `and ${count(hidden)} more`;
+    // Files that are dropped or removed change no input, but a form must know that something has changed.
+    node.dispatchEvent(new Event("change", { bubbles: true }));
     onchange();
   };
   const files = () => [...chosen.values()].map(({ file }) => file);

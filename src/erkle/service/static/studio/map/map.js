@@ -45,11 +45,13 @@ export class StudyMap {
   build() {
     const { node } = this.surface;
     this.spoken = el("p", { class: "visually-hidden", "aria-live": "polite" });
+    this.remark = el("span");
     this.preliminary = el(
       "p",
       { class: "map-preliminary", hidden: true },
       el("span", { class: "tag warn" }, "Preliminary"),
-      " The points will still move a lot.",
+      " ",
+      this.remark,
     );
     this.nothing = el("p", { class: "map-empty soft" }, "The map appears as soon as the first answers are learned.");
     node.setAttribute("tabindex", "0");
@@ -61,8 +63,11 @@ export class StudyMap {
     this.frame = el("div", { class: "map-frame" }, node, this.card.node, this.nothing, this.preliminary, this.spoken);
     this.node = el("div", { class: "map" }, this.frame, this.tools());
     this.zooming = new Zooming(node, () => this.arrange());
-    new ResizeObserver(() => this.resize()).observe(this.frame);
-    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.draw());
+    this.observer = new ResizeObserver(() => this.resize());
+    this.observer.observe(this.frame);
+    this.closing = new AbortController();
+    const { signal } = this.closing;
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.draw(), { signal });
     node.addEventListener("pointermove", (event) => this.point(event));
     node.addEventListener("pointerdown", (event) => this.point(event));
     node.addEventListener("pointerleave", () => this.choose(null));
@@ -83,12 +88,22 @@ export class StudyMap {
     );
   }
 
-  /** Moves the points to new positions [[x, y], ...], in the order of the objects. */
-  update(points, isPreliminary) {
-    if (points.length !== this.objects.length) return;
+  /** Stops watching the page, because another map takes this one's place. */
+  close() {
+    this.observer.disconnect();
+    this.closing.abort();
+    this.motion.stop();
+  }
+
+  /**
+   * Moves the points to new positions [[x, y], ...], in the order of the objects. If the map is preliminary, `remark` is a
+   * sentence that says why; otherwise it is null.
+   */
+  update(points, remark) {
     this.nothing.hidden = true;
-    this.preliminary.hidden = !isPreliminary;
-    this.frame.classList.toggle("preliminary", isPreliminary);
+    this.preliminary.hidden = !remark;
+    this.remark.textContent = remark ?? "";
+    this.frame.classList.toggle("preliminary", Boolean(remark));
     this.motion.to(points);
     this.arrange();
   }

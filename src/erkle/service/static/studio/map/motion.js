@@ -41,6 +41,10 @@ export class Motion {
     this.ondraw();
   }
 
+  stop() {
+    this.timer?.stop();
+  }
+
   /** Fits the box to the points. */
   refit() {
     if (!this.goal) return;

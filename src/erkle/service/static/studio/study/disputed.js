@@ -8,7 +8,7 @@ import { roundPerCent } from "../wording.js";
 export class Disputed {
   constructor(path, objects) {
     this.path = `${path}/disputed`;
-    this.objects = new Map(objects.map((object) => [object.id, object]));
+    this.use(objects);
     this.list = el("ol", { class: "disputes plain" });
     this.nothing = el("p", { class: "soft" }, "No question has been answered both ways yet.");
     this.node = el(
@@ -18,6 +18,11 @@ export class Disputed {
       this.nothing,
       this.list,
     );
+  }
+
+  /** Names the objects by these. */
+  use(objects) {
+    this.objects = new Map(objects.map((object) => [object.id, object]));
   }
 
   async refresh() {

@@ -12,27 +12,39 @@ const FILES = [
   ["participants.csv", "whom to pay, and how each participant answered"],
   ["embedding.csv", "coordinates of the objects on the map"],
   ["kernel.npz", "the learned kernel, for NumPy"],
+  ["features.npz", "the features of the objects, for NumPy"],
   ["bundle.zip", "the whole study, for another server"],
 ];
 
-export function exchange(path, onimported) {
-  const link = ([name, description]) =>
-    el(
-      "li",
-      {},
-      el("a", { href: `${path}/export/${name}`, download: "" }, name),
-      el("span", { class: "small soft" }, description),
+export class Exchange {
+  constructor(path, onimported) {
+    this.links = new Map(FILES.map(([name, description]) => [name, link(path, name, description)]));
+    this.node = el(
+      "section",
+      { class: "card stack", "aria-label": "Data" },
+      el("h2", {}, "Data"),
+      el("ul", { class: "exports plain" }, [...this.links.values()]),
+      el(
+        "div",
+        {},
+        button("Import answers", "small", () => importAnswers(path, onimported)),
+      ),
     );
+    this.offerFeatures([]);
+  }
+
+  /** Offers features.npz if the study has features. */
+  offerFeatures(blocks) {
+    this.links.get("features.npz").hidden = blocks.length === 0;
+  }
+}
+
+function link(path, name, description) {
   return el(
-    "section",
-    { class: "card stack", "aria-label": "Data" },
-    el("h2", {}, "Data"),
-    el("ul", { class: "exports plain" }, FILES.map(link)),
-    el(
-      "div",
-      {},
-      button("Import answers", "small", () => importAnswers(path, onimported)),
-    ),
+    "li",
+    {},
+    el("a", { href: `${path}/export/${name}`, download: "" }, name),
+    el("span", { class: "small soft" }, description),
   );
 }
 

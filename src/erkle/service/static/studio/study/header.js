@@ -1,14 +1,17 @@
 /** The top of the dashboard: title, state, participant link, and actions. */
 
+import { carried } from "../carried.js";
 import { attempt, copy, dialog, note } from "../dialogs.js";
 import { button, el } from "../elements.js";
 import { send } from "../server.js";
 import { stateTag } from "../state-tag.js";
 import { dropDown } from "../top.js";
 import { counted } from "../wording.js";
+import { addObjects } from "./adding.js";
 import { editSettings } from "./editing.js";
 import { editObjects } from "./objects.js";
 import { notice } from "./notices.js";
+import { Remarks } from "./remarks.js";
 import { stop } from "./stopping.js";
 
 // The connection to the server, if it is not live: the class of its tag, and the text.
@@ -18,11 +21,11 @@ const LINKS = {
 };
 
 export class StudyHeader {
-  constructor(study, onchange) {
-    this.study = study;
-    this.onchange = onchange;
+  /** `onchange` is called after a change of the state, and `onobjects` gets all objects after some were added. */
+  constructor(study, onchange, onobjects) {
+    Object.assign(this, { study, onchange, onobjects });
     this.path = `/api/studies/${encodeURIComponent(study.id)}`;
-    this.title = el("h1");
+    this.title = el("h1", { tabindex: -1 });
     this.state = el("span");
     this.link = el("span", { class: "tag link-state" });
     this.actions = el("div", { class: "row actions" });
@@ -30,6 +33,7 @@ export class StudyHeader {
     this.closeItem = button("Close study", "quiet", () => this.stop("closed"));
     // One menu for all states: a dialog returns the focus to the menu, even if the state has changed meanwhile.
     this.menu = this.makeMenu();
+    this.remarks = new Remarks(this.title);
     this.notice = el("p", { class: "notice", role: "status", hidden: true });
     this.node = el(
       "header",
@@ -47,21 +51,24 @@ export class StudyHeader {
         this.actions,
       ),
       this.notice,
+      this.remarks.node,
     );
     this.connected("live");
     this.show();
+    this.remarks.show(carried(study.id));
   }
 
   show() {
-    const { title, state, n_objects } = this.study;
+    const { title, state } = this.study;
     document.title = `${title} · erkle`;
     this.title.textContent = title;
-    this.title.title = counted(n_objects, "object");
+    this.count(this.study.n_objects);
     this.state.replaceChildren(stateTag(state));
     this.showNotice();
     const address = new URL(this.study.link, location.origin).href;
     const actions = [
-      state === "draft" && button("Edit objects", "", () => this.editObjects()),
+      this.isEditable && button("Edit objects", "", () => this.editObjects()),
+      !this.isEditable && state !== "closed" && button("Add objects", "", () => this.addObjects()),
       state !== "closed" &&
         state !== "draft" &&
         button("Copy participant link", state === "open" ? "primary" : "", () =>
@@ -75,6 +82,16 @@ export class StudyHeader {
     ];
     this.closeItem.hidden = state === "closed" || state === "draft";
     this.actions.replaceChildren(...actions.filter(Boolean));
+  }
+
+  /** Whether the objects can change in every way. Answers refer to the objects that there are. */
+  get isEditable() {
+    return this.study.state === "draft" && !this.live?.answers;
+  }
+
+  count(n_objects) {
+    this.study = { ...this.study, n_objects };
+    this.title.title = counted(n_objects, "object");
   }
 
   makeMenu() {
@@ -103,11 +120,11 @@ export class StudyHeader {
 
   /** Shows what the server reports. Another researcher may have changed the state. */
   update(live) {
+    const before = [this.study.state, this.isEditable].join();
     this.live = live;
-    if (live.state !== this.study.state) {
-      this.study = { ...this.study, state: live.state };
-      this.show();
-    } else this.showNotice();
+    this.study = { ...this.study, state: live.state };
+    if ([live.state, this.isEditable].join() === before) this.showNotice();
+    else this.show();
   }
 
   connected(link) {
@@ -137,6 +154,14 @@ export class StudyHeader {
   async editObjects() {
     // The map, the tables and the preview are all of the old objects.
     if (await editObjects(this.study, this.path)) location.reload();
+  }
+
+  async addObjects() {
+    const added = await addObjects(this.path);
+    if (!added) return;
+    this.onobjects(added.objects);
+    this.remarks.show(added.notes);
+    note("The objects are added. The model is learned again from the start.");
   }
 
   async duplicate() {

@@ -7,7 +7,7 @@ import { field } from "../form/fields.js";
 import { checked } from "../form/file-checks.js";
 import { thumbnails } from "../form/thumbnails.js";
 import { getVersioned, upload } from "../server.js";
-import { counted } from "../wording.js";
+import { counted, lines } from "../wording.js";
 
 // Rows that are shown at first, because many fields slow a page down.
 const SHOWN = 100;
@@ -36,12 +36,6 @@ export async function editObjects(study, path) {
     act: () => save(path, known.version, rows, lines(words.input.value), files.files()),
   });
 }
-
-const lines = (text) =>
-  text
-    .split("\n")
-    .map((line) => line.trim())
-    .filter(Boolean);
 
 function list(rows) {
   const node = el("ul", { class: "object-rows" });
