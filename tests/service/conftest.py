@@ -110,8 +110,9 @@ def sign_in(client, kept_password):
         store = client.app.state.store
         account = store.accounts.create(name, kept_password, admin=admin)
         session = store.sessions.open(account.id, 3600.0)
-        # Not entered as a context, because the application is already running.
+        # Not entered as a context, because the application is already running; its requests share one event loop.
         other = TestClient(client.app)
+        other.portal = client.portal
         # The cookie jar adds .local to a host without a dot.
         other.cookies.set(COOKIE, session.token, domain="testserver.local", path="/")
         other.headers["X-CSRF-Token"] = session.csrf

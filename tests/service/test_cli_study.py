@@ -91,6 +91,7 @@ def test_imported_answers_give_the_same_kernel(run, store, tmp_path, form):
     out = tmp_path / f"answers.{form}"
     run("study", "export", study.id, "--out", out, "--format", form)
     empty = store.studies.create("Empty", store.studies.objects(study.id), study.settings).id
+    store.features.add(empty, store.features.all(study.id))
     assert "36 answers" in run("study", "import", out, "--into", empty).stderr
     assert kernel(store, empty) == kernel(store, study.id)
     new = run("study", "import", out, "--title", "New").stdout.strip()

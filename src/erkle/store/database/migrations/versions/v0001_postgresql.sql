@@ -115,7 +115,7 @@ CREATE TABLE features (
   CONSTRAINT pk_features PRIMARY KEY (study_id, name),
   CONSTRAINT ck_features_n_columns CHECK (n_columns BETWEEN 1 AND 2147483647),
   CONSTRAINT ck_features_name CHECK (length(name) > 0),
-  CONSTRAINT ck_features_rows CHECK (length(data) > 0 AND length(data) % (4::bigint * n_columns) = 0),
+  CONSTRAINT ck_features_rows CHECK (length(data) > 0 AND mod(length(data), 4::bigint * n_columns) = 0),
   CONSTRAINT fk_features_study_id FOREIGN KEY(study_id) REFERENCES studies (id)
 );
 
