@@ -9,7 +9,7 @@ import time
 import numba
 import pytest
 
-from erkle.online.threads import side_by_side
+from erkle.threads import side_by_side
 
 
 def waiting(stop):

@@ -24,7 +24,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from erkle._compiled.fitting import NO_PRIOR, minimise
+from erkle._compiled.fitting import NO_PRIOR
 from erkle.answer_models import AnswerModel
 from erkle.checks import shaped
 from erkle.features import Features, FeatureWorth
@@ -38,10 +38,11 @@ from erkle.online.models.base import Answers, ChoosingModel
 from erkle.online.models.feature_use import feature_map, worth
 from erkle.online.models.fit_proposals import FitProposals
 from erkle.online.models.fits import TUNING, FitSetting, is_alive, largest_rank, predicted_distances
+from erkle.online.models.minimising import Minimiser, Terms, fit_all
 from erkle.online.selection.candidates import Candidates, Entry, next_review
 from erkle.online.selection.evidence import Evidence
-from erkle.online.threads import side_by_side
 from erkle.steps import Constant
+from erkle.threads import Flag, side_by_side
 
 Floats = NDArray[np.float64]
 
@@ -204,18 +205,18 @@ class Refitting(ChoosingModel):
 
     def _fit_all(self, answers: Answers, entries: list[Entry[FitSetting, Floats]], iterations: int, tol: float) -> None:
         seen = len(answers.T)
-        # Sorted answers are near each other in memory, and their order does not change the result.
-        order = np.lexsort((answers.lapses, *answers.T.T[::-1]))
-        answers = answers._replace(T=answers.T[order], lapses=answers.lapses[order])
         widest = max(self.candidates.entries, key=lambda entry: entry.setting.rank)
         restart = widest.model if seen >= self.next_restart and is_alive(widest.model) else None
         # The slowest fits come first, so that no thread has to wait long for the last one.
         entries = sorted(entries, key=lambda entry: -entry.setting.rank)
         # Priors use BLAS, and its number of threads changes the last bits.
         with one_thread(0):
-            fits = side_by_side(
-                partial(self._fit, entry, answers, None if entry is widest else restart, iterations, tol)
-                for entry in entries
+            fits = fit_all(
+                answers,
+                [
+                    partial(self._fit, entry, None if entry is widest else restart, iterations, tol)
+                    for entry in entries
+                ],
             )
         for entry, fit in zip(entries, fits, strict=True):
             entry.model = fit
@@ -233,11 +234,12 @@ class Refitting(ChoosingModel):
     def _fit(
         self,
         entry: Entry[FitSetting, Floats],
-        answers: Answers,
         other: Floats | None,
         iterations: int,
         tol: float,
-        stop: NDArray[np.bool_],
+        minimiser: Minimiser,
+        answers: Answers,
+        stop: Flag,
     ) -> Floats:
         """The fit of a candidate, from its last fit or from ``other``, whichever leads to a lower objective."""
         seen = len(answers.T)
@@ -250,8 +252,8 @@ class Refitting(ChoosingModel):
         if prior is not None:
             starts = [prior.standardised(start, setting.ridge) for start in starts]
         compiled = NO_PRIOR if prior is None else prior.compiled(setting.ridge)
-        terms = model, answers.T, np.where(np.isnan(lapses), model.lapse, lapses), setting.penalty, compiled
-        reached = [minimise(*terms, start, iterations, tol, stop) for start in starts]
+        terms = Terms(model, np.where(np.isnan(lapses), model.lapse, lapses), setting.penalty, compiled)
+        reached = minimiser.lower(terms, starts, iterations, tol, stop)
         best = starts[int(np.argmin(reached))]
         return best if prior is None else prior.coordinates(best, setting.ridge)
 
