@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import naive
 from erkle import AnswerModel
-from erkle._compiled import fitting
+from erkle._compiled import fitting, lbfgs
 from erkle._compiled.fitting import NO_PRIOR, Penalty
 from erkle.answer_models import RATIO
 from erkle.triplets import sample
@@ -163,11 +163,11 @@ def test_a_long_fit_reaches_what_scipys_solver_reaches(model, penalty):
 def test_a_fit_ends_when_ten_iterations_have_lowered_the_objective_by_less_than_the_tolerance(
     iterations, tol, expected, monkeypatch
 ):
-    in_python(monkeypatch, fitting)
-    searches, search = [], fitting._search
-    monkeypatch.setattr(fitting, "_search", lambda *arguments: searches.append(1) or search(*arguments))
+    in_python(monkeypatch, fitting, lbfgs)
+    taken, take_step = [], lbfgs._take_step
+    monkeypatch.setattr(lbfgs, "_take_step", lambda *arguments: taken.append(1) or take_step(*arguments))
     fitting.minimise(*problem(n=6, size=40), NO_PRIOR, start(6, 2), iterations, tol, GO_ON)
-    assert len(searches) == expected
+    assert len(taken) == expected
 
 
 def test_a_fit_that_is_told_to_stop_stops_at_once():
@@ -205,46 +205,6 @@ def test_fits_in_threads_give_the_same_bits():
 def test_compiled_and_python_fits_take_the_same_path(penalty, monkeypatch):
     terms, compiled, plain = problem(MODEL, penalty, n=6, size=40), start(6, 2), start(6, 2)
     reached = fitting.minimise(*terms, NO_PRIOR, compiled, 6, 0.0, GO_ON)
-    in_python(monkeypatch, fitting)
+    in_python(monkeypatch, fitting, lbfgs)
     assert fitting.minimise(*terms, NO_PRIOR, plain, 6, 0.0, GO_ON) == pytest.approx(reached, rel=1e-9)
     np.testing.assert_allclose(plain, compiled, atol=1e-8)
-
-
-def test_each_step_lowers_the_objective_and_flattens_its_slope_enough():
-    """Armijo's and Wolfe's rules, at different points and with first steps that are too short or too long."""
-    terms = problem()
-    for seed, first in [(0, 1e-6), (1, 1e-2), (2, 1.0), (3, 100.0)]:
-        X, after = points(10, 3, seed), np.empty((10, 4))
-        value, G = objective(*terms, X)
-        slope, after_G = -np.sum(G**2), np.empty((10, 4))
-        found = fitting._search(*terms, NO_PRIOR, X, -G, value, slope, first, after, after_G)
-        step = -np.vdot(after - X, G) / np.sum(G**2)
-        assert found == objective(*terms, after)[0]
-        assert found <= value + 1e-4 * step * slope
-        assert np.vdot(after_G, -G) >= 0.9 * slope
-
-
-@settings(max_examples=30)
-@given(seed=st.integers(0, 10**6), n_kept=st.integers(0, 9), size=st.integers(1, 9))
-def test_the_direction_is_that_of_bfgs_with_the_remembered_iterations(seed, n_kept, size):
-    rng, n_pairs = np.random.default_rng(seed), 4
-    A = rng.standard_normal((size, size))
-    hessian = A @ A.T + np.eye(size)
-    steps = rng.standard_normal((n_kept, size))
-    S, Y, g = np.zeros((n_pairs, size)), np.zeros((n_pairs, size)), rng.standard_normal(size)
-    for k, step in enumerate(steps):
-        S[k % n_pairs], Y[k % n_pairs] = step, step @ hessian
-    curvatures, scale = np.einsum("ij,ij->i", S, Y), 0.7
-    inverse = np.eye(size) * (scale if n_kept else 1.0)
-    for s in steps[-n_pairs:]:
-        y = hessian @ s
-        off = np.eye(size) - np.outer(s, y) / (s @ y)
-        inverse = off @ inverse @ off.T + np.outer(s, s) / (s @ y)
-    found = fitting._direction(g, S, Y, curvatures, n_kept, scale)
-    np.testing.assert_allclose(found, -inverse @ g, atol=1e-6 * np.abs(inverse @ g).max())
-
-
-@pytest.mark.parametrize("size", range(10))
-def test_the_inner_product_of_any_length_equals_numpys(size):
-    x, y = np.random.default_rng(size).standard_normal((2, size))
-    assert fitting._dot(x, y) == pytest.approx(x @ y, abs=1e-12)

@@ -12,7 +12,7 @@ from threadpoolctl import ThreadpoolController
 
 from erkle import ERKLE
 from erkle.kernels.lapack import one_thread
-from erkle.online.models import refitting
+from erkle.online.models import minimising
 from erkle.online.models.refitting import Refitting
 from parts import answers, state
 
@@ -98,7 +98,7 @@ def test_an_error_in_the_thread_is_raised_once_by_the_next_call(monkeypatch):
     learner = learner_of().fit(answers(12, 100))
     before = state(learner)
     with monkeypatch.context() as patch:
-        Reviews(patch, refitting, "minimise", raises_at=1, error=MemoryError("too many answers"))
+        Reviews(patch, minimising, "minimise", raises_at=1, error=MemoryError("too many answers"))
         future = learner.consolidate(background=True)
         assert isinstance(future.exception(60), MemoryError)
     with pytest.raises(MemoryError, match="too many answers"):

@@ -12,7 +12,7 @@ import pytest
 from erkle import ERKLE, AnswerModel, Dense, LowRank
 from erkle._compiled import fitting
 from erkle.datasets import make_gaussian
-from erkle.online.models import Answers, refitting
+from erkle.online.models import Answers, minimising, refitting
 from erkle.online.models.fit_proposals import FitProposals
 from erkle.online.models.fits import TUNING, FitSetting
 from erkle.online.models.refitting import Refitting, automatic_share
@@ -106,7 +106,7 @@ def test_the_automatic_schedule_uses_short_fits_while_answers_and_objects_are_fe
         asked.append(iterations)
         return 0.0
 
-    monkeypatch.setattr(refitting, "minimise", asking)
+    monkeypatch.setattr(minimising, "minimise", asking)
     Refitting(n, share, seed=0, rank=2, trace=0.01).review(seen, given(answers(10, 10)))
     assert set(asked) == {iterations}
 
@@ -359,7 +359,7 @@ def candidates_now(learner):
 @pytest.mark.parametrize(
     ("where", "at"),
     [
-        *(((refitting, "minimise"), at) for at in (1, 2, 3, 20)),
+        *(((minimising, "minimise"), at) for at in (1, 2, 3, 20)),
         *(((Candidates, "scale"), at) for at in (1, 2, 3)),
         *(((Evidence, "with_window"), at) for at in (1, 2)),
         *(((refitting, "next_review"), at) for at in (1, 3)),
@@ -419,7 +419,7 @@ def test_ctrl_c_takes_effect_while_fits_run_and_tells_them_to_stop(monkeypatch):
         return 0.0
 
     with monkeypatch.context() as patch:
-        patch.setattr(refitting, "minimise", endless)
+        patch.setattr(minimising, "minimise", endless)
         with pytest.raises(KeyboardInterrupt):
             learner.partial_fit(T[15:])
     # Python does not wait for a thread if Ctrl-C comes while the thread is being started.

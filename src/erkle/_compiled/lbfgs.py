@@ -27,18 +27,9 @@ _WINDOW = 10
 # The numbers that change: iterations done (-1 before the first objective), remembered iterations, steps tried in this
 # line search; the lowest objective, the scale of the inverse Hessian, the slope along the direction, the step, and the
 # bounds between which it lies.
+_COUNTS, _VALUES = ("n_done", "n_kept", "n_tried"), ("lowest", "scale", "slope", "step", "low", "high")
 numbers_dtype = np.dtype(
-    [
-        ("n_done", np.int64),
-        ("n_kept", np.int64),
-        ("n_tried", np.int64),
-        ("lowest", np.float64),
-        ("scale", np.float64),
-        ("slope", np.float64),
-        ("step", np.float64),
-        ("low", np.float64),
-        ("high", np.float64),
-    ]
+    (np.record, [*((name, np.int64) for name in _COUNTS), *((name, np.float64) for name in _VALUES)])
 )
 
 
