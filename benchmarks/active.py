@@ -25,11 +25,11 @@ from benchmarks.people.requirements import Requirement, Table, summary
 from erkle import ERKLE, AnswerModel, LowRank, files, triplets
 from erkle.active import Adaptive, InformationGain, Strategy
 from erkle.datasets import answered
-from erkle.runner import sources_stamp
 from erkle.simulation.comparing import Curve, answers_to, compare, interval
 from erkle.simulation.runs import Plan, Task, open_runs, read_run
 from erkle.simulation.study import simulate
 from erkle.simulation.worlds import People, Points, World
+from erkle.sources import sources_stamp
 
 # Participants who compare distances, and are wrong in 14 % of their answers about points in the plane.
 _UNSURE = AnswerModel(2.0, power=0.5)

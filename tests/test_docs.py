@@ -34,7 +34,7 @@ COMMANDS = commands(typer.main.get_command(app))
 
 OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]*")
 # Options of other programs on the pages.
-OTHERS = {"--nworkers", "--nthreads"}
+OTHERS = {"--memory-limit", "--nworkers", "--nthreads"}
 
 
 def options(command):

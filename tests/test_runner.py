@@ -11,7 +11,8 @@ from typing import NamedTuple
 
 import pytest
 
-from erkle.runner import Runner, sources_stamp
+from erkle import sources
+from erkle.runner import Runner
 
 
 class Number(NamedTuple):
@@ -83,17 +84,15 @@ def test_a_worker_with_another_version_of_erkle_is_refused(runner, tmp_path, mon
 
 
 def test_the_stamp_changes_only_with_sources_that_affect_results(tmp_path, monkeypatch):
-    import erkle.runner
-
     for name in ("runner.py", "losses.py", "cli/app.py"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text("1")
-    monkeypatch.setattr(erkle.runner, "__file__", str(tmp_path / "runner.py"))
+    monkeypatch.setattr(sources, "__file__", str(tmp_path / "sources.py"))
     stamps = []
     for changed in (None, "cli/app.py", "losses.py"):
         if changed:
             (tmp_path / changed).write_text("2")
-        stamps.append(sources_stamp.__wrapped__())
+        stamps.append(sources.sources_stamp.__wrapped__())
     assert stamps[0] == stamps[1] != stamps[2]
 
 

@@ -15,7 +15,8 @@ learn from all answers at once.
 
 Other modules: `erkle.triplets` reads and checks answers, `erkle.datasets` has example data, `erkle.conflicts` finds
 contradictions, `erkle.active` chooses the next question, `erkle.metrics` and `erkle.pictures` evaluate and draw
-results, `erkle.embedding` computes maps, and `erkle.client` talks to a server.
+results, `erkle.embedding` computes maps, `erkle.cluster` fits many answers on a Dask cluster, and `erkle.client` talks
+to a server.
 """
 
 from importlib import import_module
@@ -74,6 +75,7 @@ _MODULES = (
     "answer_models",
     "batch",
     "client",
+    "cluster",
     "conflicts",
     "datasets",
     "embedding",

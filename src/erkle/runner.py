@@ -7,22 +7,18 @@ other results is refused, and its files are neither used nor overwritten.
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from functools import cache
-from importlib import import_module
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
 
 import joblib
 
 from erkle import __version__
+from erkle.cluster import dask_distributed
 from erkle.files import write_text
-
-# Packages of erkle that do not affect results.
-_WITHOUT_EFFECT = {"cli", "client", "pictures", "service", "store"}
+from erkle.sources import OTHER_SOURCES, sources_stamp
 
 
 class Unit(Protocol):
@@ -93,9 +89,7 @@ class Runner(Generic[AnyUnit]):
     def _run(self, unit: AnyUnit) -> AnyUnit:
         """Run a unit and write its result atomically."""
         if sources_stamp() != self._made_by["erkle_sources"]:
-            raise ValueError(
-                "A worker of the cluster has another version of erkle; install the same one on all machines."
-            )
+            raise ValueError(OTHER_SOURCES)
         kept = {"made_by": self._made_by, "unit": unit.name, "result": self._work(unit)}
         write_text(self._path(unit), json.dumps(kept) + "\n")
         return unit
@@ -122,26 +116,10 @@ def _read(path: Path) -> dict[str, Any]:
         raise ValueError(f"{path} is not a result of erkle; delete it.") from None
 
 
-@cache
-def sources_stamp() -> str:
-    """A hash of all sources that can affect a result."""
-    root = Path(__file__).parent
-    paths = [path.relative_to(root) for path in sorted(root.rglob("*.py"))]
-    digest = hashlib.sha256()
-    for path in paths:
-        if path.parts[0] not in _WITHOUT_EFFECT:
-            digest.update(f"{path.as_posix()}\0".encode() + (root / path).read_bytes())
-    return digest.hexdigest()[:16]
-
-
 @contextmanager
 def _backend(scheduler: str | None) -> Iterator[None]:
     if scheduler is None:
         yield
         return
-    try:
-        distributed = import_module("dask.distributed")
-    except ImportError:
-        raise ValueError("--backend dask needs Dask; install erkle[dask].") from None
-    with distributed.Client(scheduler), joblib.parallel_config(backend="dask"):
+    with dask_distributed().Client(scheduler), joblib.parallel_config(backend="dask"):
         yield

@@ -7,8 +7,8 @@ can keep it while further answers arrive.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing, contextmanager
 from contextvars import ContextVar
 from functools import partial
 from typing import Any, NamedTuple, Protocol
@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from erkle.threads import side_by_side
+from erkle.threads import results
 
 Floats = NDArray[np.float64]
 # Adds the losses of answers to a total and their gradient to an array: (T, own values, total, gradient, *shared).
@@ -24,7 +24,7 @@ Summand = Callable[..., float]
 # A total and its gradient.
 Sum = tuple[float, Floats]
 # The answers of each part of a group, and a value for each answer.
-Group = list[tuple[NDArray[np.int32], Floats]]
+Group = Iterable[tuple[NDArray[np.integer[Any]], Floats]]
 
 # Sums over fewer answers are computed in one piece: fits of few answers run side by side instead.
 IN_PARTS_FROM = 1 << 20
@@ -88,6 +88,11 @@ def _part(T: NDArray[np.integer[Any]], start: int) -> Part:
     return Part(np.ascontiguousarray(rows[order], np.int32), start + order)
 
 
+def are_many(T: NDArray[np.integer[Any]]) -> bool:
+    """Whether sums over these answers are computed in parts."""
+    return len(T) >= IN_PARTS_FROM
+
+
 def values_of(part: Part, own: Floats | float) -> Floats:
     """The value of each answer of a part."""
     return own[part.order] if isinstance(own, np.ndarray) else np.full(len(part.T), own)
@@ -101,11 +106,19 @@ def group_sum(summand: Summand, group: Group, shape: tuple[int, ...], shared: tu
     return total, G
 
 
-def in_pairs(sums: list[Any], add: Callable[[Any, Any], Any]) -> Any:
-    """The sum of sums: neighbours are added first, so that those of one worker need not be moved."""
-    while len(sums) > 1:
-        sums = [add(*sums[i : i + 2]) if i + 1 < len(sums) else sums[i] for i in range(0, len(sums), 2)]
-    return sums[0]
+def in_pairs(sums: Iterable[Any], add: Callable[[Any, Any], Any]) -> Any:
+    """The sum of sums: neighbours are added first, and as soon as there are two, so that few sums need memory."""
+    waiting: list[tuple[int, Any]] = []
+    for one in sums:
+        size = 1
+        while waiting and waiting[-1][0] == size:
+            one = add(waiting.pop()[1], one)
+            size *= 2
+        waiting.append((size, one))
+    total = waiting.pop()[1]
+    while waiting:
+        total = add(waiting.pop()[1], total)
+    return total
 
 
 def added(one: Sum, other: Sum) -> Sum:
@@ -121,7 +134,8 @@ class Threads(NamedTuple):
     def sum(self, summand: Summand, shape: tuple[int, ...], *shared: Any) -> Sum:
         """See `Sums.sum`."""
         tasks = (partial(_group_sum, summand, group, shape, shared) for group in self.groups)
-        found: Sum = in_pairs(side_by_side(tasks), added)
+        with closing(results(tasks)) as sums:
+            found: Sum = in_pairs(sums, added)
         return found
 
 
@@ -139,8 +153,29 @@ class HeldHere(NamedTuple):
         return Threads([[(part.T, values_of(part, own)) for part in group] for group in self.groups])
 
 
-class Here:
-    """This process."""
+class InOnePiece(NamedTuple):
+    """Few answers, and a value for each of them."""
+
+    T: NDArray[np.integer[Any]]
+    own: Floats
+
+    def sum(self, summand: Summand, shape: tuple[int, ...], *shared: Any) -> Sum:
+        """See `Sums.sum`."""
+        return group_sum(summand, [self], shape, shared)
+
+
+class HeldInOnePiece(NamedTuple):
+    """Few answers, which are summed in their order."""
+
+    T: NDArray[np.integer[Any]]
+
+    def given(self, own: Floats | float) -> Sums:
+        """See `Held.given`."""
+        return InOnePiece(self.T, own if isinstance(own, np.ndarray) else np.full(len(self.T), own))
+
+
+class Here(NamedTuple):
+    """The process itself."""
 
     def hold(self, groups: list[list[Part]]) -> Held:
         """See `Place.hold`."""
@@ -163,3 +198,8 @@ def computed_at(where: Place) -> Iterator[None]:
         yield
     finally:
         _place.reset(token)
+
+
+def held(T: NDArray[np.integer[Any]]) -> Held:
+    """Answers that are held where their sums are computed now."""
+    return place().hold(in_groups(T)) if are_many(T) else HeldInOnePiece(T)

@@ -4,7 +4,8 @@
 depend on the number of threads.
 """
 
-from collections.abc import Callable, Iterable
+from collections import deque
+from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from typing import TypeVar, cast
 
@@ -22,7 +23,12 @@ _PATIENCE = 0.1
 
 
 def side_by_side(tasks: Iterable[Callable[[Flag], Result]]) -> list[Result]:
-    """Call each task in a thread, and return the results.
+    """Call each task in a thread, and return the results; see `results`."""
+    return list(results(tasks))
+
+
+def results(tasks: Iterable[Callable[[Flag], Result]]) -> Generator[Result, None, None]:
+    """Call each task in a thread. Each result comes as soon as those of the tasks before have come.
 
     A task gets an array that becomes True if it should stop early. The calling thread only waits, so Ctrl-C takes
     effect at once.
@@ -34,8 +40,9 @@ def side_by_side(tasks: Iterable[Callable[[Flag], Result]]) -> list[Result]:
         try:
             # An interrupted start of a thread would raise other errors than KeyboardInterrupt.
             with uninterrupted():
-                futures = [pool.submit(task, stop) for task in tasks]
-            return [_result(future) for future in futures]
+                futures = deque(pool.submit(task, stop) for task in tasks)
+            while futures:
+                yield _result(futures.popleft())
         except BaseException:
             stop[0] = True
             pool.shutdown(wait=False, cancel_futures=True)

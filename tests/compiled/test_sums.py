@@ -77,15 +77,15 @@ def test_coordinates_and_their_kernel_have_the_same_objective(loss):
     np.testing.assert_allclose(by_map.excess(X), by_kernel.excess(X @ X.T), atol=1e-12)
 
 
-@pytest.mark.parametrize("function", [sums.sum_by_kernel, sums.sum_by_map], ids=["kernel", "map"])
+@pytest.mark.parametrize("function", [sums.add_by_kernel, sums.add_by_map], ids=["kernel", "map"])
 @pytest.mark.parametrize("loss", LOSSES)
 def test_compiled_sums_equal_those_in_python(loss, function):
     T, offsets = sample(7, 60, 2), np.random.default_rng(3).random(60)
     X = points(7, 3, 1.0)
-    at = X @ X.T if function is sums.sum_by_kernel else X
-    compiled, plain = np.empty_like(at), np.empty_like(at)
-    value = function(loss, T, offsets, at, compiled)
-    assert value == pytest.approx(function.py_func(loss, T, offsets, at, plain), rel=1e-12)
+    at = X @ X.T if function is sums.add_by_kernel else X
+    compiled, plain = np.ones_like(at), np.ones_like(at)
+    value = function(T, offsets, 3.0, compiled, loss, at)
+    assert value == pytest.approx(function.py_func(T, offsets, 3.0, plain, loss, at), rel=1e-12)
     np.testing.assert_allclose(compiled, plain, atol=1e-12)
 
 
@@ -94,7 +94,7 @@ def test_an_offset_is_added_to_the_near_distance(loss):
     T, X = terms_of(sample(6, 1, 0), loss), points(6, 2, 1.0)
     a, b, c = X[T.T[0]]
     d_near, d_far = ((a - b) ** 2).sum(), ((a - c) ** 2).sum()
-    moved = T._replace(offsets=np.array([0.4]))
+    moved = T.with_offsets(loss, np.array([0.4]))
     for objective, at in ((ByMap(moved, 0.0), X), (ByKernel(moved, 0.0), X @ X.T)):
         assert objective(at)[0] == pytest.approx(loss.value(d_near + 0.4, d_far), rel=1e-12)
 

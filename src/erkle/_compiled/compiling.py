@@ -52,7 +52,7 @@ def compiled_in_memory(function: Function) -> Function:
 
 
 @contextmanager
-def when_compiling(announce: Callable[[], None]) -> Iterator[None]:
+def when_compiling(announce: Callable[[], object]) -> Iterator[None]:
     """Call ``announce`` once if anything is compiled inside the block."""
 
     class Once(event.Listener):

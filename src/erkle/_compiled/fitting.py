@@ -5,7 +5,6 @@ fixed order, so a fit gives the same bits in any thread. A sum over many answers
 begins with `begin_sum` or with zeros, and `add_answers` adds to it.
 """
 
-import math
 from typing import Any, NamedTuple
 
 import numpy as np

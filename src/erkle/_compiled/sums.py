@@ -1,4 +1,4 @@
-"""Sums of a loss over all answers, and their gradients.
+"""Sums of a loss over answers, and their gradients, which are added to those of other answers.
 
 The gradient with respect to the kernel is a weighted graph Laplacian: an answer (a, b, c) adds its slope in ``d_near``
 to the weight of the edge ab and its slope in ``d_far`` to the weight of the edge ac. An offset is added to each
@@ -14,10 +14,8 @@ from erkle.losses import Loss
 Array = Any
 
 
-def _sum_by_kernel(loss: Loss, T: Array, offsets: Array, K: Array, G: Array) -> float:
-    """The sum of the losses at the kernel K; write the gradient, the sum of near uu' + far vv', to G."""
-    G[:] = 0.0
-    total = 0.0
+def _add_by_kernel(T: Array, offsets: Array, total: float, G: Array, loss: Loss, K: Array) -> float:
+    """Add the losses at the kernel K to the total, and the negative weights of the edges to G, for `make_laplacian`."""
     for i in range(T.shape[0]):
         a, b, c = T[i, 0], T[i, 1], T[i, 2]
         # Rounding can make a squared distance negative, where some losses are not defined.
@@ -27,13 +25,12 @@ def _sum_by_kernel(loss: Loss, T: Array, offsets: Array, K: Array, G: Array) -> 
         near, far = slopes(loss, d_near, d_far)
         G[a, b] -= near
         G[a, c] -= far
-    _make_laplacian(G)
     return total
 
 
 @compiled
-def _make_laplacian(G: Array) -> None:
-    """Turn negative edge weights into a Laplacian: add both triangles, then make each row sum to zero."""
+def make_laplacian(G: Array) -> None:
+    """Turn negative edge weights into the gradient, a Laplacian: add both triangles, then make each row sum to zero."""
     n = G.shape[0]
     for i in range(n):
         for j in range(i):
@@ -44,10 +41,8 @@ def _make_laplacian(G: Array) -> None:
             G[j, j] -= both
 
 
-def _sum_by_map(loss: Loss, T: Array, offsets: Array, X: Array, G: Array) -> float:
-    """The sum of the losses at the coordinates X; write the gradient to G."""
-    G[:] = 0.0
-    total = 0.0
+def _add_by_map(T: Array, offsets: Array, total: float, G: Array, loss: Loss, X: Array) -> float:
+    """Add the losses at the coordinates X to the total, and their gradient to G."""
     for i in range(T.shape[0]):
         a, b, c = T[i, 0], T[i, 1], T[i, 2]
         d_near = d_far = 0.0
@@ -69,6 +64,6 @@ def _sum_by_map(loss: Loss, T: Array, offsets: Array, X: Array, G: Array) -> flo
     return total
 
 
-sum_by_kernel, sum_by_map = compiled(_sum_by_kernel), compiled(_sum_by_map)
-sum_by_kernel_with_user_loss = compiled_in_memory(_sum_by_kernel)
-sum_by_map_with_user_loss = compiled_in_memory(_sum_by_map)
+add_by_kernel, add_by_map = compiled(_add_by_kernel), compiled(_add_by_map)
+add_by_kernel_with_user_loss = compiled_in_memory(_add_by_kernel)
+add_by_map_with_user_loss = compiled_in_memory(_add_by_map)

@@ -5,9 +5,10 @@ coordinates X. The answers are sorted first, so their order does not change the 
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numba.core.errors
 import numpy as np
@@ -17,31 +18,31 @@ from erkle._compiled import sums
 from erkle._compiled.fitting import Prior, pull_back, to_coordinates
 from erkle._compiled.overloads import cannot_compile, is_built_in
 from erkle.losses import Loss
-
-Floats = NDArray[np.float64]
+from erkle.summing import Floats, Held, Summand, Sums, held
 
 
 class Terms(NamedTuple):
-    """The terms of the sum: sorted answers, their loss, and offsets that are added to each ``d_near``."""
+    """The terms of the sum: sorted answers, their loss, and sums over them with an offset for each ``d_near``."""
 
     T: NDArray[np.int64]
     loss: Loss
-    offsets: Floats
+    held: Held
+    sums: Sums
 
-    def sum(self, built_in: Callable[..., float], user: Callable[..., float], at: Floats) -> tuple[float, Floats]:
-        """The sum of the losses and its gradient, from the function for our losses or the one for users' losses."""
-        G = np.empty(at.shape)
-        function = built_in if is_built_in(self.loss) else user
-        try:
-            return function(self.loss, self.T, self.offsets, at, G), G
-        except numba.core.errors.NumbaError as error:
-            name = type(self.loss).__name__
-            raise cannot_compile(f"{name}.value or {name}.slopes", error) from None
+    def sum(self, summand: Summand, at: Floats) -> tuple[float, Floats]:
+        """The sum of the losses and its gradient."""
+        return self.sums.sum(summand, at.shape, self.loss, at)
+
+    def with_offsets(self, loss: Loss, offsets: Floats) -> Self:
+        """The same answers, with a loss of ``d_near`` plus an offset."""
+        return self._replace(loss=loss, sums=self.held.given(offsets))
 
 
 def terms_of(T: NDArray[np.int64], loss: Loss) -> Terms:
     """The terms of the answers T under a loss, without offsets."""
-    return Terms(np.ascontiguousarray(T[np.lexsort(T.T[::-1])]), loss, np.zeros(len(T)))
+    T = np.ascontiguousarray(T[np.lexsort(T.T[::-1])])
+    answers = held(T)
+    return Terms(T, loss, answers, answers.given(0.0))
 
 
 @dataclass(frozen=True)
@@ -79,7 +80,8 @@ class ByKernel(Objective):
 
     def __call__(self, at: Floats) -> tuple[float, Floats]:
         """Value and gradient at a kernel."""
-        total, G = self.terms.sum(sums.sum_by_kernel, sums.sum_by_kernel_with_user_loss, at)
+        total, G = self.terms.sum(_add_by_kernel, at)
+        sums.make_laplacian(G)
         G.flat[:: len(at) + 1] += self.weight
         return total + self.weight * float(np.trace(at)), G
 
@@ -97,7 +99,7 @@ class ByMap(Objective):
 
     def __call__(self, at: Floats) -> tuple[float, Floats]:
         """Value and gradient at coordinates."""
-        total, G = self.terms.sum(sums.sum_by_map, sums.sum_by_map_with_user_loss, at)
+        total, G = self.terms.sum(_add_by_map, at)
         G += 2.0 * self.weight * at
         return total + self.weight * float(np.vdot(at, at)), G
 
@@ -119,7 +121,7 @@ class ByFeatures(Objective):
 
     def __call__(self, at: Floats) -> tuple[float, Floats]:
         """Value and gradient at standardised coordinates."""
-        total, G = self.terms.sum(sums.sum_by_map, sums.sum_by_map_with_user_loss, self.coordinates(at))
+        total, G = self.terms.sum(_add_by_map, self.coordinates(at))
         gradient = _with_column(G)
         ridge = pull_back(self.prior, 1.0, _with_column(at), gradient)
         return total + ridge, np.ascontiguousarray(gradient[:, :-1])
@@ -136,3 +138,27 @@ class ByFeatures(Objective):
 def _with_column(A: Floats) -> Floats:
     """A with a last column of zeros, where fits of the online learner have shifts."""
     return np.ascontiguousarray(np.pad(A, ((0, 0), (0, 1))))
+
+
+def _add_by_kernel(
+    T: NDArray[np.integer[Any]], offsets: Floats, total: float, G: Floats, loss: Loss, at: Floats
+) -> float:
+    add = sums.add_by_kernel if is_built_in(loss) else sums.add_by_kernel_with_user_loss
+    with _named(loss):
+        return float(add(T, offsets, total, G, loss, at))
+
+
+def _add_by_map(T: NDArray[np.integer[Any]], offsets: Floats, total: float, G: Floats, loss: Loss, at: Floats) -> float:
+    add = sums.add_by_map if is_built_in(loss) else sums.add_by_map_with_user_loss
+    with _named(loss):
+        return float(add(T, offsets, total, G, loss, at))
+
+
+@contextmanager
+def _named(loss: Loss) -> Iterator[None]:
+    """Name the loss if it cannot be compiled."""
+    try:
+        yield
+    except numba.core.errors.NumbaError as error:
+        name = type(loss).__name__
+        raise cannot_compile(f"{name}.value or {name}.slopes", error) from None

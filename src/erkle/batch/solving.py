@@ -134,7 +134,7 @@ def _by_multipliers(
             return False
         offsets = width * multipliers
         rounded = RoundedHinge(hinge.margin, width)
-        smooth = replace(objective, terms=objective.terms._replace(loss=rounded, offsets=offsets))
+        smooth = replace(objective, terms=objective.terms.with_offsets(rounded, offsets))
         point, _ = minimise(smooth, point, min(_STAGE_ITERATIONS, left), _STAGE_TOL, note)
         lower_bound = smooth(point)[0] - 0.5 * float(offsets @ multipliers)
         gap = objective(point)[0] - lower_bound

@@ -1,4 +1,4 @@
-"""Options that several commands share: the folder for results and the number of processes."""
+"""Options that several commands share: the folder for results, and where to compute."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -14,6 +14,7 @@ except ImportError:  # Windows has no such locks, so two runs may write to the s
 
 Out = Annotated[Path, typer.Option(help="Folder for the results.")]
 Jobs = Annotated[int, typer.Option(help="Number of processes; -1 for one per core.")]
+Scheduler = Annotated[str | None, typer.Option(help="Address of a Dask scheduler, such as tcp://192.0.2.1:8786.")]
 
 
 def given_options(context: typer.Context) -> set[str]:
@@ -26,6 +27,12 @@ def check_jobs(jobs: int) -> None:
     """Refuse a number of processes that makes no sense."""
     if jobs < -1 or jobs == 0:
         raise ValueError(f"--jobs is {jobs}; pass a number of processes, or -1 for one per core.")
+
+
+def check_backend(backend: str, scheduler: str | None, here: str) -> None:
+    """Refuse a backend that does not exist, or without its scheduler; ``here`` is the one that needs none."""
+    if backend not in (here, "dask") or (backend == "dask") != (scheduler is not None):
+        raise ValueError(f"--backend is {backend!r}; pass {here}, or dask together with --scheduler ADDRESS.")
 
 
 @contextmanager

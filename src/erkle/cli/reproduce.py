@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from erkle.cli.options import Jobs, Out, check_jobs
+from erkle.cli.options import Jobs, Out, Scheduler, check_backend, check_jobs
 from erkle.cli.screen import console, units_bar
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ def reproduce(
     traces: Annotated[int | None, typer.Option(help="Number of trace weights that each batch method tries.")] = None,
     jobs: Jobs = -1,
     backend: Annotated[str, typer.Option(help="Where to compute: processes, or dask with --scheduler.")] = "processes",
-    scheduler: Annotated[str | None, typer.Option(help="Address of a Dask scheduler.")] = None,
+    scheduler: Scheduler = None,
     data: Annotated[Path | None, typer.Option(help="Folder with data sets; overrides ERKLE_DATA.")] = None,
     scenes: Annotated[
         Path | None, typer.Option(help="Answer file for figures 4a and 4b; by default the data set zappos85.")
@@ -36,8 +36,7 @@ def reproduce(
     """Reproduce figures of the paper: data, pictures, and whether each claim holds."""
     from erkle.experiments.protocol import PAPER, QUICK
 
-    if backend not in ("processes", "dask") or (backend == "dask") != (scheduler is not None):
-        raise ValueError(f"--backend is {backend!r}; pass processes, or dask together with --scheduler ADDRESS.")
+    check_backend(backend, scheduler, "processes")
     for name, number in (("trials", trials), ("mini-batch", mini_batch), ("traces", traces)):
         if number is not None and number < 1:
             raise ValueError(f"--{name} is {number}; pass at least 1.")

@@ -100,15 +100,16 @@ def compile_first(learner: ERKLE) -> None:
 
 
 @contextmanager
-def waiting(words: str) -> Iterator[None]:
-    """Show words, a spinner and the time while something runs that may take long."""
+def waiting(words: str) -> Iterator[Callable[[str], None]]:
+    """Show words, a spinner and the time while something runs that may take long. What it yields changes the words."""
     columns = SpinnerColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn()
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
         bar.add_task(words)
+        [task] = bar.tasks
         if not console.is_terminal:
             console.print(f"{words} ...", style="dim", soft_wrap=True)
-        with _lines(lambda seconds: f"{words} ... {seconds:.0f} s"):
-            yield
+        with _lines(lambda seconds: f"{task.description} ... {seconds:.0f} s"):
+            yield lambda words: bar.update(task.id, description=words)
 
 
 @contextmanager
@@ -181,17 +182,31 @@ class _TimeLeft(TimeRemainingColumn):
 
 @contextmanager
 def learning_bar(total: int | None) -> Iterator[ShowCurve]:
-    """A bar over the answers; what it yields shows the number of answers and the recent error of a curve."""
+    """A bar over the answers; what it yields shows the number of answers and the recent error of a curve.
+
+    While many answers are fitted again, it shows how far that has got.
+    """
+    from erkle.cli.learn.fitting import FitClock
+    from erkle.online.models.fit_progress import FitProgress, told_to
+
     known = [BarColumn(), TaskProgressColumn(), MofNCompleteColumn(), _TimeLeft()]
     unknown = [SpinnerColumn(), TextColumn("{task.completed:,} answers"), TimeElapsedColumn()]
     columns = unknown if total is None else known
-    with Progress(TextColumn("Learning"), *columns, TextColumn("{task.fields[error]}"), console=console) as bar:
-        bar.add_task("", total=total, error="", gets_slower=False)
+    with Progress(TextColumn("Learning"), *columns, TextColumn("{task.fields[last]}"), console=console) as bar:
+        bar.add_task("", total=total, last="", fit="", gets_slower=False)
         [task] = bar.tasks
+        clock = FitClock()
 
         def show(curve: ErrorCurve, *, gets_slower: bool = False) -> None:
             error = f"error {per_cent(curve.last)} of the last {curve.n_last:,}"
-            bar.update(task.id, completed=curve.n_answers, error=error, gets_slower=gets_slower)
+            bar.update(task.id, completed=curve.n_answers, last=error, fit="", gets_slower=gets_slower)
 
-        with _lines(lambda seconds: f"Learning: {task.completed:,.0f} answers after {seconds:.0f} s"):
+        def show_fit(progress: FitProgress) -> None:
+            words = clock.say(progress)
+            bar.update(task.id, last=words, fit=words)
+
+        def line(seconds: float) -> str:
+            return task.fields["fit"] or f"Learning: {task.completed:,.0f} answers after {seconds:.0f} s"
+
+        with _lines(line), told_to(show_fit):
             yield show

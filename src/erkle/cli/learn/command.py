@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from erkle.cli.options import Out, given_options, results_folder
+from erkle.cli.options import Out, Scheduler, check_backend, given_options, results_folder
 from erkle.cli.screen import waiting
 
 # Heading of the options that the default learner does not use.
@@ -85,9 +85,15 @@ def learn(
     out: Out = Path("erkle-out"),
     checkpoint_every: Annotated[int, typer.Option(help="Answers between two checkpoints; 0 for none.")] = 20_000,
     resume: Annotated[bool, typer.Option("--resume", help="Continue from the checkpoint in --out.")] = False,
+    backend: Annotated[
+        str, typer.Option(help="Where to fit a million answers or more: threads, or dask with --scheduler.")
+    ] = "threads",
+    scheduler: Scheduler = None,
 ) -> None:
     """Learn a kernel from answers, and write it with a map, an error curve and a summary."""
+    check_backend(backend, scheduler, "threads")
     with waiting("Loading libraries" if answers == "-" else f"Reading {answers}"):
+        from erkle.cli.learn.fitting import fitting_at
         from erkle.cli.learn.learning import learn_file, learn_stream
         from erkle.cli.learn.settings import Settings, kernel_from_options, loss_from_text, step_from_text
         from erkle.online import ERKLE
@@ -114,7 +120,9 @@ def learn(
     )
     if answers == "-" and shuffle:
         raise ValueError("--shuffle needs all answers at once and cannot read standard input; pass a file.")
-    with results_folder(out):
+    if scheduler and not settings.template.kernel.consolidates:
+        raise ValueError("--backend dask was given, but this learner fits nothing; omit it, or see --consolidate.")
+    with results_folder(out), fitting_at(scheduler):
         finished = learn_stream(settings) if answers == "-" else learn_file(Path(answers), settings)
     if not finished:
         raise typer.Exit(130)

@@ -1,9 +1,14 @@
-"""Ctrl-C and SIGTERM: the first one finishes the current work or ends waiting, the second one ends at once."""
+"""Ctrl-C and SIGTERM: the first one finishes the current work or ends waiting, the second one ends at once.
+
+The loss of a cluster ends the current work like a first Ctrl-C, so that what was learned can be saved.
+"""
 
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
+
+from erkle.cluster import ClusterError
 
 
 class Interruption:
@@ -11,6 +16,7 @@ class Interruption:
 
     def __init__(self) -> None:
         self.asked = False
+        self.error: ClusterError | None = None
         self._twice = False
         self._busy = True
 
@@ -25,6 +31,8 @@ class Interruption:
         except KeyboardInterrupt:
             if self._twice:
                 raise
+        except ClusterError as error:
+            self.asked, self.error = True, error
         finally:
             self._busy = before
 

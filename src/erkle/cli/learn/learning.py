@@ -22,6 +22,7 @@ from erkle.cli.learn.run import Names, Run, known_names
 from erkle.cli.learn.settings import Settings
 from erkle.cli.learn.standard_input import StandardInput
 from erkle.cli.screen import checking_bar, compile_first, console, counted, learning_bar
+from erkle.cluster import ClusterError
 from erkle.conflicts import find
 from erkle.interruption import uninterrupted
 from erkle.triplets import Chunk, Labels, Reader
@@ -60,13 +61,24 @@ def learn_file(path: Path, settings: Settings) -> bool:
     compile_first(settings.template)
     n_to_learn = contents.n_answers - len(contents.held_out)
     with watching() as interruption, learning_bar(n_to_learn) as show:
-        _learn_all(path, contents, position, run, show, interruption)
+        position = _learn_all(path, contents, position, run, show, interruption)
     if interruption.asked:
-        after = f"Stopped after {counted(run.curve.n_answers, 'answer')}"
-        console.print(f"{after}; add --resume to the same command to continue." if run.learner else f"{after}.")
+        _say_how_to_continue(run)
+        if interruption.error:
+            raise interruption.error
         return False
-    _finish(run, contents.n_answers, path)
+    try:
+        _finish(run, contents.n_answers, path)
+    except ClusterError:
+        _save(run, path, position, path.stat().st_size)
+        _say_how_to_continue(run)
+        raise
     return True
+
+
+def _say_how_to_continue(run: Run) -> None:
+    after = f"Stopped after {counted(run.curve.n_answers, 'answer')}"
+    console.print(f"{after}; add --resume to the same command to continue." if run.learner else f"{after}.")
 
 
 def learn_stream(settings: Settings) -> bool:
@@ -92,14 +104,21 @@ def learn_stream(settings: Settings) -> bool:
         if run.curve.n_answers:
             _finish(run, run.curve.n_answers)
         raise
-    _finish(run, run.curve.n_answers)
+    try:
+        if interruption.error:
+            raise interruption.error
+        _finish(run, run.curve.n_answers)
+    except ClusterError:
+        run.save()
+        _say_how_to_continue(run)
+        raise
     return not interruption.asked
 
 
 def _learn_all(
     path: Path, contents: Contents, at: Position, run: Run, show: ShowCurve, interruption: Interruption
-) -> None:
-    """Learn from a position to the end, or until an interruption, which writes a checkpoint."""
+) -> Position:
+    """Learn from a position to the end, or until an interruption, which writes a checkpoint; return that position."""
     for chunk in _chunks(path, contents, at, run):
         T, participants = chunk.triplets, _participants(chunk, run.settings)
         skipped = min(at.rows, len(T))
@@ -109,10 +128,15 @@ def _learn_all(
             at = at._replace(rows=at.rows + run.learn(T[at.rows :], rest, show, interruption))
             if run.learner is not None and (interruption.asked or run.checkpoint_is_due()):
                 covered = chunk.end_offset if contents.answers is None else path.stat().st_size
-                run.save({"position": at, "covered": covered, "fingerprint": _fingerprint(path, covered)})
+                _save(run, path, at, covered)
             if interruption.asked:
-                return
+                return at
         at = Position(chunk.end_offset, chunk.line, still_to_skip)
+    return at
+
+
+def _save(run: Run, path: Path, at: Position, covered: int) -> None:
+    run.save({"position": at, "covered": covered, "fingerprint": _fingerprint(path, covered)})
 
 
 def _chunks(path: Path, contents: Contents, at: Position, run: Run) -> Iterator[Chunk]:

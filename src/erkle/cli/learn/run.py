@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from erkle import triplets
 from erkle.cli.learn.curve import ErrorCurve, ShowCurve
+from erkle.cli.learn.fitting import FitClock
 from erkle.cli.learn.interruption import Interruption
 from erkle.cli.learn.settings import Settings
 from erkle.cli.screen import waiting
@@ -18,6 +19,7 @@ from erkle.kernels.dense import Dense
 from erkle.kernels.forms import check_room
 from erkle.npz_files import load_npz, save_npz
 from erkle.online import ERKLE
+from erkle.online.models.fit_progress import told_to
 from erkle.online.saving import pack, unpack
 from erkle.triplets import Labels
 
@@ -125,7 +127,12 @@ class Run:
         """Fit all answers once more if the learner does that, and add the last point of the error curve."""
         assert self.learner is not None
         if self.learner.kernel.consolidates:
-            with suppress(KeyboardInterrupt), waiting("Fitting all answers once more; Ctrl-C skips it"):
+            clock, skip = FitClock(), "; Ctrl-C skips it"
+            with (
+                suppress(KeyboardInterrupt),
+                waiting(f"Fitting all answers once more{skip}") as say,
+                told_to(lambda progress: say(clock.say(progress) + skip)),
+            ):
                 self.learner.consolidate()
         self.curve.add_point(self._error(self.test))
 

@@ -1,7 +1,7 @@
 """Minimising the objective of a fit: few answers in one piece of compiled code, many answers in parts.
 
-Fits of few answers run side by side, a thread each. A fit of many answers uses all threads itself, or a cluster, and the
-fits follow one another, so that only one of them needs memory.
+Fits of few answers run side by side, a thread each. A fit of many answers uses all threads itself, or a cluster, and
+the fits follow one another, so that only one of them needs memory.
 """
 
 from collections.abc import Callable, Sequence
@@ -24,7 +24,8 @@ from erkle._compiled.fitting import (
 from erkle._compiled.lbfgs import advance, begin
 from erkle.answer_models import AnswerModel
 from erkle.online.models.base import Answers
-from erkle.summing import IN_PARTS_FROM, Held, Sums, in_groups, place
+from erkle.online.models.fit_progress import FitProgress, tell
+from erkle.summing import Held, Sums, are_many, in_groups, place
 from erkle.threads import Flag, side_by_side
 
 Floats = NDArray[np.float64]
@@ -63,23 +64,29 @@ class InOnePiece(NamedTuple):
 
 
 class InParts(NamedTuple):
-    """Answers in parts, which are held where their sums are computed."""
+    """Answers in parts, which are held where their sums are computed; and which fit of these answers is next."""
 
     held: Held
+    progress: FitProgress
 
     def lower(self, terms: Terms, starts: list[Floats], iterations: int, tol: float, stop: Flag) -> list[float]:
         """See `Minimiser.lower`."""
         # Without participants, all answers have the same lapse.
         first = float(terms.lapses[0])
         sums = self.held.given(first if (terms.lapses == first).all() else terms.lapses)
-        return [_lowered(sums, terms, start, iterations, tol) for start in starts]
+        progress = self.progress._replace(n_iterations=len(starts) * iterations)
+        return [
+            _lowered(sums, terms, start, iterations, tol, progress._replace(iteration=1 + i * iterations))
+            for i, start in enumerate(starts)
+        ]
 
 
-def _lowered(sums: Sums, terms: Terms, X: Floats, iterations: int, tol: float) -> float:
+def _lowered(sums: Sums, terms: Terms, X: Floats, iterations: int, tol: float, progress: FitProgress) -> float:
     """The same as `minimise`."""
     descent = begin(X, iterations)
     going_on = True
     while going_on:
+        tell(progress._replace(iteration=progress.iteration + max(0, int(descent.numbers["n_done"][0]))))
         going_on = advance(descent, _objective(sums, terms, descent.next_at, descent.next_G), tol)
     X[:] = descent.at
     return float(descent.numbers["lowest"][0])
@@ -90,18 +97,27 @@ def _objective(sums: Sums, terms: Terms, at: Floats, G: Floats) -> float:
     model, _, penalty, prior = terms
     X = coordinates(prior, at)
     ridges = begin_sum(penalty, prior, X, G)
-    losses, gradient = sums.sum(add_answers, G.shape, model, penalty, X, shifts_of(penalty, X))
+    losses, gradient = sums.sum(_add_answers, G.shape, model, penalty, X, shifts_of(penalty, X))
     G += gradient
     return float(end_sum(penalty, prior, at, ridges + losses, G))
 
 
-def fit_all(
-    answers: Answers, fits: Sequence[Callable[[Minimiser, Answers, Flag], Result]]
-) -> list[Result]:
+def _add_answers(
+    T: NDArray[np.int32], lapses: Floats, total: float, G: Floats, model: AnswerModel, penalty: Penalty, *at: Floats
+) -> float:
+    """The compiled function, as one in Python, whose name can be sent to other processes."""
+    return float(add_answers(T, lapses, total, G, model, penalty, *at))
+
+
+def fit_all(answers: Answers, fits: Sequence[Callable[[Minimiser, Answers, Flag], Result]]) -> list[Result]:
     """Compute fits of the same answers, in the order of the fits."""
-    if len(answers.T) < IN_PARTS_FROM:
-        order = np.lexsort((answers.lapses, *answers.T.T[::-1]))
-        answers = answers._replace(T=answers.T[order], lapses=answers.lapses[order])
-        return side_by_side(partial(fit, InOnePiece(answers.T), answers) for fit in fits)
-    minimiser = InParts(place().hold(in_groups(answers.T)))
-    return [fit(minimiser, answers, np.zeros(1, np.bool_)) for fit in fits]
+    if are_many(answers.T):
+        held = place().hold(in_groups(answers.T))
+        progress = FitProgress(len(answers.T), fit=1, n_fits=len(fits), iteration=1, n_iterations=1)
+        return [
+            fit(InParts(held, progress._replace(fit=number)), answers, np.zeros(1, np.bool_))
+            for number, fit in enumerate(fits, 1)
+        ]
+    order = np.lexsort((answers.lapses, *answers.T.T[::-1]))
+    answers = answers._replace(T=answers.T[order], lapses=answers.lapses[order])
+    return side_by_side(partial(fit, InOnePiece(answers.T), answers) for fit in fits)

@@ -1,0 +1,317 @@
+"""Sums over many answers, computed by the workers of a Dask cluster.
+
+Law: the result has the same bits as on one machine, whatever the number of workers and however many of them are lost.
+
+Each worker gets groups of parts (see `erkle.summing`) that are neighbours. The parts are sent once and stay there. For
+each sum, the coordinates go to all workers, and only the total and one gradient come back. This process keeps all
+answers, so it can send the parts of a lost worker to others and compute the sum again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from importlib import import_module
+from itertools import chain, repeat
+from threading import Event
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from erkle.interruption import uninterrupted
+from erkle.sources import OTHER_SOURCES, sources_stamp
+from erkle.summing import Floats, Held, Part, Sum, Summand, Sums, added, computed_at, group_sum, in_pairs, values_of
+
+__all__ = ["ClusterError", "on_dask"]
+
+# Dask's own types are known only once it is imported.
+Client = Any
+Future = Any
+# The name of an array on the workers: that of its part, and for answers also their digest.
+Name = tuple[int | str, ...]
+# The arrays of each group: their names, and functions that make them.
+Arrays = list[list[tuple[Name, Callable[[], NDArray[Any]]]]]
+
+# Most attempts at a sum.
+_ATTEMPTS = 8
+# Most arrays in one message to a worker.
+_BATCH = 32
+# Seconds after which a waiting thread looks for Ctrl-C, and for workers that have left.
+_PATIENCE, _LOOK = 0.1, 2.0
+
+
+class ClusterError(ConnectionError):
+    """A cluster has no scheduler or no workers any more. What was learned before is kept."""
+
+
+class _WorkerLost(Exception):
+    """A worker has left that was needed."""
+
+
+def dask_distributed() -> Any:
+    """The module `dask.distributed`."""
+    try:
+        return import_module("dask.distributed")
+    except ImportError:
+        raise ImportError("Dask is not installed; install it with: pip install 'erkle[dask]'") from None
+
+
+@contextmanager
+def on_dask(scheduler: str | Client, timeout: float = 30.0) -> Iterator[None]:
+    """Compute the fits inside the block on a Dask cluster, if they are fits of a million answers or more.
+
+    Fits of fewer answers, online steps and predictions stay in this process. The result is the same, to the last bit.
+
+    Parameters
+    ----------
+    scheduler : str or dask.distributed.Client
+        Address of the scheduler, such as ``"tcp://192.0.2.1:8786"``; or a client, for example of a `LocalCluster`.
+    timeout : float
+        Seconds to wait for the scheduler, and for a worker if there is none, before a `ClusterError` is raised.
+
+    Examples
+    --------
+    >>> from erkle import ERKLE, cluster
+    >>> from erkle.datasets import city_answers
+    >>> with cluster.on_dask("tcp://192.0.2.1:8786"):             # doctest: +SKIP
+    ...     learner = ERKLE(65).fit(city_answers(2_000_000))
+    """
+    distributed = dask_distributed()
+    if isinstance(scheduler, distributed.Client):
+        with computed_at(Cluster(scheduler, timeout)):
+            yield
+        return
+    try:
+        client = distributed.Client(scheduler, timeout=timeout, set_as_default=False)
+    except OSError as error:
+        raise ClusterError(f"There is no Dask scheduler at {scheduler}; start one with: dask scheduler") from error
+    try:
+        with computed_at(Cluster(client, timeout)):
+            yield
+    finally:
+        client.close()
+
+
+class Cluster:
+    """The workers of a Dask cluster; see `erkle.summing.Place`."""
+
+    def __init__(self, client: Client, timeout: float) -> None:
+        self.client = client
+        self._timeout = timeout
+        self._address = client.scheduler.address
+        # The worker of each group.
+        self._homes: list[str] = []
+        # The parts that have been sent.
+        self._sent: dict[Name, Future] = {}
+        # The workers that have the same sources as this process.
+        self._same: set[str] = set()
+
+    def hold(self, groups: list[list[Part]]) -> Held:
+        """See `Place.hold`. Parts with the same answers as before stay where they are."""
+        arrays: Arrays = [
+            [((g, i, _digest(part)), partial(getattr, part, "T")) for i, part in enumerate(group)]
+            for g, group in enumerate(groups)
+        ]
+        for name in self._sent.keys() - {name for name, _ in chain.from_iterable(arrays)}:
+            del self._sent[name]
+        return _HeldThere(self, groups, arrays, self._sent)
+
+    def homes(self, n_groups: int) -> list[str]:
+        """A worker for each group; the same as before, as far as possible."""
+        threads = self._threads()
+        self._check_sources(threads)
+        self._homes = assigned([*self._homes, *n_groups * [""]][:n_groups], threads)
+        return self._homes
+
+    def _threads(self) -> dict[str, int]:
+        """The workers and their numbers of threads. If there are none, wait for one."""
+        end = time.monotonic() + self._timeout
+        while not (threads := self._ask(self.client.nthreads)):
+            if time.monotonic() > end:
+                raise ClusterError(f"The Dask scheduler {self._address} has no workers; start one with: dask worker")
+            time.sleep(_PATIENCE)
+        return dict(threads)
+
+    def _check_sources(self, workers: Iterable[str]) -> None:
+        """Raise an error if a worker has other sources, which might compute something else."""
+        new = [worker for worker in workers if worker not in self._same]
+        found = self._ask(self.client.run, sources_stamp, workers=new, on_error="return") if new else {}
+        for worker, stamp in found.items():
+            if stamp == sources_stamp():
+                self._same.add(worker)
+            elif isinstance(stamp, str):
+                raise ValueError(OTHER_SOURCES)
+            elif not isinstance(stamp, OSError):
+                raise ImportError(f"The worker {worker} cannot import this version of erkle ({stamp}); install it.")
+            # After an OSError, the worker has left.
+
+    def on_workers(self, arrays: Arrays, homes: list[str], sent: dict[Name, Future]) -> list[list[Future]]:
+        """The arrays of each group on its worker. Send those that are not there, or no longer."""
+        places = self._places([future for future in sent.values() if future.status == "finished"])
+        missing: Arrays = []
+        for home, group in zip(homes, arrays, strict=True):
+            there = {name for name, _ in group if name in sent and home in places.get(sent[name].key, ())}
+            missing.append([(name, make) for name, make in group if name not in there])
+        for home, group in zip(homes, missing, strict=True):
+            for start in range(0, len(group), _BATCH):
+                batch = group[start : start + _BATCH]
+                futures = self.send([make() for _, make in batch], home)
+                sent.update(zip((name for name, _ in batch), futures, strict=True))
+        return [[sent[name] for name, _ in group] for group in arrays]
+
+    def _places(self, futures: list[Future]) -> dict[str, Sequence[str]]:
+        return dict(self._ask(self.client.who_has, futures)) if futures else {}
+
+    def send(self, arrays: list[NDArray[Any]], home: str) -> list[Future]:
+        """Send arrays to a worker."""
+        try:
+            options = {"workers": [home], "hash": False, "callback_timeout": self._timeout}
+            futures: list[Future] = self.client.sync(self.client.scatter, arrays, **options)
+        except KeyError as error:
+            raise _WorkerLost(f"{home} has left") from error
+        return futures
+
+    def submit(self, home: str, task: Callable[..., Any], *args: Any) -> _Task:
+        """Let a worker compute something."""
+        return _Task(self.client.submit(task, *args, workers=[home], pure=False), home)
+
+    def added(self, one: _Task, other: _Task) -> _Task:
+        """Let the worker of one sum add another."""
+        return self.submit(one.home, added, one.future, other.future)
+
+    def result(self, future: Future, homes: Iterable[str]) -> Any:
+        """Wait for a result that needs these workers."""
+        done, look = Event(), time.monotonic() + _LOOK
+        future.add_done_callback(lambda _: done.set())
+        while not done.wait(_PATIENCE):
+            if time.monotonic() > look:
+                if gone := set(homes) - self._threads().keys():
+                    raise _WorkerLost(f"{min(gone)} has left")
+                look = time.monotonic() + _LOOK
+        return future.result(timeout=self._timeout)
+
+    def _ask(self, question: Callable[..., Any], *args: Any, **options: Any) -> Any:
+        """Ask the scheduler. While it does not answer, the client tries to connect again."""
+        end = time.monotonic() + self._timeout
+        while True:
+            try:
+                left = max(_PATIENCE, end - time.monotonic())
+                return self.client.sync(question, *args, callback_timeout=left, **options)
+            except Exception as error:
+                if self.client.status in ("closing", "closed") or time.monotonic() > end:
+                    raise ClusterError(f"The Dask scheduler {self._address} does not answer any more.") from error
+                if not isinstance(error, OSError):
+                    raise
+            time.sleep(_PATIENCE)
+
+
+class _Task(NamedTuple):
+    """What a worker computes."""
+
+    future: Future
+    home: str
+
+
+class _HeldThere(NamedTuple):
+    """Parts on workers."""
+
+    cluster: Cluster
+    groups: list[list[Part]]
+    arrays: Arrays
+    sent: dict[Name, Future]
+
+    def given(self, own: Floats | float) -> Sums:
+        """See `Held.given`."""
+        if not isinstance(own, np.ndarray):
+            return _SumsThere(self, own, [], {})
+        arrays: Arrays = [
+            [((g, i), partial(values_of, part, own)) for i, part in enumerate(group)]
+            for g, group in enumerate(self.groups)
+        ]
+        return _SumsThere(self, None, arrays, {})
+
+
+class _SumsThere(NamedTuple):
+    """Parts on workers, with the same value for all answers, or an array of values next to each part."""
+
+    held: _HeldThere
+    same: float | None
+    arrays: Arrays
+    sent: dict[Name, Future]
+
+    def sum(self, summand: Summand, shape: tuple[int, ...], *shared: Any) -> Sum:
+        """See `Sums.sum`. After the loss of a worker, others get its parts, and the sum is repeated."""
+        cluster, distributed = self.held.cluster, dask_distributed()
+        for _ in range(_ATTEMPTS):
+            homes = cluster.homes(len(self.held.groups))
+            try:
+                found: Sum = cluster.result(self._submitted(homes, summand, shape, shared), homes)
+                return found
+            except ClusterError:
+                raise
+            except (_WorkerLost, OSError, distributed.CancelledError, distributed.KilledWorker) as error:
+                lost = error
+        raise ClusterError(
+            f"Workers were lost {_ATTEMPTS} times during one sum ({lost}); see their logs. They may need more memory."
+        ) from lost
+
+    def _submitted(self, homes: list[str], summand: Summand, shape: tuple[int, ...], shared: tuple[Any, ...]) -> Future:
+        """The sum, as a future."""
+        cluster, held = self.held.cluster, self.held
+        parts = cluster.on_workers(held.arrays, homes, held.sent)
+        values = cluster.on_workers(self.arrays, homes, self.sent) if self.same is None else repeat(self.same)
+        # Arrays go to one worker, and from there to the others. Small values are part of the tasks.
+        sent = iter(cluster.send([one for one in shared if isinstance(one, np.ndarray)], homes[0]))
+        given = [next(sent) if isinstance(one, np.ndarray) else one for one in shared]
+        with uninterrupted():
+            tasks = (
+                cluster.submit(home, _group_sum, summand, part, own, shape, given)
+                for home, part, own in zip(homes, parts, values, strict=False)
+            )
+            return in_pairs(tasks, cluster.added).future
+
+
+def assigned(before: list[str], threads: dict[str, int]) -> list[str]:
+    """A worker for each group, given the worker that had it before; a worker gets groups in proportion to its threads.
+
+    A worker keeps its groups unless there are too many. Other groups go to workers in order, so that neighbours share
+    a worker.
+
+    >>> assigned(["", "", "", ""], {"A": 1, "B": 1})
+    ['A', 'A', 'B', 'B']
+    >>> assigned(["A", "A", "B", "B"], {"A": 1, "C": 1})
+    ['A', 'A', 'C', 'C']
+    """
+    workers, room, n_assigned = sorted(threads), {}, 0
+    for i, worker in enumerate(workers, 1):
+        share = sum(threads[one] for one in workers[:i]) / sum(threads.values())
+        room[worker] = round(len(before) * share) - n_assigned
+        n_assigned += room[worker]
+    after = []
+    for home in before:
+        keeps = room.get(home, 0) > 0
+        if keeps:
+            room[home] -= 1
+        after.append(home if keeps else "")
+    others = chain.from_iterable(repeat(worker, n) for worker, n in room.items())
+    return [home or next(others) for home in after]
+
+
+def _group_sum(
+    summand: Summand,
+    parts: list[NDArray[np.int32]],
+    own: list[Floats] | float,
+    shape: tuple[int, ...],
+    shared: list[Any],
+) -> Sum:
+    """The sum of a group, in a worker."""
+    values = own if isinstance(own, list) else (np.full(len(T), own) for T in parts)
+    return group_sum(summand, zip(parts, values, strict=True), shape, tuple(shared))
+
+
+def _digest(part: Part) -> str:
+    return hashlib.sha256(part.T.data).hexdigest()
