@@ -264,15 +264,38 @@ def test_a_loss_of_the_user_is_sent_to_the_workers(workers):
         cloudpickle.unregister_pickle_by_value(sys.modules[__name__])
 
 
-class Unpicklable(OwnLoss):
+class Closed(OwnLoss):
+    """A loss that cannot be sent."""
+
     def __reduce__(self):
-        raise TypeError("stays here")
+        raise ValueError("stays here")
 
 
-class Unknown(NamedTuple):
-    """A loss in a module that workers do not have."""
+class Elsewhere(OwnLoss):
+    """A loss in a module that the workers do not have."""
 
-    __module__ = "no_such_module"
+
+class Textual(OwnLoss):
+    """A loss that cannot be compiled."""
+
+    def value(self, d_near, d_far):
+        return "no"
+
+
+@pytest.mark.parametrize(
+    ("loss", "match"),
+    [
+        (Closed(), "stays here.*in your script"),
+        (Elsewhere(), "only_here.*in your script"),
+        (Textual(), "Textual.value"),
+    ],
+    ids=["closed", "elsewhere", "textual"],
+)
+def test_a_loss_that_workers_cannot_use_is_an_error(workers, monkeypatch, loss, match):
+    monkeypatch.setattr(Elsewhere, "__module__", "only_here")
+    monkeypatch.setitem(sys.modules, "only_here", sys.modules[__name__])
+    with on_dask(workers), pytest.raises(TypeError, match=match):
+        embedding(loss=loss)
 
 
 # Who gets what.

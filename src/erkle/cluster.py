@@ -10,6 +10,7 @@ answers, so it can send the parts of a lost worker to others and compute the sum
 from __future__ import annotations
 
 import hashlib
+import pickle
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -264,12 +265,12 @@ class _SumsThere(NamedTuple):
         cluster, held = self.held.cluster, self.held
         parts = cluster.on_workers(held.arrays, homes, held.sent)
         values = cluster.on_workers(self.arrays, homes, self.sent) if self.same is None else repeat(self.same)
-        # Arrays go to one worker, and from there to the others. Small values are part of the tasks.
-        sent = iter(cluster.send([one for one in shared if isinstance(one, np.ndarray)], homes[0]))
-        given = [next(sent) if isinstance(one, np.ndarray) else one for one in shared]
+        # Arrays go to one worker, and from there to the others.
+        arrays = cluster.send([one for one in shared if isinstance(one, np.ndarray)], homes[0])
+        rest = _packed(summand, shape, [None if isinstance(one, np.ndarray) else one for one in shared])
         with uninterrupted():
             tasks = (
-                cluster.submit(home, _group_sum, summand, part, own, shape, given)
+                cluster.submit(home, _group_sum, rest, arrays, part, own)
                 for home, part, own in zip(homes, parts, values, strict=False)
             )
             return in_pairs(tasks, cluster.added).future
@@ -301,16 +302,36 @@ def assigned(before: list[str], threads: dict[str, int]) -> list[str]:
     return [home or next(others) for home in after]
 
 
-def _group_sum(
-    summand: Summand,
-    parts: list[NDArray[np.int32]],
-    own: list[Floats] | float,
-    shape: tuple[int, ...],
-    shared: list[Any],
-) -> Sum:
+def _group_sum(rest: bytes, arrays: list[Floats], parts: list[NDArray[np.int32]], own: list[Floats] | float) -> Sum:
     """The sum of a group, in a worker."""
+    summand, shape, shared = _unpacked(rest)
+    waiting = iter(arrays)
     values = own if isinstance(own, list) else (np.full(len(T), own) for T in parts)
-    return group_sum(summand, zip(parts, values, strict=True), shape, tuple(shared))
+    group = zip(parts, values, strict=True)
+    return group_sum(summand, group, shape, tuple(next(waiting) if one is None else one for one in shared))
+
+
+def _packed(*values: Any) -> bytes:
+    """Values for a task, as bytes: Dask would close a worker that cannot import what they need."""
+    try:
+        packed: bytes = import_module("cloudpickle").dumps(values)
+    except Exception as error:
+        raise _cannot_be_sent(error) from error
+    return packed
+
+
+def _unpacked(packed: bytes) -> Any:
+    try:
+        return pickle.loads(packed)
+    except Exception as error:
+        raise _cannot_be_sent(error) from None
+
+
+def _cannot_be_sent(error: Exception) -> TypeError:
+    return TypeError(
+        f"The loss cannot be sent to the workers ({error}); define it in your script, or in a module that all machines "
+        "can import."
+    )
 
 
 def _digest(part: Part) -> str:
