@@ -3,6 +3,7 @@
 The clusters are real, with processes.
 """
 
+import importlib
 import os
 import signal
 import subprocess
@@ -180,11 +181,29 @@ def test_an_address_without_a_scheduler_is_refused():
         pass
 
 
-def test_a_worker_with_other_sources_is_refused(workers, monkeypatch):
-    monkeypatch.setattr(cluster, "sources_stamp", lambda: "other")
-    with on_dask(workers), pytest.raises(ValueError, match="same one on all machines"):
-        embedding()
-    monkeypatch.setattr(cluster, "sources_stamp", sources.sources_stamp)
+def other_sources():
+    sources.sources_stamp = lambda: "other"
+
+
+def no_erkle():
+    sys.modules["erkle.sources"] = None
+
+
+def same_sources():
+    sys.modules["erkle.sources"] = importlib.reload(sources)
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "match"),
+    [(other_sources, ValueError, "same one on all machines"), (no_erkle, ImportError, "cannot import")],
+)
+def test_a_worker_with_other_sources_is_refused(workers, change, error, match):
+    workers.run(change)
+    try:
+        with on_dask(workers), pytest.raises(error, match=match):
+            embedding()
+    finally:
+        workers.run(same_sources)
 
 
 class Running(NamedTuple):
@@ -234,6 +253,43 @@ def test_a_scheduler_that_goes_away_is_an_error_and_the_learner_stays_as_it_was(
     assert time.monotonic() - begun < 20.0
     assert np.array_equal(started.kernel_matrix(), expected)
     started.consolidate()
+
+
+# The command.
+
+
+@pytest.fixture
+def answer_file(tmp_path):
+    return write(tmp_path / "answers.csv", answers_of(12, 700))
+
+
+def test_the_command_learns_on_a_cluster(erkle, running, answer_file, tmp_path):
+    command = ["learn", answer_file, "--consolidate", "0.5", "--out"]
+    assert erkle(*command, tmp_path / "here").returncode == 0
+    there = ["--backend", "dask", "--scheduler", running.address]
+    assert erkle(*command, tmp_path / "there", *there).returncode == 0
+    assert np.array_equal(learned(tmp_path / "there").kernel_matrix(), learned(tmp_path / "here").kernel_matrix())
+
+
+@pytest.mark.parametrize("at", [3, "at the end"])
+@pytest.mark.parametrize("source", ["file", "-"])
+def test_a_command_whose_scheduler_goes_away_can_be_resumed(
+    erkle, running, answer_file, tmp_path, monkeypatch, at, source
+):
+    command = ["learn", answer_file if source == "file" else "-", "--consolidate", "0.5"]
+
+    def run(out, *more):
+        lines = answer_file.open("rb")
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(lines))
+        return erkle(*command, "--out", tmp_path / out, *more)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(cluster, "TIMEOUT", 2.0)
+        kill_scheduler(patch, running, at)
+        stopped = run("stopped", "--backend", "dask", "--scheduler", running.address)
+    assert stopped.returncode == 2
+    assert "--resume" in stopped.stderr
+    assert "does not answer" in stopped.refusal[-1]
 
 
 # Losses of users.

@@ -49,14 +49,27 @@ def test_full_parts_never_change_and_keep_their_group_while_answers_arrive(sizes
         patch.setattr(summing, "_PART", 3)
         patch.setattr(summing, "_GROUPS", 4)
         first, then = in_groups(T[:before]), in_groups(T[:after])
-    for one, other in zip(first, then, strict=False):
-        for part, same in zip(one, other, strict=False):
+    arrived = {part.number: (group[0].number, part) for group in then for part in group}
+    for group in first:
+        for part in group:
+            home, same = arrived[part.number]
+            assert home == group[0].number
             if len(part.T) == 3:
                 assert np.array_equal(part.T, same.T)
                 assert np.array_equal(part.order, same.order)
     order = np.concatenate([part.order for group in then for part in group])
     assert np.array_equal(np.sort(order), np.arange(after))
     assert np.array_equal(np.concatenate([part.T for group in then for part in group]), T[order])
+
+
+@given(st.integers(1, 200), st.sampled_from([1, 2, 4]))
+def test_neighbours_in_the_order_of_groups_have_their_share_of_the_parts(n_parts, n_workers):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(summing, "_PART", 1)
+        sizes = [len(group) for group in in_groups(sample(N, n_parts, 0))]
+    assert sum(sizes) == n_parts
+    shares = [sum(share) for share in np.array_split(sizes, n_workers)] if n_parts >= 16 else [1]
+    assert max(shares) - min(shares) <= 1
 
 
 def level_by_level(sums):

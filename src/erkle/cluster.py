@@ -104,8 +104,8 @@ class Cluster:
         self.client = client
         self._timeout = timeout
         self._address = client.scheduler.address
-        # The worker of each group.
-        self._homes: list[str] = []
+        # The worker of each group, by the number of its first part.
+        self._homes: dict[int, str] = {}
         # The parts that have been sent.
         self._sent: dict[Name, Future] = {}
         # The workers that have the same sources as this process.
@@ -114,19 +114,20 @@ class Cluster:
     def hold(self, groups: list[list[Part]]) -> Held:
         """See `Place.hold`. Parts with the same answers as before stay where they are."""
         arrays: Arrays = [
-            [((g, i, _digest(part)), partial(getattr, part, "T")) for i, part in enumerate(group)]
-            for g, group in enumerate(groups)
+            [((part.number, _digest(part)), partial(getattr, part, "T")) for part in group] for group in groups
         ]
         for name in self._sent.keys() - {name for name, _ in chain.from_iterable(arrays)}:
             del self._sent[name]
         return _HeldThere(self, groups, arrays, self._sent)
 
-    def homes(self, n_groups: int) -> list[str]:
+    def homes(self, groups: list[list[Part]]) -> list[str]:
         """A worker for each group; the same as before, as far as possible."""
         threads = self._threads()
         self._check_sources(threads)
-        self._homes = assigned([*self._homes, *n_groups * [""]][:n_groups], threads)
-        return self._homes
+        numbers = [group[0].number for group in groups]
+        found = assigned([self._homes.get(number, "") for number in numbers], threads)
+        self._homes = dict(zip(numbers, found, strict=True))
+        return found
 
     def _threads(self) -> dict[str, int]:
         """The workers and their numbers of threads. If there are none, wait for one."""
@@ -229,10 +230,7 @@ class _HeldThere(NamedTuple):
         """See `Held.given`."""
         if not isinstance(own, np.ndarray):
             return _SumsThere(self, own, [], {})
-        arrays: Arrays = [
-            [((g, i), partial(values_of, part, own)) for i, part in enumerate(group)]
-            for g, group in enumerate(self.groups)
-        ]
+        arrays: Arrays = [[((part.number,), partial(values_of, part, own)) for part in group] for group in self.groups]
         return _SumsThere(self, None, arrays, {})
 
 
@@ -248,7 +246,7 @@ class _SumsThere(NamedTuple):
         """See `Sums.sum`. After the loss of a worker, others get its parts, and the sum is repeated."""
         cluster, distributed = self.held.cluster, dask_distributed()
         for _ in range(_ATTEMPTS):
-            homes = cluster.homes(len(self.held.groups))
+            homes = cluster.homes(self.held.groups)
             try:
                 found: Sum = cluster.result(self._submitted(homes, summand, shape, shared), homes)
                 return found

@@ -43,10 +43,13 @@ class Part(NamedTuple):
         The answers.
     order : (m,) array
         Their places among all answers.
+    number : int
+        The number of the part, in the order of arrival.
     """
 
     T: NDArray[np.int32]
     order: NDArray[np.int64]
+    number: int
 
 
 class Sums(Protocol):
@@ -77,15 +80,24 @@ class Place(Protocol):
 
 
 def in_groups(T: NDArray[np.integer[Any]]) -> list[list[Part]]:
-    """The answers in parts, and the parts in groups: part p is in group p modulo the number of groups."""
-    parts = [_part(T, start) for start in range(0, len(T), _PART)]
-    return [parts[group::_GROUPS] for group in range(min(_GROUPS, len(parts)))]
+    """The answers in parts, and the parts in groups: part p is in group p modulo the number of groups.
+
+    The groups are in such an order that neighbours have about the same number of parts in total as other neighbours.
+    """
+    parts = [_part(T, number) for number in range(-(-len(T) // _PART))]
+    return [parts[group::_GROUPS] for group in sorted(range(min(_GROUPS, len(parts))), key=_reversed)]
 
 
-def _part(T: NDArray[np.integer[Any]], start: int) -> Part:
+def _reversed(group: int) -> int:
+    """The number with its bits in reverse: even groups before odd ones, and so on."""
+    return int(f"{group:08b}"[::-1], 2)
+
+
+def _part(T: NDArray[np.integer[Any]], number: int) -> Part:
+    start = number * _PART
     rows = T[start : start + _PART]
     order = np.lexsort(rows.T[::-1])
-    return Part(np.ascontiguousarray(rows[order], np.int32), start + order)
+    return Part(np.ascontiguousarray(rows[order], np.int32), start + order, number)
 
 
 def are_many(T: NDArray[np.integer[Any]]) -> bool:
