@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -17,7 +18,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from commands import answers_of, learned, lines, listing, n_saved, write
 from erkle import ERKLE, LowRank, TripletEmbedding, cluster, sources, summing
+from erkle.cli.learn.run import Run
 from erkle.cluster import ClusterError, assigned, on_dask
 from parts import answers
 
@@ -190,7 +193,8 @@ def no_erkle():
 
 
 def same_sources():
-    sys.modules["erkle.sources"] = importlib.reload(sources)
+    sys.modules["erkle.sources"] = sources
+    importlib.reload(sources)
 
 
 @pytest.mark.parametrize(
@@ -263,33 +267,85 @@ def answer_file(tmp_path):
     return write(tmp_path / "answers.csv", answers_of(12, 700))
 
 
+LEARN = ["--rank", "2", "--consolidate", "0.5"]
+
+
 def test_the_command_learns_on_a_cluster(erkle, running, answer_file, tmp_path):
-    command = ["learn", answer_file, "--consolidate", "0.5", "--out"]
+    command = ["learn", answer_file, *LEARN, "--out"]
     assert erkle(*command, tmp_path / "here").returncode == 0
     there = ["--backend", "dask", "--scheduler", running.address]
     assert erkle(*command, tmp_path / "there", *there).returncode == 0
     assert np.array_equal(learned(tmp_path / "there").kernel_matrix(), learned(tmp_path / "here").kernel_matrix())
 
 
-@pytest.mark.parametrize("at", [3, "at the end"])
-@pytest.mark.parametrize("source", ["file", "-"])
+def without_scheduler(monkeypatch, running, at):
+    """Kill the scheduler during this sum, or before the last fit."""
+    original, finish, counted = cluster.Cluster.result, Run.finish, []
+
+    def result(self, future, homes):
+        counted.append(homes)
+        if len(counted) == at:
+            running.scheduler.kill()
+        return original(self, future, homes)
+
+    def killing(run):
+        if at == "the end":
+            running.scheduler.kill()
+        finish(run)
+
+    monkeypatch.setattr(cluster.Cluster, "result", result)
+    monkeypatch.setattr(Run, "finish", killing)
+    monkeypatch.setattr(cluster, "on_dask", partial(on_dask, timeout=2.0))
+
+
+@pytest.mark.parametrize("at", [3, "the end"])
+@pytest.mark.parametrize("source", ["file", "stream"])
 def test_a_command_whose_scheduler_goes_away_can_be_resumed(
     erkle, running, answer_file, tmp_path, monkeypatch, at, source
 ):
-    command = ["learn", answer_file if source == "file" else "-", "--consolidate", "0.5"]
+    rows = lines(answers_of(12, 700))
 
-    def run(out, *more):
-        lines = answer_file.open("rb")
-        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(lines))
-        return erkle(*command, "--out", tmp_path / out, *more)
+    def run(out, first, *more):
+        if source == "file":
+            return erkle("learn", answer_file, *LEARN, "--out", tmp_path / out, *more)
+        (tmp_path / "stream").write_text("".join(rows[first:]))
+        with (tmp_path / "stream").open() as stream, monkeypatch.context() as patch:
+            patch.setattr(sys, "stdin", stream)
+            return erkle("learn", "-", *LEARN, "--out", tmp_path / out, *more)
 
     with monkeypatch.context() as patch:
-        patch.setattr(cluster, "TIMEOUT", 2.0)
-        kill_scheduler(patch, running, at)
-        stopped = run("stopped", "--backend", "dask", "--scheduler", running.address)
+        without_scheduler(patch, running, at)
+        stopped = run("stopped", 0, "--backend", "dask", "--scheduler", running.address)
     assert stopped.returncode == 2
     assert "--resume" in stopped.stderr
     assert "does not answer" in stopped.refusal[-1]
+    assert listing(tmp_path / "stopped") == ["checkpoint.npz"]
+    first = n_saved(tmp_path / "stopped")
+    assert first == 700 if at == "the end" else 0 < first < 700
+    # A stream that ends without an answer is refused, but its results are written.
+    assert run("stopped", first, "--resume").returncode == (2 if (source, at) == ("stream", "the end") else 0)
+    assert run("whole", 0).returncode == 0
+    assert np.array_equal(learned(tmp_path / "stopped").kernel_matrix(), learned(tmp_path / "whole").kernel_matrix())
+
+
+@pytest.mark.parametrize(
+    ("options", "match"),
+    [
+        (["--backend", "dask"], "--backend is 'dask'; pass threads, or dask together with --scheduler"),
+        (["--scheduler", "tcp://127.0.0.1:9"], "--backend is 'threads'"),
+        (["--backend", "processes"], "--backend is 'processes'"),
+        (["--backend", "dask", "--scheduler", "tcp://127.0.0.1:9", "--exact"], "--backend dask"),
+        (["--backend", "dask", "--scheduler", "nonsense://here"], "nonsense"),
+    ],
+    ids=str,
+)
+def test_a_command_without_a_usable_cluster_is_refused_before_the_file_is_read(
+    erkle, answer_file, tmp_path, options, match
+):
+    run = erkle("learn", answer_file, "--out", tmp_path / "out", *options)
+    assert run.returncode == 2
+    assert match in run.refusal[-1]
+    assert not (tmp_path / "out").exists()
 
 
 # Losses of users.
