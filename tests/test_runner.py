@@ -78,7 +78,7 @@ def test_results_of_another_version_of_erkle_are_refused(runner, tmp_path, monke
 
 def test_a_worker_with_another_version_of_erkle_is_refused(runner, tmp_path, monkeypatch):
     monkeypatch.setattr("erkle.runner.sources_stamp", lambda: "other")
-    with pytest.raises(ValueError, match="worker"):
+    with pytest.raises(ValueError, match="another version"):
         list(runner.run(NUMBERS, 1))
     assert times(tmp_path / "units") == {}
 

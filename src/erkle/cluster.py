@@ -139,17 +139,25 @@ class Cluster:
         return dict(threads)
 
     def _check_sources(self, workers: Iterable[str]) -> None:
-        """Raise an error if a worker has other sources, which might compute something else."""
+        """Raise an error if a worker has other sources, which might compute something else; or the scheduler."""
         new = [worker for worker in workers if worker not in self._same]
         found = self._ask(self.client.run, sources_stamp, workers=new, on_error="return") if new else {}
-        for worker, stamp in found.items():
+        if self._address not in self._same:
+            found[self._address] = self._scheduler_stamp()
+        for address, stamp in found.items():
             if stamp == sources_stamp():
-                self._same.add(worker)
+                self._same.add(address)
             elif isinstance(stamp, str):
                 raise ValueError(OTHER_SOURCES)
             elif not isinstance(stamp, OSError):
-                raise ImportError(f"The worker {worker} cannot import this version of erkle ({stamp}); install it.")
+                raise ImportError(f"{address} cannot import erkle ({stamp}); install the same version on all machines.")
             # After an OSError, the worker has left.
+
+    def _scheduler_stamp(self) -> Any:
+        try:
+            return self._ask(self.client.run_on_scheduler, sources_stamp)
+        except ImportError as error:
+            return error
 
     def on_workers(self, arrays: Arrays, homes: list[str], sent: dict[Name, Future]) -> list[list[Future]]:
         """The arrays of each group on its worker. Send those that are not there, or no longer."""
@@ -205,7 +213,7 @@ class Cluster:
                 return self.client.sync(question, *args, callback_timeout=left, **options)
             except Exception as error:
                 if self.client.status in ("closing", "closed") or time.monotonic() > end:
-                    raise ClusterError(f"The Dask scheduler {self._address} does not answer any more.") from error
+                    raise ClusterError(f"The Dask scheduler {self._address} does not answer any more; start it again.") from error
                 if not isinstance(error, OSError):
                     raise
             time.sleep(_PATIENCE)

@@ -7,7 +7,7 @@ from pathlib import Path
 # Packages of erkle that do not affect results.
 _WITHOUT_EFFECT = {"cli", "client", "pictures", "service", "store"}
 
-OTHER_SOURCES = "A worker of the cluster has another version of erkle; install the same one on all machines."
+OTHER_SOURCES = "A machine of the cluster has another version of erkle; install the same one on all of them."
 
 
 @cache

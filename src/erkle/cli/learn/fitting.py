@@ -1,5 +1,6 @@
 """Fits of many answers: where they are computed, and how far they have got."""
 
+import logging
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,7 +19,13 @@ def fitting_at(scheduler: str | None) -> Iterator[None]:
     from erkle.cluster import on_dask
 
     with on_dask(scheduler):
-        yield
+        # What Dask logs when a connection is lost, our sentences say.
+        logger = logging.getLogger("distributed.client")
+        logger.disabled = True
+        try:
+            yield
+        finally:
+            logger.disabled = False
 
 
 class FitClock:
