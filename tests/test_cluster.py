@@ -11,6 +11,7 @@ import sys
 import time
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import NamedTuple
 
 import numpy as np
@@ -19,7 +20,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from commands import answers_of, learned, lines, listing, n_saved, write
-from erkle import ERKLE, LowRank, TripletEmbedding, cluster, sources, summing
+from erkle import ERKLE, GNMDS, RCKL, STE, LowRank, TripletEmbedding, cluster, sources, summing
 from erkle.cli.learn.run import Run
 from erkle.cluster import ClusterError, assigned, on_dask
 from parts import answers
@@ -83,10 +84,34 @@ def test_a_fit_on_a_cluster_has_the_bits_of_one_process(workers):
         assert np.array_equal(learner().kernel_matrix(), here)
 
 
-def test_an_embedding_on_a_cluster_has_the_bits_of_one_process(workers):
-    here = embedding()
+@pytest.mark.filterwarnings("ignore:The objective")  # 20 iterations are too few
+@pytest.mark.parametrize(
+    "learner",
+    [
+        TripletEmbedding(N, 2, random_state=0, max_iter=20),
+        TripletEmbedding(N, 2, GNMDS(), random_state=0, max_iter=20),
+        TripletEmbedding(N, 2, random_state=0, max_iter=20, features=np.eye(N)[:, :3]),
+        RCKL(N, STE(), max_iter=20),
+    ],
+    ids=["embedding", "hinge", "features", "kernel"],
+)
+def test_a_batch_learner_on_a_cluster_has_the_bits_of_one_process(workers, learner):
+    here = learner.fit(T).kernel_matrix()
     with on_dask(workers.scheduler.address):
-        assert np.array_equal(embedding(), here)
+        assert np.array_equal(learner.fit(T).kernel_matrix(), here)
+
+
+def test_a_worker_that_is_lost_again_and_again_is_an_error(workers, monkeypatch):
+    counted = []
+
+    def result(self, future, homes):
+        counted.append(homes)
+        raise distributed.KilledWorker("a sum", SimpleNamespace(address="tcp://192.0.2.1:1"), 4)
+
+    monkeypatch.setattr(cluster.Cluster, "result", result)
+    with on_dask(workers), pytest.raises(ClusterError, match=r"8 times.*memory"):
+        embedding()
+    assert len(counted) == 8
 
 
 def test_fits_of_few_answers_stay_here(workers, monkeypatch):

@@ -213,7 +213,9 @@ class Cluster:
                 return self.client.sync(question, *args, callback_timeout=left, **options)
             except Exception as error:
                 if self.client.status in ("closing", "closed") or time.monotonic() > end:
-                    raise ClusterError(f"The Dask scheduler {self._address} does not answer any more; start it again.") from error
+                    raise ClusterError(
+                        f"The Dask scheduler {self._address} does not answer any more; start it again."
+                    ) from error
                 if not isinstance(error, OSError):
                     raise
             time.sleep(_PATIENCE)
