@@ -9,15 +9,16 @@ answers, so it can send the parts of a lost worker to others and compute the sum
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import pickle
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import wait
 from contextlib import contextmanager
 from functools import partial
 from importlib import import_module
 from itertools import chain, repeat
-from threading import Event
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -141,7 +142,8 @@ class Cluster:
     def _check_sources(self, workers: Iterable[str]) -> None:
         """Raise an error if a worker has other sources, which might compute something else; or the scheduler."""
         new = [worker for worker in workers if worker not in self._same]
-        found = self._ask(self.client.run, sources_stamp, workers=new, on_error="return") if new else {}
+        run = partial(self.client.run, sources_stamp, workers=new, on_error="return")
+        found = self._wait(run, new) if new else {}
         if self._address not in self._same:
             found[self._address] = self._scheduler_stamp()
         for address, stamp in found.items():
@@ -178,10 +180,11 @@ class Cluster:
 
     def send(self, arrays: list[NDArray[Any]], home: str) -> list[Future]:
         """Send arrays to a worker."""
+        scatter = partial(self.client.scatter, arrays, workers=[home], hash=False)
         try:
-            options = {"workers": [home], "hash": False, "callback_timeout": self._timeout}
-            futures: list[Future] = self.client.sync(self.client.scatter, arrays, **options)
+            futures: list[Future] = self._wait(scatter, [home])
         except KeyError as error:
+            # The scheduler does not know the worker any more.
             raise _WorkerLost(f"{home} has left") from error
         return futures
 
@@ -194,15 +197,29 @@ class Cluster:
         return self.submit(one.home, added, one.future, other.future)
 
     def result(self, future: Future, homes: Iterable[str]) -> Any:
-        """Wait for a result that needs these workers."""
-        done, look = Event(), time.monotonic() + _LOOK
-        future.add_done_callback(lambda _: done.set())
-        while not done.wait(_PATIENCE):
-            if time.monotonic() > look:
-                if gone := set(homes) - self._threads().keys():
-                    raise _WorkerLost(f"{min(gone)} has left")
-                look = time.monotonic() + _LOOK
-        return future.result(timeout=self._timeout)
+        """A result that needs these workers."""
+        return self._wait(partial(self.client.gather, future), homes)
+
+    def _wait(self, question: Callable[[], Any], homes: Iterable[str]) -> Any:
+        """The answer to a question, unless one of these workers leaves before it comes."""
+
+        async def asked() -> Any:
+            return await question()
+
+        answer = asyncio.run_coroutine_threadsafe(asked(), self.client.loop.asyncio_loop)
+        look = time.monotonic() + _LOOK
+        try:
+            while not wait([answer], _PATIENCE).done:
+                if time.monotonic() > look:
+                    self._check_presence(homes)
+                    look = time.monotonic() + _LOOK
+            return answer.result()
+        finally:
+            answer.cancel()
+
+    def _check_presence(self, workers: Iterable[str]) -> None:
+        if gone := set(workers) - self._threads().keys():
+            raise _WorkerLost(f"{min(gone)} has left")
 
     def _ask(self, question: Callable[..., Any], *args: Any, **options: Any) -> Any:
         """Ask the scheduler. While it does not answer, the client tries to connect again."""
@@ -256,8 +273,8 @@ class _SumsThere(NamedTuple):
         """See `Sums.sum`. After the loss of a worker, others get its parts, and the sum is repeated."""
         cluster, distributed = self.held.cluster, dask_distributed()
         for _ in range(_ATTEMPTS):
-            homes = cluster.homes(self.held.groups)
             try:
+                homes = cluster.homes(self.held.groups)
                 found: Sum = cluster.result(self._submitted(homes, summand, shape, shared), homes)
                 return found
             except ClusterError:

@@ -52,5 +52,8 @@ def test_the_command_says_how_far_fits_have_got(erkle, answers, tmp_path, monkey
     heard, say = [], FitClock.say
     monkeypatch.setattr(FitClock, "say", lambda clock, step: (heard.append(step), say(clock, step))[1])
     assert erkle("learn", answers, "--rank", "2", "--consolidate", "0.5", "--out", tmp_path).returncode == 0
-    # Those while learning, and the last one.
-    assert {step.n_answers for step in heard} == {657, 986, 1000}
+    n_fitted = {step.n_answers for step in heard}
+    assert min(n_fitted) >= 600
+    # The last fit is not that of a review.
+    assert max(n_fitted) == 1000
+    assert len(n_fitted) > 1
