@@ -47,11 +47,18 @@ def environment():
 
 
 @pytest.fixture(scope="module")
-def workers(environment):
+def pair(environment):
     """A client of two workers, each a process with one thread."""
     options = {"n_workers": 2, "threads_per_worker": 1, "processes": True, "dashboard_address": ":0"}
     with distributed.LocalCluster(**options) as local, distributed.Client(local) as client:
         yield client
+
+
+@pytest.fixture
+def workers(pair):
+    """The same, after a worker that another test has killed has started again."""
+    pair.wait_for_workers(2, timeout=60)
+    return pair
 
 
 def embedding(T=T, **parameters):
