@@ -162,7 +162,7 @@ def counting(T, own, total, G, X):
 
 def test_workers_that_retire_hand_over_their_parts(environment, monkeypatch):
     here = embedding()
-    options = {"n_workers": 3, "threads_per_worker": 1, "processes": False, "dashboard_address": ":0"}
+    options = {"n_workers": 3, "threads_per_worker": 2, "processes": False, "dashboard_address": ":0"}
     with distributed.LocalCluster(**options) as local, distributed.Client(local) as client:
         original, counted = cluster.Cluster.result, []
 
@@ -181,7 +181,7 @@ def test_workers_that_retire_hand_over_their_parts(environment, monkeypatch):
 
 def test_a_worker_that_joins_gets_parts(environment, monkeypatch):
     here, counted = embedding(), []
-    options = {"n_workers": 1, "threads_per_worker": 1, "processes": False, "dashboard_address": ":0"}
+    options = {"n_workers": 1, "threads_per_worker": 3, "processes": False, "dashboard_address": ":0"}
     with distributed.LocalCluster(**options) as local, distributed.Client(local) as client:
         original = cluster.Cluster.result
 

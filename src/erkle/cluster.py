@@ -26,7 +26,20 @@ from numpy.typing import NDArray
 
 from erkle.interruption import uninterrupted
 from erkle.sources import OTHER_SOURCES, sources_stamp
-from erkle.summing import Floats, Held, Part, Sum, Summand, Sums, added, computed_at, group_sum, in_pairs, values_of
+from erkle.summing import (
+    Floats,
+    Group,
+    Held,
+    Part,
+    Sum,
+    Summand,
+    Sums,
+    added,
+    computed_at,
+    group_sum,
+    in_pairs,
+    values_of,
+)
 
 __all__ = ["ClusterError", "on_dask"]
 
@@ -107,6 +120,8 @@ class Cluster:
         self._address = client.scheduler.address
         # The worker of each group, by the number of its first part.
         self._homes: dict[int, str] = {}
+        # The workers and their numbers of threads.
+        self._threads_of: dict[str, int] = {}
         # The parts that have been sent.
         self._sent: dict[Name, Future] = {}
         # The workers that have the same sources as this process.
@@ -123,7 +138,7 @@ class Cluster:
 
     def homes(self, groups: list[list[Part]]) -> list[str]:
         """A worker for each group; the same as before, as far as possible."""
-        threads = self._threads()
+        self._threads_of = threads = self._threads()
         self._check_sources(threads)
         numbers = [group[0].number for group in groups]
         found = assigned([self._homes.get(number, "") for number in numbers], threads)
@@ -192,9 +207,9 @@ class Cluster:
         """Let a worker compute something."""
         return _Task(self.client.submit(task, *args, workers=[home], pure=False), home)
 
-    def added(self, one: _Task, other: _Task) -> _Task:
-        """Let the worker of one sum add another."""
-        return self.submit(one.home, added, one.future, other.future)
+    def share(self, home: str, homes: list[str]) -> int:
+        """The number of its groups that each thread of a worker sums up."""
+        return -(-homes.count(home) // self._threads_of[home])
 
     def result(self, future: Future, homes: Iterable[str]) -> Any:
         """A result that needs these workers."""
@@ -245,6 +260,14 @@ class _Task(NamedTuple):
     home: str
 
 
+class _Share(NamedTuple):
+    """A group on its worker: its parts, and a value or values for each part."""
+
+    home: str
+    parts: list[Future]
+    values: list[Future] | float
+
+
 class _HeldThere(NamedTuple):
     """Parts on workers."""
 
@@ -281,6 +304,7 @@ class _SumsThere(NamedTuple):
                 raise
             except (_WorkerLost, OSError, distributed.CancelledError, distributed.KilledWorker) as error:
                 lost = error
+                time.sleep(_PATIENCE)
         raise ClusterError(
             f"Workers were lost {_ATTEMPTS} times during one sum ({lost}); see their logs. They may need more memory."
         ) from lost
@@ -289,16 +313,26 @@ class _SumsThere(NamedTuple):
         """The sum, as a future."""
         cluster, held = self.held.cluster, self.held
         parts = cluster.on_workers(held.arrays, homes, held.sent)
-        values = cluster.on_workers(self.arrays, homes, self.sent) if self.same is None else repeat(self.same)
+        values: Iterable[list[Future] | float] = repeat(self.same or 0.0)
+        if self.same is None:
+            values = cluster.on_workers(self.arrays, homes, self.sent)
         # Arrays go to one worker, and from there to the others.
         arrays = cluster.send([one for one in shared if isinstance(one, np.ndarray)], homes[0])
         rest = _packed(summand, shape, [None if isinstance(one, np.ndarray) else one for one in shared])
+        shares = [_Share(*share) for share in zip(homes, parts, values, strict=False)]
         with uninterrupted():
-            tasks = (
-                cluster.submit(home, _group_sum, rest, arrays, part, own)
-                for home, part, own in zip(homes, parts, values, strict=False)
-            )
-            return in_pairs(tasks, cluster.added).future
+            return self._tree(shares, {home: cluster.share(home, homes) for home in homes}, rest, arrays).future
+
+    def _tree(self, shares: list[_Share], most: dict[str, int], rest: bytes, arrays: list[Future]) -> _Task:
+        """The sum of groups, added in the order of `in_pairs`; a thread of a worker sums up to so many at once."""
+        cluster, home = self.held.cluster, shares[0].home
+        if all(share.home == home for share in shares) and len(shares) <= most[home]:
+            parts, values = [share.parts for share in shares], [share.values for share in shares]
+            return cluster.submit(home, _groups_sum, rest, arrays, parts, values)
+        # The largest power of two below the number of groups.
+        half = 1 << (len(shares) - 1).bit_length() - 1
+        one, other = (self._tree(half_of, most, rest, arrays) for half_of in (shares[:half], shares[half:]))
+        return cluster.submit(one.home, added, one.future, other.future)
 
 
 def assigned(before: list[str], threads: dict[str, int]) -> list[str]:
@@ -327,13 +361,23 @@ def assigned(before: list[str], threads: dict[str, int]) -> list[str]:
     return [home or next(others) for home in after]
 
 
-def _group_sum(rest: bytes, arrays: list[Floats], parts: list[NDArray[np.int32]], own: list[Floats] | float) -> Sum:
-    """The sum of a group, in a worker."""
+def _groups_sum(
+    rest: bytes, arrays: list[Floats], groups: list[list[NDArray[np.int32]]], values: list[list[Floats] | float]
+) -> Sum:
+    """The sum of groups, in a worker."""
     summand, shape, shared = _unpacked(rest)
     waiting = iter(arrays)
+    given = tuple(next(waiting) if one is None else one for one in shared)
+    sums = (
+        group_sum(summand, _with_values(parts, own), shape, given) for parts, own in zip(groups, values, strict=True)
+    )
+    found: Sum = in_pairs(sums, added)
+    return found
+
+
+def _with_values(parts: list[NDArray[np.int32]], own: list[Floats] | float) -> Group:
     values = own if isinstance(own, list) else (np.full(len(T), own) for T in parts)
-    group = zip(parts, values, strict=True)
-    return group_sum(summand, group, shape, tuple(next(waiting) if one is None else one for one in shared))
+    return zip(parts, values, strict=True)
 
 
 def _packed(*values: Any) -> bytes:
