@@ -104,6 +104,18 @@ def test_an_object_that_is_as_the_mean_of_all_is_placed_in_the_middle(erkle, tmp
     assert abs(float(row["x"])) < 1e-9
 
 
+def test_features_that_turned_out_to_predict_nothing_place_nothing(erkle, tmp_path):
+    noise = np.random.default_rng(5).standard_normal((N, 40))
+    learner = ERKLE(N, random_state=0, features=noise).fit(answers_of(N, 6000))
+    assert not learner.feature_map_["features"].any()
+    learner.save(tmp_path / "kernel.npz", labels=NAMES)
+    new = npz(tmp_path / "new.npz", v=noise[:1], names=np.array(["a"]))
+    run = erkle("place", tmp_path / "kernel.npz", "--features", new, "--out", tmp_path / "out")
+    assert run.returncode == 2
+    assert "predict nothing" in run.stderr
+    assert not (tmp_path / "out").exists()
+
+
 def test_features_of_objects_that_are_not_listed_are_ignored_with_a_sentence(erkle, kernel, tmp_path):
     new = npz(tmp_path / "new.npz", truth=NEW, names=np.array(["a", "b", "c"]))
     (tmp_path / "new.txt").write_text("a\n")
