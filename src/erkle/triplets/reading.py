@@ -4,12 +4,14 @@ The same answers give the same rows and the same names in every format, and howe
 or in several files. All answers before a wrong one are delivered before the error is raised.
 """
 
+import os
 from collections.abc import Iterator
 from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from erkle.triplets.arrow import ArrowAnswers, is_arrow
 from erkle.triplets.chunks import AnswerFile, Chunk
 from erkle.triplets.decoding import ReadError, Source
 from erkle.triplets.labels import Labels
@@ -116,7 +118,11 @@ class Reader:
         column: str | None = None,
     ) -> None:
         self.labels = Labels() if labels is None else labels
-        self._file: AnswerFile = TextAnswers(source, self.labels, frozen, name, column)
+        self._file: AnswerFile
+        if isinstance(source, str | os.PathLike) and is_arrow(source):
+            self._file = ArrowAnswers(source, self.labels, frozen, name, column)
+        else:
+            self._file = TextAnswers(source, self.labels, frozen, name, column)
         self.name, self.size = self._file.name, self._file.size
         self._is_iterated = False
 
