@@ -18,7 +18,7 @@ def import_pyarrow(file: str) -> Any:
         import pyarrow.ipc
         import pyarrow.parquet
     except ImportError:
-        raise ImportError(f"{file}: Parquet needs pyarrow; install it with: pip install 'erkle[parquet]'") from None
+        raise ImportError(f"{file}: needs pyarrow; install it with: pip install 'erkle[parquet]'") from None
     return pyarrow
 
 

@@ -59,7 +59,8 @@ def assert_same_results(folder, other):
 
 
 @pytest.mark.parametrize("case", OPTIONS)
-def test_the_learner_is_that_of_the_same_answers_in_text(erkle, case, tmp_path):
+def test_the_learner_is_that_of_the_same_answers_in_text(erkle, case, tmp_path, monkeypatch):
+    monkeypatch.setattr("erkle.triplets.arrow.parts.BATCH", 64)
     test = in_parquet(tmp_path / "test.parquet", T[:50], WHO[:50])
     more = OPTIONS[case] if "--holdout" in OPTIONS[case] else [*OPTIONS[case], "--test", test]
     files = {
