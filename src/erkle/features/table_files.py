@@ -55,7 +55,8 @@ def read_parquet(source: BinaryIO, file: str) -> tuple[Floats, list[str]]:
     """The numbers and the names of a Parquet file. A column may hold lists of numbers of one length."""
     pyarrow = import_pyarrow(file)
     with refusing_damage(file, _NO_PARQUET):
-        table = pyarrow.parquet.read_table(source)
+        # Unlike read_table, this reads columns of the same name.
+        table = pyarrow.parquet.ParquetFile(source).read()
     if not table.num_rows or not table.num_columns:
         raise FileError(f"{file}: is empty; check that it is the right file.")
     key, others = _roles(table.column_names, file)
@@ -166,6 +167,8 @@ def _parquet_column(column: Any, file: str, name: str) -> Floats:
     if len(set(lengths[known].tolist())) > 1:
         raise FileError(f"{file}: the lists in the column {name!r} have different lengths; make them equal.")
     width = int(lengths[known][0]) if known.any() else 1
+    if not width:
+        raise FileError(f"{file}: the lists in the column {name!r} are empty; pass numbers, or remove it.")
     given = _floats(pyarrow.compute.list_flatten(column)).reshape(-1, width)
     if known.all():
         return given
