@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from exchanged import filled, kernel, log
 
-from erkle import ERKLE
+from erkle import ERKLE, triplets
 from erkle.store import Purpose, State, Store
 from erkle.store.database.versioning import VERSION_TABLE
 from people import settings
@@ -133,8 +133,10 @@ def test_an_exported_csv_file_has_a_row_for_each_answer(run, store, tmp_path):
 
 def test_the_file_name_gives_the_format_of_an_export(run, store, tmp_path):
     study = filled(store)
-    for name in ("answers.jsonl", "my-kernel.npz", "embedding.csv", "participants.csv", "study.zip"):
+    names = ("answers.jsonl", "answers.parquet", "my-kernel.npz", "embedding.csv", "participants.csv", "study.zip")
+    for name in names:
         run("study", "export", study.id, "--out", tmp_path / name)
+    assert len(triplets.read(tmp_path / "answers.parquet").triplets) == store.answers.last(study.id)
     assert len((tmp_path / "answers.jsonl").read_text().splitlines()) == store.answers.last(study.id)
     assert ERKLE.load(tmp_path / "my-kernel.npz").n_objects_ == study.n_objects
     with (tmp_path / "embedding.csv").open(newline="", encoding="utf-8") as file:

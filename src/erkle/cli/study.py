@@ -29,6 +29,7 @@ class Format(StrEnum):
     BUNDLE = "bundle"
     CSV = "csv"
     JSONL = "jsonl"
+    PARQUET = "parquet"
     KERNEL = "kernel"
     EMBEDDING = "embedding"
     PARTICIPANTS = "participants"
@@ -43,6 +44,7 @@ _NAMED = {
     "participants.csv": Format.PARTICIPANTS,
     ".csv": Format.CSV,
     ".jsonl": Format.JSONL,
+    ".parquet": Format.PARQUET,
     "features.npz": Format.FEATURES,
     ".npz": Format.KERNEL,
 }
@@ -152,6 +154,7 @@ def export(
 ) -> None:
     """Export a study, its answers, its participants, or what was learned."""
     from erkle.files import write_atomically
+    from erkle.service.exchange.answers_parquet import answers_parquet
     from erkle.service.exchange.bundle import write_bundle
     from erkle.service.exchange.exporting import answers_csv, answers_jsonl, features_npz
 
@@ -161,6 +164,8 @@ def export(
         with write_atomically(out) as file:
             if wanted is Format.BUNDLE:
                 write_bundle(store, found, file)
+            elif wanted is Format.PARQUET:
+                answers_parquet(store, found, file)
             elif wanted in (Format.KERNEL, Format.EMBEDDING):
                 file.write(_learned(store, found, wanted))
             elif wanted is Format.PARTICIPANTS:
