@@ -59,8 +59,9 @@ def test_info_about_a_data_set_that_is_not_here_says_how_to_download_it(erkle, h
     assert not cache.exists()
 
 
-def test_learn_reads_the_file_that_fetch_writes(erkle, home, tmp_path):
-    out = tmp_path / "answers.csv"
+@pytest.mark.parametrize("suffix", ["csv", "parquet", "arrow"])
+def test_learn_reads_the_file_that_fetch_writes(erkle, suffix, home, tmp_path):
+    out = tmp_path / f"answers.{suffix}"
     run = erkle("data", "fetch", "cars60", "--data", home, "--out", out)
     assert run.returncode == 0, run.stderr
     assert f"erkle learn {out}" in run.stderr
@@ -69,7 +70,7 @@ def test_learn_reads_the_file_that_fetch_writes(erkle, home, tmp_path):
         dataset = load("cars60", home)
     assert labels.decode(T).tolist() == [[dataset.names[i] for i in row] for row in dataset.triplets.tolist()]
     assert erkle("learn", out, "--out", tmp_path / "out").returncode == 0
-    assert erkle("data", "fetch", "cars60", "--data", home, "--out", tmp_path / "no" / "a.csv").returncode == 2
+    assert erkle("data", "fetch", "cars60", "--data", home, "--out", tmp_path / "no" / out.name).returncode == 2
 
 
 def test_fetch_downloads_to_the_given_folder(erkle, cache, tmp_path, monkeypatch):

@@ -4,10 +4,11 @@ import csv
 import sqlite3
 import zipfile
 
+import numpy as np
 import pytest
 from exchanged import filled, kernel, log
 
-from erkle import ERKLE
+from erkle import ERKLE, triplets
 from erkle.store import Purpose, State, Store
 from erkle.store.database.versioning import VERSION_TABLE
 from people import settings
@@ -69,6 +70,31 @@ def test_a_study_can_be_created_from_a_yaml_file_changed_and_deleted(run, data, 
     assert study not in run("study", "list").stdout
 
 
+def test_features_and_objects_are_added_to_a_study(run, refused, store, tmp_path):
+    names = ["Paris", "Lyon", "Madrid", "Rome"]
+    study = store.studies.create("Towns", names, settings()).id
+    table = tmp_path / "where.csv"
+    table.write_text("name,x,y\n" + "".join(f"{name},{i},{i * i}\n" for i, name in enumerate([*names[:3], "Bonn"])))
+    said = run("study", "features", study, table)
+    assert "where" in said.stdout
+    assert "'Bonn'" in said.stderr
+    assert "'Rome'" in said.stderr
+    before = store.features.all(study)["where"]
+    # What cannot be done completely is not done at all.
+    wide = tmp_path / "wide.npz"
+    np.savez(wide, wide=np.random.default_rng(0).standard_normal((4, 3_000_000)), names=np.array(names))
+    assert "at most" in refused("study", "features", study, wide, "--remove", "where")
+    assert "'gone'" in refused("study", "features", study, "--remove", "where", "--remove", "gone")
+    np.testing.assert_array_equal(store.features.all(study)["where"], before)
+    (tmp_path / "new.txt").write_text("Oslo\nWien\n")
+    table.write_text("name,x,y\nOslo,5,6\n")
+    assert "2 objects" in run("study", "add", study, tmp_path / "new.txt", "--features", table).stderr
+    assert [each.name for each in store.studies.objects(study)] == [*names, "Oslo", "Wien"]
+    np.testing.assert_array_equal(store.features.all(study)["where"][4], [5, 6])
+    run("study", "features", study, "--remove", "where")
+    assert store.features.all(study) == {}
+
+
 def test_a_study_that_is_not_ready_is_not_opened(refused, store):
     catch = {"anchor": "Paris", "near": "Lyon", "far": "Atlantis"}
     study = store.studies.create("Towns", ["Paris", "Lyon", "Madrid"], settings(checks={"catch": [catch]})).id
@@ -107,8 +133,10 @@ def test_an_exported_csv_file_has_a_row_for_each_answer(run, store, tmp_path):
 
 def test_the_file_name_gives_the_format_of_an_export(run, store, tmp_path):
     study = filled(store)
-    for name in ("answers.jsonl", "my-kernel.npz", "embedding.csv", "participants.csv", "study.zip"):
+    names = ("answers.jsonl", "answers.parquet", "my-kernel.npz", "embedding.csv", "participants.csv", "study.zip")
+    for name in names:
         run("study", "export", study.id, "--out", tmp_path / name)
+    assert len(triplets.read(tmp_path / "answers.parquet").triplets) == store.answers.last(study.id)
     assert len((tmp_path / "answers.jsonl").read_text().splitlines()) == store.answers.last(study.id)
     assert ERKLE.load(tmp_path / "my-kernel.npz").n_objects_ == study.n_objects
     with (tmp_path / "embedding.csv").open(newline="", encoding="utf-8") as file:

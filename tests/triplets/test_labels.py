@@ -43,6 +43,21 @@ def test_any_split_of_the_rows_gives_the_same_ids(rows, cut):
     assert parts.names == whole.names
 
 
+@given(named_rows(), st.lists(st.sampled_from("abc"), max_size=3))
+def test_codes_of_names_are_encoded_as_the_names(rows, known):
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    codes = np.array([names.index(name) for row in rows for name in row], dtype=np.int64)
+    coded, named = Labels(dict.fromkeys(known)), Labels(dict.fromkeys(known))
+    assert coded.encode_codes(codes, names).tolist() == named.encode(rows).tolist()
+    assert coded.names == named.names
+    with pytest.raises(ValueError, match="repeated"):
+        coded.encode_codes(np.array([0, 1, 0]), ["new", "newer"])
+    with pytest.raises(ValueError, match="unknown"):
+        coded.encode_codes(np.array([0, 1, 2]), ["new", "newer", "newest"], frozen=True)
+    assert coded.names == named.names
+    assert coded.ids == named.ids
+
+
 def test_rows_may_be_arrays_or_iterators():
     rows = [["cat", "dog", "bus"], ["bus", "tram", "cat"]]
     expected = Labels().encode(rows).tolist()

@@ -194,7 +194,7 @@ def test_a_file_is_closed_at_its_end_and_if_reading_stops_early(tmp_path):
         reader = Reader(tmp_path / "answers.csv")
         with suppress(ReadError):
             read_some(reader)
-        assert reader._stream.closed
+        assert reader._file._stream.closed
 
 
 def test_an_endless_line_is_refused_before_it_fills_the_memory():

@@ -37,14 +37,17 @@ def fetch(
     data: Annotated[
         Path | None, typer.Option("--data", help="Folder to download to; by default your cache folder.")
     ] = None,
-    out: Annotated[Path | None, typer.Option(help="CSV file to write the answers to, for erkle learn.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="CSV, Parquet or Arrow file to write the answers to, for erkle learn.")
+    ] = None,
 ) -> None:
-    """Download a data set, unless it is already here; with --out, also write it as a CSV file."""
+    """Download a data set, unless it is already here; with --out, also write its answers to a file."""
     from erkle import datasets, triplets
     from erkle.csv_files import csv_text
     from erkle.datasets import copies, fetching
     from erkle.datasets.catalogue import entry_of
     from erkle.files import write_text
+    from erkle.triplets.arrow import is_arrow, write_arrow
 
     entry = entry_of(name)
     with warnings_as_sentences():
@@ -55,8 +58,11 @@ def fetch(
     size = f"{len(dataset.triplets):,} answers about {len(dataset.names):,} objects"
     console.print(f"{size}, in {copy.folder}", soft_wrap=True)
     if out is not None:
-        rows = triplets.Labels(dataset.names).decode(dataset.triplets).tolist()
-        write_text(out, csv_text(("anchor", "near", "far"), rows))
+        if is_arrow(out):
+            write_arrow(out, dataset.triplets, dataset.names)
+        else:
+            rows = triplets.Labels(dataset.names).decode(dataset.triplets).tolist()
+            write_text(out, csv_text(("anchor", "near", "far"), rows))
         console.print(f"Wrote {out}; learn it with: erkle learn {out}", soft_wrap=True)
 
 

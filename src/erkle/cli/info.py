@@ -25,7 +25,7 @@ _MOST_DISPUTED = 5
 
 
 def info(
-    file: Annotated[Path, typer.Argument(help="Answer file, file of features or kernel.npz.")],
+    file: Annotated[Path, typer.Argument(help="Answer file or folder, file of features or kernel.npz.")],
 ) -> None:
     """Describe an answer file (objects, repeats, conflicts), features, or what a saved learner has learned."""
     from erkle.features.table_files import is_feature_file

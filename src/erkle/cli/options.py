@@ -12,6 +12,9 @@ try:
 except ImportError:  # Windows has no such locks, so two runs may write to the same folder there.
     fcntl = None  # type: ignore[assignment]
 
+# Coordinates beyond the rank of the kernel are zeros, so more of them are of no use.
+_MOST_DIMENSIONS = 10_000
+
 Out = Annotated[Path, typer.Option(help="Folder for the results.")]
 Jobs = Annotated[int, typer.Option(help="Number of processes; -1 for one per core.")]
 Scheduler = Annotated[str | None, typer.Option(help="Address of a Dask scheduler, such as tcp://192.0.2.1:8786.")]
@@ -33,6 +36,12 @@ def check_backend(backend: str, scheduler: str | None, here: str) -> None:
     """Refuse a backend that does not exist, or without its scheduler; ``here`` is the one that needs none."""
     if backend not in (here, "dask") or (backend == "dask") != (scheduler is not None):
         raise ValueError(f"--backend is {backend!r}; pass {here}, or dask together with --scheduler ADDRESS.")
+
+
+def check_dimensions(dimensions: int) -> None:
+    """Refuse a number of coordinates that makes no sense."""
+    if not 1 <= dimensions <= _MOST_DIMENSIONS:
+        raise ValueError(f"--dimensions is {dimensions}; pass a number from 1 to {_MOST_DIMENSIONS:,}.")
 
 
 @contextmanager

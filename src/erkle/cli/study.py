@@ -13,7 +13,7 @@ from erkle.cli.screen import console, counted, numbers, print_table
 from erkle.cli.server_data import HERE, Data, Database, account_named, opened
 
 if TYPE_CHECKING:
-    from erkle.store import Store, Study
+    from erkle.store import Store, Study, Transaction
 
 app = typer.Typer(
     help="Create, list, export, import and delete studies of the collection service.", no_args_is_help=True
@@ -29,6 +29,7 @@ class Format(StrEnum):
     BUNDLE = "bundle"
     CSV = "csv"
     JSONL = "jsonl"
+    PARQUET = "parquet"
     KERNEL = "kernel"
     EMBEDDING = "embedding"
     PARTICIPANTS = "participants"
@@ -43,6 +44,7 @@ _NAMED = {
     "participants.csv": Format.PARTICIPANTS,
     ".csv": Format.CSV,
     ".jsonl": Format.JSONL,
+    ".parquet": Format.PARQUET,
     "features.npz": Format.FEATURES,
     ".npz": Format.KERNEL,
 }
@@ -108,12 +110,17 @@ def features(
 
     with opened(data, database) as store:
         found = store.studies.get(study)
-        given = described(read_files(files or []), [each.name for each in store.studies.objects(study)])
+        names = [each.name for each in store.studies.objects(study)]
+        given = described(read_files(files or []), names)
         check_useful(given.blocks)
-        for name in remove or []:
-            store.features.remove(study, name)
-        if given.blocks:
-            store.features.add(study, given.blocks)
+
+        def change(transaction: Transaction) -> None:
+            for name in remove or []:
+                transaction.features.remove(study, name)
+            if given.blocks:
+                transaction.features.add(study, given.blocks, names)
+
+        store.transact(change)
         _show(given.notes)
         rows = [
             [each.name, f"{each.n_columns:,}", f"{each.n_objects:,} of {found.n_objects:,}"]
@@ -147,6 +154,7 @@ def export(
 ) -> None:
     """Export a study, its answers, its participants, or what was learned."""
     from erkle.files import write_atomically
+    from erkle.service.exchange.answers_parquet import answers_parquet
     from erkle.service.exchange.bundle import write_bundle
     from erkle.service.exchange.exporting import answers_csv, answers_jsonl, features_npz
 
@@ -156,6 +164,8 @@ def export(
         with write_atomically(out) as file:
             if wanted is Format.BUNDLE:
                 write_bundle(store, found, file)
+            elif wanted is Format.PARQUET:
+                answers_parquet(store, found, file)
             elif wanted in (Format.KERNEL, Format.EMBEDDING):
                 file.write(_learned(store, found, wanted))
             elif wanted is Format.PARTICIPANTS:

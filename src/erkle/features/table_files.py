@@ -10,8 +10,9 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
+from erkle.arrow_files import import_pyarrow, is_text, refusing_damage
 from erkle.features.array_files import check_size
-from erkle.files import FileError, open_binary
+from erkle.files import FileError, file_name, open_binary
 from erkle.triplets.decoding import LONGEST_LINE, complaint
 from erkle.triplets.tables import first_row, has_triples, rows_of
 
@@ -23,6 +24,7 @@ Pathlike = str | os.PathLike[str]
 _NAME_COLUMNS = ("name", "label", "object", "id", "__index_level_0__")
 # Cells that stand for a missing number.
 _MISSING = ("", "nan", "na", "null", "none")
+_NO_PARQUET = "is not a Parquet file, or is damaged; write it again."
 
 
 def read_text(source: BinaryIO, file: str, most: float = math.inf) -> tuple[Floats, list[str]]:
@@ -51,23 +53,15 @@ def read_text(source: BinaryIO, file: str, most: float = math.inf) -> tuple[Floa
 
 def read_parquet(source: BinaryIO, file: str) -> tuple[Floats, list[str]]:
     """The numbers and the names of a Parquet file. A column may hold lists of numbers of one length."""
-    try:
-        import pyarrow
-        import pyarrow.parquet
-    except ImportError:
-        raise ImportError(f"{file}: Parquet needs pyarrow; install it with: pip install 'erkle[parquet]'") from None
-    try:
-        table = pyarrow.parquet.read_table(source)
-    except MemoryError:
-        raise FileError(f"{file}: does not fit in memory, or is damaged.") from None
-    # A damaged file can raise ArrowException, OSError, ValueError and more.
-    except Exception as error:
-        raise FileError(f"{file}: is not a Parquet file, or is damaged; write it again.") from error
+    pyarrow = import_pyarrow(file)
+    with refusing_damage(file, _NO_PARQUET):
+        # Unlike read_table, this reads columns of the same name.
+        table = pyarrow.parquet.ParquetFile(source).read()
     if not table.num_rows or not table.num_columns:
         raise FileError(f"{file}: is empty; check that it is the right file.")
     key, others = _roles(table.column_names, file)
     names = table.column(key)
-    if not (pyarrow.types.is_integer(names.type) or _is_text(names.type)) or names.null_count:
+    if not (pyarrow.types.is_integer(names.type) or is_text(names.type)) or names.null_count:
         held = f"{names.null_count} empty cells" if names.null_count else str(names.type)
         raise FileError(
             f"{file}: the column of names, {table.column_names[key]}, holds {held}; add a column 'name' of text."
@@ -81,9 +75,11 @@ def read_parquet(source: BinaryIO, file: str) -> tuple[Floats, list[str]]:
 def is_feature_file(path: Pathlike) -> bool:
     """Whether a file seems to hold features: not answers, and not a learner. False if it cannot be read."""
     suffix = PurePath(path).suffix.lower()
-    if suffix in (".npy", ".parquet"):
+    if suffix == ".npy":
         return True
     try:
+        if suffix == ".parquet":
+            return not has_triples(name.lower() for name in _parquet_columns(path))
         if suffix == ".npz":
             with zipfile.ZipFile(path) as archive:
                 return "meta.npy" not in archive.namelist()
@@ -98,6 +94,14 @@ def is_feature_file(path: Pathlike) -> bool:
             return len(header) != 3 or header[key].lower() in ("", *_NAME_COLUMNS)
     except (OSError, ValueError, StopIteration, RuntimeError, zipfile.BadZipFile):
         return False
+
+
+def _parquet_columns(path: Pathlike) -> list[str]:
+    """The names of the columns, without blanks around them."""
+    file = file_name(path)
+    pyarrow = import_pyarrow(file)
+    with open_binary(path) as source, refusing_damage(file, _NO_PARQUET):
+        return [name.strip() for name in pyarrow.parquet.read_schema(source).names]
 
 
 def _rows(source: BinaryIO, file: str) -> Iterator[tuple[int, list[str]]]:
@@ -146,15 +150,6 @@ def _numbers(cells: list[str], columns: list[str], file: str, line: int) -> Floa
     return values
 
 
-def _is_text(kind: Any) -> bool:
-    import pyarrow
-
-    types = pyarrow.types
-    if types.is_dictionary(kind):
-        return _is_text(kind.value_type)
-    return bool(types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind))
-
-
 def _parquet_column(column: Any, file: str, name: str) -> Floats:
     """A column of numbers, or of lists of numbers of one length, (n, d); a missing cell is NaN."""
     import pyarrow
@@ -172,6 +167,8 @@ def _parquet_column(column: Any, file: str, name: str) -> Floats:
     if len(set(lengths[known].tolist())) > 1:
         raise FileError(f"{file}: the lists in the column {name!r} have different lengths; make them equal.")
     width = int(lengths[known][0]) if known.any() else 1
+    if not width:
+        raise FileError(f"{file}: the lists in the column {name!r} are empty; pass numbers, or remove it.")
     given = _floats(pyarrow.compute.list_flatten(column)).reshape(-1, width)
     if known.all():
         return given

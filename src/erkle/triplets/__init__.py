@@ -9,10 +9,11 @@ so that a repeated or contradicted answer is never in both training and test dat
 """
 
 from erkle.triplets.checking import check, orient
+from erkle.triplets.chunks import Chunk
 from erkle.triplets.decoding import ReadError
 from erkle.triplets.labels import Labels
 from erkle.triplets.objects import Objects, read_objects
-from erkle.triplets.reading import Answers, Chunk, Reader, read
+from erkle.triplets.reading import Answers, Reader, read
 from erkle.triplets.repeats import duplicates, ids_of_keys, question_keys, questions
 from erkle.triplets.sampling import sample
 from erkle.triplets.splitting import held_out, split

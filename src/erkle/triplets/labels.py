@@ -99,19 +99,19 @@ class Labels:
         unknown = np.flatnonzero(found < 0)
         if len(unknown):
             new = [cells[i] for i in unknown.tolist()]
-            names = [str(name) for name in dict.fromkeys(new)]
-            if frozen or any(map(_flaw, names)):
-                raise ValueError("unknown or unusable name")
-            self.ids.update(zip(names, count(n_names), strict=False))
-            self.names.extend(names)
+            self._add(new, frozen)
             found[unknown] = [self.ids[name] for name in new]
-        T = found.reshape(-1, 3)
-        if repeated(T).any():
-            for name in self.names[n_names:]:
-                del self.ids[name]
-            del self.names[n_names:]
-            raise ValueError("repeated name")
-        return T
+        return self._rows(found, n_names)
+
+    def encode_codes(self, codes: NDArray[np.int64], names: Sequence[str], frozen: bool = False) -> NDArray[np.int64]:
+        """Encode rows given as one flat array of codes: cell i holds ``names[codes[i]]``.
+
+        The names are in order of first appearance, and each of them occurs. The error does not say which row is wrong.
+        """
+        n_names = len(self.names)
+        self._add([name for name in names if name not in self.ids], frozen)
+        ids = np.fromiter(map(self.ids.__getitem__, names), dtype=np.int64, count=len(names))
+        return self._rows(ids[codes], n_names)
 
     def decode(self, T: ArrayLike) -> NDArray[np.object_]:
         """Convert ids to names, as an array of str objects of the same shape.
@@ -156,6 +156,24 @@ class Labels:
             )
         self.ids[str(name)] = len(self.names)
         self.names.append(str(name))
+
+    def _add(self, new: Iterable[str], frozen: bool) -> None:
+        """Give ids to unknown names, in order of first appearance."""
+        names = [str(name) for name in dict.fromkeys(new)]
+        if names and (frozen or any(map(_flaw, names))):
+            raise ValueError("unknown or unusable name")
+        self.ids.update(zip(names, count(len(self.names)), strict=False))
+        self.names.extend(names)
+
+    def _rows(self, ids: NDArray[np.int64], n_names: int) -> NDArray[np.int64]:
+        """The cells as rows. If a row repeats a name, the names after the first ``n_names`` are removed again."""
+        T = ids.reshape(-1, 3)
+        if repeated(T).any():
+            for name in self.names[n_names:]:
+                del self.ids[name]
+            del self.names[n_names:]
+            raise ValueError("repeated name")
+        return T
 
     def _problem(self, row: Sequence[str], frozen: bool) -> str | None:
         for part, name in zip(PARTS, row, strict=True):

@@ -120,9 +120,8 @@ def detect(line: str, suffix: str, column: str | None = None) -> tuple[Format, b
         return _detect_json(line, column), False
     tables = possible_tables(line, suffix)
     for separator, cells in tables:
-        if columns := _scheme(cells):
-            further = () if column is None else (_place(column, cells, "column", taken=columns),)
-            return Delimited(separator, len(cells), (*columns, *further)), True
+        if columns := places_of(cells, column):
+            return Delimited(separator, len(cells), columns), True
     for separator, cells in tables:
         # An unknown header must not become the first answer.
         if len(cells) == 3 and not _HEADER_WORDS & {cell.lower() for cell in cells}:
@@ -137,14 +136,23 @@ def detect(line: str, suffix: str, column: str | None = None) -> tuple[Format, b
     )
 
 
-def _scheme(names: Sequence[str]) -> tuple[int, int, int] | None:
-    """The positions of anchor, near and far among the names of columns; None if no scheme is complete."""
+def places_of(names: Sequence[str], column: str | None, noun: str = "column") -> tuple[int, ...] | None:
+    """The positions of anchor, near, far and, if one is wanted, a further column; None if no scheme is complete.
+
+    >>> places_of(["Who", "Far", "Anchor", "Near"], "who")
+    (2, 3, 1, 0)
+    """
     lowered = [name.lower() for name in names]
     for scheme in SCHEMES:
         if set(scheme) <= set(lowered):
-            a, b, c = (_place(word, names, "column") for word in scheme)
-            return a, b, c
+            found = tuple(_place(word, names, noun) for word in scheme)
+            return found if column is None else (*found, _place(column, names, noun, taken=found))
     return None
+
+
+def unknown_header(names: Sequence[str], noun: str = "column") -> BadLine:
+    """The error about names of columns that include no complete scheme."""
+    return BadLine(f"has {_listed(names, noun)}, wanted {_ACCEPTED}; rename the {noun}s.")
 
 
 def _place(word: str, names: Sequence[str], noun: str, taken: tuple[int, ...] = ()) -> int:
@@ -162,12 +170,11 @@ def _place(word: str, names: Sequence[str], noun: str, taken: tuple[int, ...] = 
 
 def _detect_json(line: str, column: str | None) -> JsonLines:
     keys = list(_json_object(line))
-    places = _scheme(keys)
+    places = places_of(keys, column, "key")
     if places is None:
-        raise BadLine(f"has {_listed(keys, 'key')}, wanted {_ACCEPTED}; rename the keys.")
-    a, b, c = places
-    further = None if column is None else keys[_place(column, keys, "key", taken=places)]
-    return JsonLines((keys[a], keys[b], keys[c]), further)
+        raise unknown_header(keys, "key")
+    a, b, c, *further = (keys[place] for place in places)
+    return JsonLines((a, b, c), *further)
 
 
 def _json_object(line: str) -> dict[str, object]:

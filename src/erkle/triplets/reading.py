@@ -1,23 +1,21 @@
-"""Read files and pipes of answers in bounded memory.
+"""Read files, folders and pipes of answers in bounded memory.
 
-A file that is read at once and a pipe that is read line by line give the same answers, the same ids and the same error.
-All answers before a wrong line are delivered before the error is raised.
+The same answers give the same rows and the same names in every format, and however they arrive: at once, line by line,
+or in several files. All answers before a wrong one are delivered before the error is raised.
 """
 
-import io
 import os
-from collections.abc import Iterator, Sequence
-from itertools import chain
-from pathlib import PurePath
+from collections.abc import Iterator
 from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from erkle.files import file_name, open_binary
-from erkle.triplets.decoding import BOM, LONGEST_LINE, BadLine, ReadError, Source, blocks, complaint, size_of, text_of
+from erkle.triplets.arrow import ArrowAnswers, is_arrow
+from erkle.triplets.chunks import AnswerFile, Chunk
+from erkle.triplets.decoding import ReadError, Source
 from erkle.triplets.labels import Labels
-from erkle.triplets.parsing import Format, detect
+from erkle.triplets.text_answers import TextAnswers
 
 
 class Answers(NamedTuple):
@@ -25,18 +23,6 @@ class Answers(NamedTuple):
 
     triplets: NDArray[np.int64]
     labels: Labels
-
-
-class Chunk(NamedTuple):
-    """Answers from a piece of a file, shape (m, 3), and the position (byte, line) after them.
-
-    ``column`` holds one cell per answer of the further column, if the reader was given one. Otherwise it is empty.
-    """
-
-    triplets: NDArray[np.int64]
-    end_offset: int
-    line: int
-    column: Sequence[str] = ()
 
 
 def read(source: Source, labels: Labels | None = None, frozen: bool = False) -> Answers:
@@ -58,6 +44,7 @@ def read(source: Source, labels: Labels | None = None, frozen: bool = False) -> 
 
     Examples
     --------
+    >>> import io
     >>> triplets, labels = read(io.BytesIO(b"anchor,near,far\ncat,dog,bus\nbus,tram,cat\n"))
     >>> triplets
     array([[0, 1, 2],
@@ -71,18 +58,24 @@ def read(source: Source, labels: Labels | None = None, frozen: bool = False) -> 
 
 
 class Reader:
-    r"""Iterate over the answers of a file or pipe in chunks, in one pass.
+    r"""Iterate over the answers of a file, a folder or a pipe in chunks, in one pass.
 
-    Each line holds one answer: three cells separated by commas, tabs or semicolons, or a JSON object. The first line
-    may be a header that names the columns anchor, near, far, or head, winner, loser, or a, b, c, in any order and
-    ignoring case. Further columns are ignored. Without a header, the three columns are anchor, near, far. Objects are
-    names, even
-    if they look like numbers. The text is UTF-8. Blank lines are skipped.
+    In text, each line holds one answer: three cells separated by commas, tabs or semicolons, or a JSON object. The
+    first line may be a header that names the columns anchor, near, far, or head, winner, loser, or a, b, c, in any
+    order and ignoring case. Further columns are ignored. Without a header, the three columns are anchor, near, far. The
+    text is UTF-8. Blank lines are skipped.
+
+    Parquet and Arrow files have the same columns, of text or of whole numbers. A folder of such files is read as one
+    file, in the order of their names.
+
+    Objects are names, even if they look like numbers: 7 in a Parquet file and "7" in text are the same object.
 
     Parameters
     ----------
     source : path or binary file
-        A pipe is read as its lines arrive. A regular file is read in blocks of 256 KiB.
+        A pipe is read as its lines arrive. A text file is read in blocks of 256 KiB, and a Parquet file in batches of
+        65,536 rows. Parquet and Arrow files are recognised by the ends of their names: .parquet, .parq or .pq, and
+        .arrow, .feather or .ipc.
     labels : Labels, optional
         Known names. New names in the file are added to them.
     frozen : bool
@@ -90,23 +83,27 @@ class Reader:
     name : str, optional
         The name of the source in errors. The default is the file name.
     column : str, optional
-        A further column to read, for example the participants. It needs a header, or JSON.
+        A further column to read, for example the participants. It needs a header, or JSON, or Parquet.
 
     Attributes
     ----------
     labels : Labels
     size : int or None
-        The size of a regular file in bytes; None for a pipe.
+        The size of a text file in bytes, or that of a Parquet file in rows; None for a pipe.
 
     Raises
     ------
     FileError
         If the file cannot be opened or read.
     ReadError
-        During iteration, if the contents of the file are wrong. It is a kind of `FileError`.
+        If the contents of the file are wrong: during iteration, or at once if it is not a Parquet file or has other
+        columns. It is a kind of `FileError`.
+    ImportError
+        If a Parquet or Arrow file is opened and pyarrow is not installed.
 
     Examples
     --------
+    >>> import io
     >>> for chunk in Reader(io.BytesIO(b"cat,dog,bus\nbus,tram,cat\n")):
     ...     print(chunk.triplets.tolist(), chunk.end_offset, chunk.line)
     [[0, 1, 2], [2, 3, 0]] 25 2
@@ -121,22 +118,13 @@ class Reader:
         column: str | None = None,
     ) -> None:
         self.labels = Labels() if labels is None else labels
-        self.frozen = frozen
-        self.column = column
-        self._is_owner = isinstance(source, str | os.PathLike)
-        self._stream = open_binary(source) if isinstance(source, str | os.PathLike) else source
-        path = source if self._is_owner else getattr(source, "name", None)
-        # The name of a pipe's stream may be a number.
-        file = PurePath(path if isinstance(path, str | os.PathLike) else "answers")
-        self.name = name or file_name(file)
-        self.size = size_of(self._stream)
-        self._suffix = file.suffix
-        self._origin = 0 if self.size is None else self._stream.tell()
-        self._blocks = blocks(self._stream, self.name)
-        self._begun = b""  # the rest of the block that held the header
-        self._format: Format | None = None
-        self._offset = self._line = 0
-        self._is_iterated = self._has_answers = False
+        self._file: AnswerFile
+        if isinstance(source, str | os.PathLike) and is_arrow(source):
+            self._file = ArrowAnswers(source, self.labels, frozen, name, column)
+        else:
+            self._file = TextAnswers(source, self.labels, frozen, name, column)
+        self.name, self.size = self._file.name, self._file.size
+        self._is_iterated = False
 
     def __enter__(self) -> Self:
         return self
@@ -148,13 +136,7 @@ class Reader:
         self._claim()
         self._is_iterated = True
         try:
-            form = self._start()
-            for block in chain((self._begun,), self._blocks):
-                for chunk in self._take(block, form):
-                    self._has_answers = True
-                    yield chunk
-            if not self._has_answers:
-                raise ReadError(f"{self.name}: has a header but no answers; write one answer per line.")
+            yield from self._file
         finally:
             self.close()
 
@@ -167,107 +149,24 @@ class Reader:
             ``end_offset`` and ``line`` of the last chunk that was used.
         """
         self._claim()
-        if self.size is None:
-            raise ReadError(f"{self.name}: is a pipe, which cannot be resumed; write the answers to a file.")
-        self._start()
-        if offset <= self._offset:
-            return
-        self._stream.seek(self._origin + offset - 1)
-        around = self._stream.read(2)
-        if offset > self.size or (b"\n" not in around and len(around) == 2):
-            raise ReadError(
-                f"{self.name}: has no line end before byte {offset}, so the file has changed since it was last read;"
-                " start again from the beginning."
-            )
-        self._stream.seek(self._origin + offset)
-        self._blocks, self._begun = blocks(self._stream, self.name), b""
-        # The last line may have got its line end since then. The rest of it still belongs to that line.
-        self._offset, self._line = offset, line - (around[:1] != b"\n" and len(around) == 2)
-        self._has_answers = True
+        self._file.seek(offset, line)
+
+    def fingerprint(self, offset: int) -> str:
+        """A hash of the answers up to a position, to notice that a file is another one or has changed.
+
+        It covers parts of the file, so it takes little time.
+
+        Parameters
+        ----------
+        offset : int
+            ``end_offset`` of a chunk, or ``size``.
+        """
+        return self._file.fingerprint(offset)
 
     def close(self) -> None:
         """Close the file, if the reader opened it."""
-        if self._is_owner:
-            self._stream.close()
+        self._file.close()
 
     def _claim(self) -> None:
         if self._is_iterated:
             raise ReadError(f"{self.name}: was already iterated over; make a new Reader for another pass.")
-
-    def _start(self) -> Format:
-        """Detect the format from the first line that is not blank, and skip a header."""
-        while self._format is None:
-            block = next(self._blocks, b"")
-            if not block:
-                raise ReadError(f"{self.name}: is empty; write one answer per line.")
-            at = len(BOM) if self._offset == 0 and block.startswith(BOM) else 0
-            self._offset += at
-            while at < len(block) and self._format is None:
-                end = block.find(b"\n", at) + 1 or len(block)
-                if self._is_skipped(block[at:end]):
-                    self._offset, self._line, at = self._offset + end - at, self._line + 1, end
-            self._begun = block[at:]
-        return self._format
-
-    def _is_skipped(self, line: bytes) -> bool:
-        """Whether a line is blank or a header. Sets the format, unless the line is blank."""
-        try:
-            text = text_of(line)
-            if not text or text.isspace():
-                return True
-            self._format, is_header = detect(text, self._suffix, self.column)
-            return is_header
-        except BadLine as problem:
-            raise complaint(self.name, self._line + 1, problem) from None
-
-    def _take(self, block: bytes, form: Format) -> Iterator[Chunk]:
-        cells = form.cells(block) if len(block) <= LONGEST_LINE else None
-        column = self._take_column(cells or [])
-        try:
-            triplets = self.labels.encode_cells(cells or [], self.frozen)
-        except ValueError:
-            cells = None
-        if cells is None:
-            yield from self._take_by_line(block, form)
-        elif cells:
-            self._offset += len(block)
-            self._line += block.count(b"\n") + (not block.endswith(b"\n"))
-            yield Chunk(triplets, self._offset, self._line, column)
-
-    def _take_column(self, cells: list[str]) -> list[str]:
-        """Remove the cells of the further column from the list, and return them."""
-        if self.column is None:
-            return []
-        column = cells[3::4]
-        del cells[3::4]
-        return column
-
-    def _take_by_line(self, block: bytes, form: Format) -> Iterator[Chunk]:
-        cells, ends, error = self._parse(block, form)
-        column = self._take_column(cells)
-        try:
-            triplets = self.labels.encode_cells(cells, self.frozen)
-        except ValueError:
-            row, problem = self.labels.first_problem(cells, self.frozen)
-            error = complaint(self.name, ends[row][1], problem)
-            triplets = self.labels.encode_cells(cells[: 3 * row], self.frozen)
-        if len(triplets):
-            yield Chunk(triplets, *ends[len(triplets) - 1], column[: len(triplets)])
-        if error:
-            raise error
-
-    def _parse(self, block: bytes, form: Format) -> tuple[list[str], list[tuple[int, int]], ReadError | None]:
-        """The cells of the lines before the first wrong one, the position after each line, and the error."""
-        cells: list[str] = []
-        ends: list[tuple[int, int]] = []
-        for line in io.BytesIO(block):
-            self._offset += len(line)
-            self._line += 1
-            try:
-                text = text_of(line)
-                if text and not text.isspace():
-                    cells += form.row(text)
-                    ends.append((self._offset, self._line))
-            except BadLine as problem:
-                return cells, ends, complaint(self.name, self._line, problem)
-        return cells, ends, None

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import sys
 from collections import Counter
 from datetime import UTC, datetime
 
@@ -12,13 +13,21 @@ from exchanged import NAMES, filled, log
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from erkle import ERKLE
+from erkle import ERKLE, triplets
 from erkle.csv_files import plain
 from erkle.service.exchange.exporting import answers_csv, answers_jsonl
 from erkle.service.exchange.importing import read_answers, study_of
 from erkle.store import Imported, Object, Query, State, Store
 
-FORMATS = ["answers.csv", "answers.jsonl", "participants.csv", "kernel.npz", "embedding.csv", "bundle.zip"]
+FORMATS = [
+    "answers.csv",
+    "answers.jsonl",
+    "answers.parquet",
+    "participants.csv",
+    "kernel.npz",
+    "embedding.csv",
+    "bundle.zip",
+]
 
 
 @pytest.fixture
@@ -70,6 +79,38 @@ def test_json_lines_have_the_same_values_as_csv(researcher, made):
         assert set(line) == set(row)
         assert str(line["winner"]) == row["winner"]
         assert line["head_filename"] == plain(row["head_filename"])
+
+
+def test_parquet_has_the_values_of_json_lines_with_types(researcher, made):
+    parquet = pytest.importorskip("pyarrow.parquet")
+    lines = [json.loads(line) for line in export(researcher, made.id, "answers.jsonl").text.splitlines()]
+    found = parquet.read_table(io.BytesIO(export(researcher, made.id, "answers.parquet").content))
+    assert found.column_names == list(table(researcher, made.id)[0])
+    for line, row in zip(lines, found.to_pylist(), strict=True):
+        for name, value in row.items():
+            if isinstance(value, datetime):
+                assert value == datetime.fromisoformat(line[name])
+            elif isinstance(line[name], dict):
+                assert json.loads(value or "{}") == line[name]
+            else:
+                assert value == line[name]
+                assert type(value) is type(line[name])
+
+
+def test_parquet_is_written_in_pieces_and_can_be_learned(researcher, made, tmp_path, monkeypatch):
+    pytest.importorskip("pyarrow")
+    monkeypatch.setattr("erkle.service.exchange.answers_parquet._GROUP", 5)
+    (tmp_path / "answers.parquet").write_bytes(export(researcher, made.id, "answers.parquet").content)
+    found, labels = triplets.read(tmp_path / "answers.parquet")
+    rows = [[row[part] for part in ("head", "winner", "loser")] for row in table(researcher, made.id)]
+    assert labels.decode(found).tolist() == rows
+
+
+def test_a_server_without_pyarrow_says_so(researcher, made, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    answer = export(researcher, made.id, "answers.parquet")
+    assert answer.status_code == 409
+    assert "pyarrow" in answer.json()["error"]["sentence"]
 
 
 def test_no_cell_is_a_formula_and_every_cell_can_be_restored(researcher, made):

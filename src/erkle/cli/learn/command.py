@@ -14,7 +14,12 @@ _RULE = "Update rule, with --exact or a number for --rank"
 
 def learn(
     context: typer.Context,
-    answers: Annotated[str, typer.Argument(help="Answer file (CSV, TSV or JSONL), or - for standard input.")],
+    answers: Annotated[
+        str,
+        typer.Argument(
+            help="Answer file (CSV, TSV, JSONL, Parquet or Arrow), folder of Parquet files, or - for standard input."
+        ),
+    ],
     start: Annotated[
         Path | None, typer.Option(help="Continue with the learner in this kernel.npz, with its settings.")
     ] = None,

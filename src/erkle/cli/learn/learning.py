@@ -1,6 +1,5 @@
 """Learn a file, which is checked first, or standard input, which is learned as it arrives."""
 
-import hashlib
 import sys
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -24,17 +23,16 @@ from erkle.cli.learn.standard_input import StandardInput
 from erkle.cli.screen import checking_bar, compile_first, console, counted, learning_bar
 from erkle.cluster import ClusterError
 from erkle.conflicts import find
+from erkle.features.reading import LOOK_ALIKE, look_alike
 from erkle.interruption import uninterrupted
 from erkle.triplets import Chunk, Labels, Reader
 
 # Answers per chunk if they are shuffled.
 _SHUFFLED_CHUNK = 1 << 15
-# Bytes at the start of a file, and before a position in it, that a fingerprint covers.
-_FINGERPRINTED = 1 << 16
 
 
 class Position(NamedTuple):
-    """A position in a file: a byte offset at the end of a line, its line number, and the rows used after it."""
+    """A position in a file: the end of a chunk, its line number, and the rows used after it."""
 
     offset: int
     line: int
@@ -42,10 +40,15 @@ class Position(NamedTuple):
 
 
 class Contents(NamedTuple):
-    """The result of reading a file once; it keeps the answers and participants only if they will be shuffled."""
+    """The result of reading a file once; it keeps the answers and participants only if they will be shuffled.
+
+    ``size`` and ``fingerprint`` are those of the file, to notice that it has changed.
+    """
 
     labels: Labels
     n_answers: int
+    size: int
+    fingerprint: str
     held_out: NDArray[np.int64]
     answers: NDArray[np.int32] | None
     participants: Names
@@ -57,7 +60,7 @@ def learn_file(path: Path, settings: Settings) -> bool:
     contents = _check(path, settings)
     test = _test_answers(settings, contents.labels) if settings.test else contents.held_out
     run = Run(settings, contents.labels, test)
-    position = _resumed(run, path) if run.checkpoint.exists() else Position(0, 0, 0)
+    position = _resumed(run, path, contents.size) if run.checkpoint.exists() else Position(0, 0, 0)
     compile_first(settings.template)
     n_to_learn = contents.n_answers - len(contents.held_out)
     with watching() as interruption, learning_bar(n_to_learn) as show:
@@ -70,7 +73,7 @@ def learn_file(path: Path, settings: Settings) -> bool:
     try:
         _finish(run, contents.n_answers, path)
     except ClusterError:
-        _save(run, path, position, path.stat().st_size)
+        run.save({"position": position, "covered": contents.size, "fingerprint": contents.fingerprint})
         _say_how_to_continue(run)
         raise
     return True
@@ -119,34 +122,38 @@ def _learn_all(
     path: Path, contents: Contents, at: Position, run: Run, show: ShowCurve, interruption: Interruption
 ) -> Position:
     """Learn from a position to the end, or until an interruption, which writes a checkpoint; return that position."""
-    for chunk in _chunks(path, contents, at, run):
-        T, participants = chunk.triplets, _participants(chunk, run.settings)
-        skipped = min(at.rows, len(T))
-        still_to_skip, at = at.rows - skipped, at._replace(rows=skipped)
-        while at.rows < len(T):
-            rest = None if participants is None else participants[at.rows :]
-            at = at._replace(rows=at.rows + run.learn(T[at.rows :], rest, show, interruption))
-            if run.learner is not None and (interruption.asked or run.checkpoint_is_due()):
-                covered = chunk.end_offset if contents.answers is None else path.stat().st_size
-                _save(run, path, at, covered)
-            if interruption.asked:
-                return at
-        at = Position(chunk.end_offset, chunk.line, still_to_skip)
+    with Reader(path, run.labels, frozen=True, column=run.settings.participant_column) as reader:
+        if reader.fingerprint(contents.size) != contents.fingerprint:
+            raise ValueError(f"{path} has changed since it was checked; start again once nobody writes to it.")
+        for chunk in _chunks(reader, contents, at, run.settings.seed):
+            T, participants = chunk.triplets, _participants(chunk, run.settings)
+            skipped = min(at.rows, len(T))
+            still_to_skip, at = at.rows - skipped, at._replace(rows=skipped)
+            while at.rows < len(T):
+                rest = None if participants is None else participants[at.rows :]
+                at = at._replace(rows=at.rows + run.learn(T[at.rows :], rest, show, interruption))
+                if run.learner is not None and (interruption.asked or run.checkpoint_is_due()):
+                    run.save({"position": at, **_covered(reader, chunk, contents)})
+                if interruption.asked:
+                    return at
+            at = Position(chunk.end_offset, chunk.line, still_to_skip)
     return at
 
 
-def _save(run: Run, path: Path, at: Position, covered: int) -> None:
-    run.save({"position": at, "covered": covered, "fingerprint": _fingerprint(path, covered)})
+def _covered(reader: Reader, chunk: Chunk, contents: Contents) -> dict[str, object]:
+    """The part of the file that a checkpoint depends on, and its fingerprint: all of it if answers are shuffled."""
+    if contents.answers is not None:
+        return {"covered": contents.size, "fingerprint": contents.fingerprint}
+    return {"covered": chunk.end_offset, "fingerprint": reader.fingerprint(chunk.end_offset)}
 
 
-def _chunks(path: Path, contents: Contents, at: Position, run: Run) -> Iterator[Chunk]:
+def _chunks(reader: Reader, contents: Contents, at: Position, seed: int) -> Iterator[Chunk]:
     """The answers, read from the file again or shuffled from memory; offsets of shuffled answers count rows."""
     if contents.answers is None:
-        with Reader(path, run.labels, frozen=True, column=run.settings.participant_column) as reader:
-            reader.seek(at.offset, at.line)
-            yield from reader
+        reader.seek(at.offset, at.line)
+        yield from reader
         return
-    order = np.random.default_rng(run.settings.seed).permutation(contents.n_answers)
+    order = np.random.default_rng(seed).permutation(contents.n_answers)
     for start in range(at.offset, contents.n_answers, _SHUFFLED_CHUNK):
         rows = order[start : start + _SHUFFLED_CHUNK]
         T = contents.answers[rows].astype(np.int64)
@@ -232,14 +239,18 @@ def _check(path: Path, settings: Settings) -> Contents:
             bar.update(bar.task_ids[0], completed=chunk.end_offset)
     everything = np.concatenate(answers) if settings.shuffle else None
     kept = np.array(participants, dtype=np.object_) if settings.shuffle and settings.participant_column else None
-    contents = Contents(labels, found.n_answers, np.concatenate(held_out), everything, kept)
+    size = reader.size or 0
+    contents = Contents(
+        labels, found.n_answers, size, reader.fingerprint(size), np.concatenate(held_out), everything, kept
+    )
     if len(contents.held_out) == found.n_answers:
         raise ValueError(f"--holdout {settings.holdout} holds out every answer of {path}; pass a smaller share.")
     if known and not are_about and not settings.resume:
         answered = labels.names[len(known.ids) :]
+        remedy = LOOK_ALIKE if look_alike(known.ids, answered) else "use the same names."
         raise ValueError(
             f"No object in {path.name} has features{listed(answered) if answered else ''}; the features are those of "
-            f"other objects{listed(known.ids)}. Use the same names."
+            f"other objects{listed(known.ids)}; {remedy}"
         )
     if not settings.resume:
         for sentence in found.sentences(path.name, labels, settings.shuffle):
@@ -263,28 +274,20 @@ def _test_answers(settings: Settings, labels: Labels) -> NDArray[np.int64]:
     return triplets.read(settings.test, labels, frozen=settings.objects is not None).triplets
 
 
-def _resumed(run: Run, path: Path) -> Position:
+def _resumed(run: Run, path: Path, size: int) -> Position:
     source = run.resume()
-    size, covered = path.stat().st_size, source["covered"]
+    covered = source["covered"]
     # A file that has grown would be shuffled differently.
     grown = run.settings.shuffle and size > covered
-    if size < covered or grown or _fingerprint(path, covered) != source["fingerprint"]:
+    with Reader(path) as reader:
+        is_same = size >= covered and not grown and reader.fingerprint(covered) == source["fingerprint"]
+    if not is_same:
         raise ValueError(
             f"{path} is not the file that {run.checkpoint} was made from; resume with the same file, "
             "or choose another --out."
         )
     console.print(f"Continuing after {run.curve.n_answers:,} answers.", style="dim")
     return Position(*source["position"])
-
-
-def _fingerprint(path: Path, offset: int) -> str:
-    """A hash of the start of the file and of the bytes before the offset."""
-    digest = hashlib.sha256()
-    with path.open("rb") as file:
-        digest.update(file.read(min(_FINGERPRINTED, offset)))
-        file.seek(max(0, offset - _FINGERPRINTED))
-        digest.update(file.read(min(_FINGERPRINTED, offset)))
-    return digest.hexdigest()
 
 
 def _finish(run: Run, n_answers: int, path: Path | None = None) -> None:

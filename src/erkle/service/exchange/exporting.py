@@ -37,10 +37,8 @@ _BATCH = 500
 
 def answers_csv(store: Store, study: Study) -> Iterator[str]:
     """Yield the answers of a study as CSV in pieces; answers of excluded participants are marked."""
-    last, members = store.answers.last(study.id), roster(store, study)
-    columns = [*_SALMON, *_OURS, *parameter_columns(_common(members))]
+    columns, rows = answer_table(store, study)
     yield from csv_rows([columns])
-    rows = _rows(store, study, members, last)
     lines = csv_rows([cell(row.get(name)) for name in columns] for row in rows)
     while piece := list(islice(lines, _BATCH)):
         yield "".join(piece)
@@ -48,10 +46,17 @@ def answers_csv(store: Store, study: Study) -> Iterator[str]:
 
 def answers_jsonl(store: Store, study: Study) -> Iterator[str]:
     """Yield the answers of a study as JSON Lines."""
+    _, rows = answer_table(store, study)
+    for row in rows:
+        yield json_text(row) + "\n"
+
+
+def answer_table(store: Store, study: Study) -> tuple[list[str], Iterator[dict[str, Any]]]:
+    """Return the names of the columns, and an iterator over the answers, which have values by column."""
     # The last answer first, then the participants: whoever gave one of these answers has joined by then.
     last, members = store.answers.last(study.id), roster(store, study)
-    for row in _rows(store, study, members, last):
-        yield json_text(row) + "\n"
+    columns = [*_SALMON, *_OURS, *parameter_columns(_common(members))]
+    return columns, _rows(store, study, members, last)
 
 
 def embedding_csv(names: Sequence[str], X: NDArray[np.float64]) -> str:

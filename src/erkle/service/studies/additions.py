@@ -9,7 +9,7 @@ from typing import BinaryIO, NamedTuple
 
 from erkle.features.reading import FeatureFile
 from erkle.service.studies.complaints import Complaint, Complaints, spelled
-from erkle.service.studies.features import described
+from erkle.service.studies.features import check_alike, described
 from erkle.service.studies.object_changes import NewObject
 from erkle.service.studies.objects import Entry, ObjectReader
 from erkle.service.studies.uploads import Files
@@ -64,7 +64,9 @@ def add_objects(store: Store, study: Study, new: ObjectReader, feature_files: Se
         raise Complaints([Complaint(("objects",), "There is no new object; pass names or files.")])
     before = {each.name for each in store.studies.objects(study.id)}
     features = described(feature_files, [each.name for each in new.objects], before)
-    store.objects.check_addition(study.id, new.objects)
+    check_alike(features.blocks, store.features.all(study.id))
+    # Additions that are refused leave no media behind.
+    store.objects.check_addition(study.id, new.objects, features.blocks)
     store.objects.add_media(study.id, new.media, new.media.size)
     return Added(store.objects.add(study.id, new.objects, features.blocks), features.notes)
 

@@ -9,6 +9,7 @@ import { counted } from "../wording.js";
 const FILES = [
   ["answers.csv", "all answers, with Salmon's column names"],
   ["answers.jsonl", "all answers, one JSON object per line"],
+  ["answers.parquet", "all answers, with typed columns, for pandas, Dask and Spark"],
   ["participants.csv", "whom to pay, and how each participant answered"],
   ["embedding.csv", "coordinates of the objects on the map"],
   ["kernel.npz", "the learned kernel, for NumPy"],
