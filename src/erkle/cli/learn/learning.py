@@ -121,7 +121,7 @@ def learn_stream(settings: Settings) -> bool:
 def _learn_all(
     path: Path, contents: Contents, at: Position, run: Run, show: ShowCurve, interruption: Interruption
 ) -> Position:
-    """Learn from a position to the end, or until an interruption, which writes a checkpoint; return that position."""
+    """Learn to the end, or until an interruption, which writes a checkpoint; return the position reached."""
     with Reader(path, run.labels, frozen=True, column=run.settings.participant_column) as reader:
         if reader.fingerprint(contents.size) != contents.fingerprint:
             raise ValueError(f"{path} has changed since it was checked; start again once nobody writes to it.")
