@@ -131,8 +131,7 @@ def matched(files: Sequence[FeatureFile], ids: Sequence[str]) -> tuple[dict[str,
         for name, vectors in found.blocks.items():
             if name in blocks:
                 raise FileError(
-                    f"{found.file}: there are two blocks of features called {name}; name one of them differently, as "
-                    f"in --features other={found.file}."
+                    f"{found.file}: there are two blocks of features called {name}; give one of them another name."
                 )
             if len(rows) == len(ids) == len(vectors) and np.array_equal(given, rows):
                 # No copy: embeddings of many objects take a lot of memory.

@@ -83,10 +83,10 @@ class Features(Topic):
         stored = self._stored(row["id"])
         for name, vectors in blocks.items():
             if name not in stored or stored[name].shape[1] != vectors.shape[1]:
-                known = ", ".join(f"{block} with {each.shape[1]} columns" for block, each in stored.items()) or "none"
+                known = ", ".join(f"{block!r} with {each.shape[1]:,}" for block, each in stored.items()) or "none"
                 raise StoreError(
-                    f"The new objects have features {name[:60]!r} with {vectors.shape[1]} columns, but the study has "
-                    f"{known}; pass vectors of the same kind."
+                    f"The new objects have features {name[:60]!r} with {vectors.shape[1]:,} columns, but the study has "
+                    f"{known}; pass vectors of the same kind, in files with these names."
                 )
         longer = {name: np.concatenate([_padded(stored[name], n_before), blocks[name]]) for name in blocks}
         self._write(row, stored, longer)

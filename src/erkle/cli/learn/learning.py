@@ -215,7 +215,7 @@ def _check(path: Path, settings: Settings) -> Contents:
         answered = labels.names[len(known.ids) :]
         raise ValueError(
             f"No object in {path.name} has features{listed(answered) if answered else ''}; the features are those of "
-            f"other objects{listed(known.ids)}. Use the same names."
+            f"other objects{listed(known.ids)}. Use the same names, or list ids and names in --objects."
         )
     if not settings.resume:
         for sentence in found.sentences(path.name, labels, settings.shuffle):
