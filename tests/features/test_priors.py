@@ -6,7 +6,8 @@ import pytest
 import naive
 from erkle import AnswerModel
 from erkle._compiled import fitting
-from erkle.features import FeaturePrior, Features
+from erkle.features import Features
+from erkle.features.priors import FeaturePrior
 from made_up_features import answers, points, vectors
 
 N, RANK, RIDGE = 12, 3, 1.7
