@@ -233,7 +233,17 @@ def test_without_answers_an_embedding_is_that_of_the_features():
 
 @pytest.mark.parametrize(
     "wrong",
-    [{"ridge": 0.0}, {"feature_share": 1.0}, {"feature_share": 0.0}, {"feature_share": {"colour": 0.5}}],
+    [
+        {"ridge": 0.0},
+        {"feature_share": 1.0},
+        {"feature_share": 0.0},
+        {"feature_share": {"colour": 0.5}},
+        {"feature_share": "half"},
+        {"feature_share": None},
+        {"feature_share": np.nan},
+        {"feature_share": {}},
+        {"feature_share": {"features": "half"}},
+    ],
     ids=str,
 )
 def test_settings_of_features_that_make_no_sense_are_refused(wrong):
@@ -244,3 +254,13 @@ def test_settings_of_features_that_make_no_sense_are_refused(wrong):
 def test_an_embedding_without_features_places_nothing():
     with pytest.raises(ValueError, match="needs a fit with features"):
         TripletEmbedding(12, 2, random_state=0).fit([(0, 1, 2)]).place(np.zeros((1, 3)))
+
+
+def test_what_is_placed_depends_on_the_last_fit_and_not_on_later_parameters():
+    F = vectors(points(12))
+    fit = TripletEmbedding(12, 2, random_state=0, features=F).fit([(0, 1, 2)])
+    placed = fit.place(F)
+    np.testing.assert_array_equal(fit.set_params(features=None).place(F), placed)
+    fit.fit([(0, 1, 2)]).set_params(features=F)
+    with pytest.raises(ValueError, match="needs a fit with features"):
+        fit.place(F)

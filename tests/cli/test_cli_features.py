@@ -131,6 +131,21 @@ def test_an_array_without_names_needs_a_list_of_objects(erkle, study, tmp_path):
     assert np.array_equal(learned(tmp_path / "out").kernel_matrix(), by_position)
 
 
+def test_names_that_only_look_the_same_are_pointed_out(erkle, tmp_path):
+    composed, decomposed = ([f"{word} {i}" for i in range(4)] for word in ("caf\u00e9", "cafe\u0301"))
+    (tmp_path / "answers.csv").write_text(
+        "".join(f"{decomposed[i]},{decomposed[i - 1]},{decomposed[i - 2]}\n" for i in range(4))
+    )
+    command = ["learn", tmp_path / "answers.csv", "--out", tmp_path / "out", "--features"]
+    run = erkle(*command, features(tmp_path / "size.csv", composed, X[:4]))
+    assert run.returncode == 2
+    assert "Unicode" in run.refusal[-1]
+    run = erkle(*command, features(tmp_path / "size.csv", [*composed[:1], *decomposed[1:]], X[:4]))
+    assert run.returncode == 0, run.stderr
+    assert "1 of 5 objects has no features" in " ".join(run.stderr.split())
+    assert "Unicode" in run.stderr
+
+
 def test_several_blocks_have_names(erkle, study, tmp_path):
     np.savez(tmp_path / "both.npz", left=X[:, :2], right=X[:, 2:], names=np.array(NAMES))
     options = ["--features", f"noise={study[1]}", "--features", tmp_path / "both.npz"]
@@ -157,6 +172,8 @@ def refusals(tmp_path):
     yield ["--features", tmp_path / "nowhere.csv"], ["nowhere.csv", "no such file"]
     yield ["--features", f"clip={tmp_path / 'nowhere.csv'}"], ["nowhere.csv", "no such file"]
     yield ["--features", "clip="], ["--features is 'clip='"]
+    yield ["--features", ""], ["--features is ''"]
+    yield ["--features", f"a\nb={truth}"], ["'a\\nb'"]
     yield ["--features", f"={truth}"], ["--features is '="]
     yield ["--features", tmp_path / "empty.csv"], ["empty.csv", "is empty"]
     yield ["--features", tmp_path / "text.csv"], ["text.csv, line 2", "'red'"]
@@ -164,7 +181,7 @@ def refusals(tmp_path):
     yield ["--features", features(tmp_path / "nan.csv", vectors=bad_vectors(np.nan))], ["nan.csv", "'object 2'"]
     yield ["--features", features(tmp_path / "inf.csv", vectors=bad_vectors(np.inf))], ["inf.csv", "infinity"]
     yield ["--features", features(tmp_path / "same.csv", vectors=np.ones((N, 2)))], ["same", "same vector"]
-    yield ["--features", features(tmp_path / "one.csv", NAMES[:1], X[:1])], ["one", "1 object"]
+    yield ["--features", features(tmp_path / "one.csv", NAMES[:1], X[:1])], ["one", "1 vector;"]
     yield ["--features", features(tmp_path / "twice.csv", [*NAMES[:-1], NAMES[0]])], ["'object 0' twice"]
     yield ["--features", features(tmp_path / "other.csv", [f"thing {i}" for i in range(N)])], ["thing 0", "object"]
     yield ["--features", tmp_path / "short.npy", "--objects", tmp_path / "objects.txt"], ["5 rows", "12 objects"]

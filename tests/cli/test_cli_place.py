@@ -64,9 +64,10 @@ def test_more_coordinates_than_the_kernel_has_are_zero(erkle, kernel, tmp_path):
     assert erkle(*command, 300).returncode == 0
     [row, *_] = table(tmp_path / "out" / "placed.csv")
     assert float(row["x300"]) == 0.0
-    run = erkle(*command, 0)
-    assert run.returncode == 2
-    assert "--dimensions is 0" in run.stderr
+    for odd in (0, 10**12):
+        run = erkle(*command, odd)
+        assert run.returncode == 2
+        assert f"--dimensions is {odd}" in run.stderr
 
 
 def test_an_array_without_names_needs_a_list_of_the_new_objects(erkle, kernel, tmp_path):
@@ -92,6 +93,40 @@ def test_blocks_come_from_several_files_and_an_object_may_lack_one(erkle, two_bl
     assert "1 object has no features: d; not placed" in " ".join(run.stderr.split())
 
 
+def test_an_object_that_is_as_the_mean_of_all_is_placed_in_the_middle(erkle, tmp_path):
+    mirrored = np.vstack([X[:6], -X[:6]])
+    learner = ERKLE(12, random_state=0, features=mirrored).fit(answers_of(12, 60))
+    learner.save(tmp_path / "kernel.npz", labels=NAMES[:12])
+    middle = npz(tmp_path / "new.npz", v=np.zeros((1, 5)), names=np.array(["middle"]))
+    run = erkle("place", tmp_path / "kernel.npz", "--features", middle, "--out", tmp_path / "out")
+    assert run.returncode == 0, run.stderr
+    [row] = table(tmp_path / "out" / "placed.csv")
+    assert abs(float(row["x"])) < 1e-9
+
+
+def test_features_that_turned_out_to_predict_nothing_place_nothing(erkle, tmp_path):
+    noise = np.random.default_rng(5).standard_normal((N, 40))
+    learner = ERKLE(N, random_state=0, features=noise).fit(answers_of(N, 6000))
+    assert not learner.feature_map_["features"].any()
+    learner.save(tmp_path / "kernel.npz", labels=NAMES)
+    new = npz(tmp_path / "new.npz", v=noise[:1], names=np.array(["a"]))
+    run = erkle("place", tmp_path / "kernel.npz", "--features", new, "--out", tmp_path / "out")
+    assert run.returncode == 2
+    assert "predict nothing" in run.stderr
+    assert not (tmp_path / "out").exists()
+
+
+def test_features_of_objects_that_are_not_listed_are_ignored_with_a_sentence(erkle, kernel, tmp_path):
+    new = npz(tmp_path / "new.npz", truth=NEW, names=np.array(["a", "b", "c"]))
+    (tmp_path / "new.txt").write_text("a\n")
+    run = erkle("place", kernel, "--features", new, "--objects", tmp_path / "new.txt", "--out", tmp_path / "out")
+    assert run.returncode == 0, run.stderr
+    assert [row["object"] for row in table(tmp_path / "out" / "placed.csv")] == ["a"]
+    said = " ".join(run.stderr.split())
+    assert "2 names in the files of features are not among the objects of" in said
+    assert "b and c; ignored" in said
+
+
 def refusals(kernel, two_blocks, tmp_path):
     """Arguments, and what the sentence about them says."""
     names = np.array(["a", "b", "c"])
@@ -110,6 +145,8 @@ def refusals(kernel, two_blocks, tmp_path):
     yield [two_blocks, "--features", left], ["right is missing", "--features right=FILE"]
     yield [two_blocks, "--features", left, "--features", f"middle={new}"], ["no features middle", "left and right"]
     yield [two_blocks, "--features", left, "--features", left], ["two blocks", "left"]
+    far = npz(tmp_path / "far.npz", v=1e12 * NEW, names=names)
+    yield [kernel, "--features", far], ["truth", "row 0", "times as long"]
     empty = npz(tmp_path / "empty.npz", v=np.full((3, 5), np.nan), names=names)
     yield [kernel, "--features", empty], ["No object has features"]
 

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.sparse import csr_array
 
 from erkle.features import Block, Features
 from made_up_features import points, vectors
@@ -70,18 +71,50 @@ def test_objects_without_a_vector_have_zeros_and_do_not_move_the_others():
     assert not rows.axes[-2:].any()
 
 
+def test_a_masked_row_is_that_of_an_object_without_a_vector():
+    masked = np.ma.masked_array(F, mask=np.zeros(F.shape, bool))
+    masked[3] = np.ma.masked
+    gaps = F.copy()
+    gaps[3] = np.nan
+    np.testing.assert_array_equal(Block.of("clip", masked)[1].axes, Block.of("clip", gaps)[1].axes)
+
+
 @pytest.mark.parametrize(
     ("vectors", "parts"),
     [
         (np.zeros((5, 3)), ["clip", "same vector"]),
-        (np.full((5, 3), np.nan), ["clip", "0 objects"]),
+        (np.full((5, 3), np.nan), ["clip", "0 vectors"]),
         (np.where(np.eye(5, 3) == 1.0, np.nan, np.arange(15.0).reshape(5, 3)), ["clip", "row 0", "column 0"]),
         (np.where(np.eye(5, 3) == 1.0, np.inf, np.arange(15.0).reshape(5, 3)), ["clip", "row 0", "column 0"]),
         (np.array([["a", "b"], ["c", "d"]]), ["clip", "<U1"]),
         (np.arange(5.0), ["clip", "(5,)"]),
         (np.empty((5, 0)), ["clip", "(5, 0)"]),
+        (np.where(np.eye(5, 3) == 1.0, 1e300, np.arange(15.0).reshape(5, 3)), ["clip", "row 0", "column 0", "1e+100"]),
+        (np.full((5, 40), 1e300) * np.arange(5.0)[:, None], ["clip", "row 1", "1e+100"]),
+        (np.longdouble("1e400") * np.eye(5, 3, dtype=np.longdouble), ["clip", "row 0", "1e+100"]),
+        (1e-14 * np.arange(15.0).reshape(5, 3), ["clip", "up to rounding", "multiply"]),
+        ([[1.0, 2.0], [3.0]], ["clip", "differ in length"]),
+        (csr_array(np.eye(5, 3)), ["clip", "csr_array"]),
+        (7.0, ["clip", "float"]),
+        (np.ma.masked_less(np.arange(15.0).reshape(5, 3), 1.0), ["clip", "row 0", "NaN", "column 0"]),
     ],
-    ids=["constant", "all missing", "gap in a row", "infinity", "text", "one dimension", "no columns"],
+    ids=[
+        "constant",
+        "all missing",
+        "gap in a row",
+        "infinity",
+        "text",
+        "one dimension",
+        "no columns",
+        "a huge number",
+        "huge embeddings",
+        "a number that no double can hold",
+        "tiny",
+        "rows of different lengths",
+        "a sparse matrix",
+        "a number",
+        "a gap in a masked row",
+    ],
 )
 def test_vectors_that_say_nothing_or_are_broken_are_refused(vectors, parts):
     with pytest.raises(ValueError, match=r".") as raised:
@@ -95,8 +128,10 @@ def test_features_have_a_row_for_each_object_and_other_numbers_are_refused():
         Features.of(F, 39)
     with pytest.raises(ValueError, match="empty"):
         Features.of({}, 39)
-    with pytest.raises(ValueError, match="3"):
-        Features.of({3: F}, 40)
+    # Files would lose the last character of some of them.
+    for name in (3, "", " ", "a\0", "two\nlines", "\udce9"):
+        with pytest.raises(ValueError, match="visible"):
+            Features.of({name: F}, 40)
 
 
 def test_further_objects_need_columns_of_the_same_kind():
@@ -107,6 +142,11 @@ def test_further_objects_need_columns_of_the_same_kind():
         features.rows({"colour": F[:1]})
     with pytest.raises(ValueError, match="2 rows for 1 objects"):
         features.rows({"clip": F[:1], "sizes": F[:2, :2]})
+    with pytest.raises(ValueError, match=r"row 1 is .* times as long"):
+        features.rows({"sizes": [[0.0, 1.0], [1e12, 1.0]]})
+    for odd in (5.0, csr_array(F[:1]), [[1.0], [1.0, 2.0]]):
+        with pytest.raises(ValueError, match="Features clip: got"):
+            features.rows({"clip": odd})
     only = features.rows({"clip": F[:2]})
     np.testing.assert_array_equal(only.known, [[True, False], [True, False]])
 

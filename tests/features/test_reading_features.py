@@ -108,6 +108,13 @@ def test_several_files_describe_an_object_together(tmp_path):
     assert np.isnan(blocks["clip"]).all(axis=1).tolist() == [True, False, False, True]
 
 
+def test_columns_of_the_same_name_are_all_read(tmp_path):
+    columns = [pyarrow.array(NAMES), *map(pyarrow.array, F.T)]
+    parquet.write_table(pyarrow.table(columns, names=["name", "x", "x"]), tmp_path / "a.parquet")
+    for path in (tmp_path / "a.parquet", csv(tmp_path / "a.csv", header="name,x,x")):
+        assert np.array_equal(read_features(path).blocks["a"], F)
+
+
 def test_an_object_with_an_empty_row_has_no_vector(tmp_path):
     path = tmp_path / "size.csv"
     path.write_text("name,x,y\ncat,1,2\ndog,,NA\nbus,3,4\n")
@@ -197,6 +204,7 @@ ARRAYS = {
     "no rows": (np.zeros((0, 3)), ["empty", "(0, 3)"]),
     "no columns": (np.zeros((3, 0)), ["empty", "(3, 0)"]),
     "infinity": (np.array([[1.0, -np.inf], [0.0, 1.0]]), ["row 0", "infinity in column 1"]),
+    "a number that no double can hold": (np.array([["1e400", "0"], ["0", "1"]], np.longdouble), ["row 0", "infinity"]),
     "NaN in part of a row": (np.array([[1.0, 0.0], [np.nan, 1.0]]), ["row 1", "no number in column 0"]),
 }
 
@@ -228,6 +236,10 @@ def test_arrays_that_do_not_fit_together_are_refused(case, tmp_path):
 COLUMNS = {
     "text": ({"name": NAMES[:2], "x": ["1", "b"]}, ["'x'", "string"]),
     "lists of text": ({"name": NAMES[:2], "x": [["a"], ["b"]]}, ["'x'", "string"]),
+    "empty lists": (
+        {"name": NAMES[:2], "x": pyarrow.array([[], []], pyarrow.list_(pyarrow.float64()))},
+        ["'x'", "empty"],
+    ),
     "lists of different lengths": ({"name": NAMES[:2], "x": [[1.0], [1.0, 2.0]]}, ["'x'", "different lengths"]),
     "only names": ({"name": NAMES[:2]}, ["'name'"]),
     "no names": ({"x": [0.5, 1.0], "y": [1.0, 2.0]}, ["column of names, x", "double"]),
@@ -266,9 +278,31 @@ def test_numbers_of_every_type_are_read(tmp_path):
         values = np.array([[1, 0], [0, 1]], dtype)
         np.save(tmp_path / "a.npy", values)
         assert np.array_equal(read_features(tmp_path / "a.npy").blocks["a"], values.astype(float))
-        if dtype != np.float16:
-            path = table(tmp_path / "a.parquet", name=["a", "b"], x=values[:, 0], y=values[:, 1])
-            assert np.array_equal(read_features(path).blocks["a"], values.astype(float))
+        path = table(tmp_path / "a.parquet", name=["a", "b"], x=values[:, 0], y=values[:, 1])
+        assert np.array_equal(read_features(path).blocks["a"], values.astype(float))
+
+
+def test_of_several_arrays_of_names_the_best_one_counts(tmp_path):
+    for order in (["names", "ids"], ["ids", "names"]):
+        arrays = {"names": np.array(NAMES), "ids": np.arange(4)}
+        found = read_features(npz(tmp_path / "a.npz", clip=F, **{key: arrays[key] for key in order}))
+        assert (found.names, list(found.blocks)) == (NAMES, ["clip"])
+
+
+def test_a_file_is_read_whatever_characters_its_name_has(tmp_path):
+    for name in ("a\u00a0b.npy", "a\u202eb.npy", "a\nb.npy"):
+        np.save(tmp_path / name, F)
+        assert list(read_features(tmp_path / name).blocks) == [name.removesuffix(".npy")]
+        assert read_features(tmp_path / name).file.isprintable()
+
+
+def test_names_that_only_look_the_same_are_pointed_out(tmp_path):
+    composed, decomposed = "Caf\u00e9", "Cafe\u0301"
+    found = read_features(csv(tmp_path / "size.csv", [composed, *NAMES[1:]]))
+    with pytest.raises(FileError, match="Unicode"):
+        matched([found], [decomposed, "ship"])
+    with pytest.raises(FileError, match="use the same names"):
+        matched([found], ["ship"])
 
 
 def test_names_that_match_no_object_are_refused(tmp_path):

@@ -3,8 +3,13 @@
 import numpy as np
 import pytest
 from sklearn.base import clone
+from threadpoolctl import threadpool_limits
 
 from erkle import ERKLE, Dense, LowRank
+from erkle.features import Features
+from erkle.kernels.lapack import one_thread
+from erkle.online.models.fit_proposals import FitProposals, equal_shares
+from erkle.online.models.fits import FitSetting
 from made_up_features import answers, points, vectors
 from parts import state
 
@@ -53,6 +58,75 @@ def test_any_split_of_a_stream_with_saving_in_between_gives_the_same_kernel(tmp_
         parts = ERKLE.load(tmp_path / "learner.npz")
     np.testing.assert_array_equal(whole.kernel_matrix(), parts.kernel_matrix())
     assert state(whole) == state(parts)
+
+
+def test_any_split_of_a_stream_that_meets_new_objects_gives_the_same_kernel(tmp_path):
+    more = points(N + 4)
+    new, T = vectors(more)[N:], np.vstack([answers(X, 100), answers(more, 240)])
+
+    def saved(found):
+        found.save(tmp_path / "learner.npz")
+        return ERKLE.load(tmp_path / "learner.npz")
+
+    learners = []
+    for pause in (lambda found: found, saved):
+        found = learner(features={"one": F, "other": F[:, :5]}).partial_fit(T[:50])
+        found = pause(found).partial_fit(T[50:100])
+        found = pause(found).add_objects(features={"one": new[:2], "other": new[:2, :5]})
+        found = pause(found).add_objects(1, features={"other": new[2:3, :5]})
+        found = pause(found).add_objects()
+        found = pause(found).partial_fit(T[100:200])
+        found.place({"one": new})
+        learners.append(pause(found).partial_fit(T[200:]))
+    assert state(learners[0]) == state(learners[1])
+    again = [found.fit(T[:100]) for found in learners]
+    assert state(again[0]) == state(again[1])
+
+
+def test_features_that_were_changed_since_learning_began_are_used_by_the_next_fit_after_loading(tmp_path):
+    T, path = answers(X, 60), tmp_path / "learner.npz"
+    for before, after in ((F, None), (None, F), (F, F[::-1]), (F, {"new": F[:, :3]})):
+        found = learner(features=before).fit(T).set_params(features=after)
+        found.save(path)
+        loaded = ERKLE.load(path)
+        assert state(loaded) == state(found)
+        assert (loaded.features is None) == (after is None)
+        assert state(loaded.partial_fit(T)) == state(found.partial_fit(T))
+        np.testing.assert_array_equal(loaded.fit(T).kernel_matrix(), learner(features=after).fit(T).kernel_matrix())
+    found = learner().fit(T).set_params(features=None, kernel=Dense())
+    found.save(path)
+    assert ERKLE.load(path).fit(T).features_ == []
+
+
+def test_no_new_objects_change_nothing():
+    found = learner().fit(answers(X, 100))
+    before = state(found)
+    assert state(found.add_objects(0)) == before
+    assert state(found.add_objects(features=F[:0])) == before
+
+
+def with_and_without_a_limit_of_threads(make):
+    """What a function makes, also while fits of other learners limit the BLAS threads of the process."""
+    with threadpool_limits(2):
+        free = make()
+        with one_thread(0):
+            return free, make()
+
+
+def test_what_is_learned_does_not_depend_on_work_elsewhere_in_the_process():
+    X = points(300)
+    given, T = {"one": vectors(X, 90), "other": vectors(X, 8)}, answers(X, 40)
+    one, other = with_and_without_a_limit_of_threads(lambda: ERKLE(300, random_state=0, features=given).fit(T))
+    assert state(one) == state(other)
+
+
+def test_a_prior_does_not_depend_on_who_asks_for_it_first():
+    X = points(1900)
+    known = Features.of({str(d): vectors(X, d) for d in (90, 300, 600)}, 1900)
+    setting = FitSetting(10, 4.0, shares=equal_shares(known, 0.9))
+    one, other = with_and_without_a_limit_of_threads(lambda: FitProposals(0, False, known, {}).prior(setting))
+    for here, there in zip(one, other, strict=True):
+        np.testing.assert_array_equal(here, there)
 
 
 def test_a_loaded_learner_fits_again_with_the_same_features(tmp_path):
@@ -166,4 +240,7 @@ def test_add_objects_refuses_features_that_do_not_match():
             found.add_objects(features=wrong)
     with pytest.raises(ValueError, match="2 rows for 3 objects"):
         found.add_objects(3, features=F[:2])
+    for odd in (5.0, {"features": 5.0}, [[1.0], [1.0, 2.0]], {}):
+        with pytest.raises(ValueError, match=r"[Ff]eatures"):
+            found.add_objects(features=odd)
     assert found.n_objects_ == N

@@ -4,6 +4,7 @@ import csv
 import sqlite3
 import zipfile
 
+import numpy as np
 import pytest
 from exchanged import filled, kernel, log
 
@@ -67,6 +68,31 @@ def test_a_study_can_be_created_from_a_yaml_file_changed_and_deleted(run, data, 
         assert run("study", "key", study, "--new").stdout.strip() == store.studies.signing_key(study) != old
     run("study", "delete", study, "--yes")
     assert study not in run("study", "list").stdout
+
+
+def test_features_and_objects_are_added_to_a_study(run, refused, store, tmp_path):
+    names = ["Paris", "Lyon", "Madrid", "Rome"]
+    study = store.studies.create("Towns", names, settings()).id
+    table = tmp_path / "where.csv"
+    table.write_text("name,x,y\n" + "".join(f"{name},{i},{i * i}\n" for i, name in enumerate([*names[:3], "Bonn"])))
+    said = run("study", "features", study, table)
+    assert "where" in said.stdout
+    assert "'Bonn'" in said.stderr
+    assert "'Rome'" in said.stderr
+    before = store.features.all(study)["where"]
+    # What cannot be done completely is not done at all.
+    wide = tmp_path / "wide.npz"
+    np.savez(wide, wide=np.random.default_rng(0).standard_normal((4, 3_000_000)), names=np.array(names))
+    assert "at most" in refused("study", "features", study, wide, "--remove", "where")
+    assert "'gone'" in refused("study", "features", study, "--remove", "where", "--remove", "gone")
+    np.testing.assert_array_equal(store.features.all(study)["where"], before)
+    (tmp_path / "new.txt").write_text("Oslo\nWien\n")
+    table.write_text("name,x,y\nOslo,5,6\n")
+    assert "2 objects" in run("study", "add", study, tmp_path / "new.txt", "--features", table).stderr
+    assert [each.name for each in store.studies.objects(study)] == [*names, "Oslo", "Wien"]
+    np.testing.assert_array_equal(store.features.all(study)["where"][4], [5, 6])
+    run("study", "features", study, "--remove", "where")
+    assert store.features.all(study) == {}
 
 
 def test_a_study_that_is_not_ready_is_not_opened(refused, store):

@@ -5,6 +5,7 @@ import threading
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
+import numpy as np
 import pytest
 
 from erkle.client import Client, Refused, Unreachable
@@ -86,6 +87,39 @@ def test_the_client_can_run_a_whole_study(researcher, server, tmp_path):
     with pytest.raises(Refused) as caught:
         researcher.studies()
     assert caught.value.status == 401
+
+
+def test_the_client_adds_features_and_objects(researcher, tmp_path):
+    def table(name, rows):
+        (tmp_path / name).write_text("name,x,y\n" + "".join(f"{row},{i},{i * i}\n" for i, row in enumerate(rows)))
+        return tmp_path / name
+
+    names = tmp_path / "names.txt"
+    names.write_text("\n".join(OBJECTS))
+    uploaded = researcher.upload([names], "title: Towns\n", [table("where.csv", ["Bonn", *OBJECTS])])
+    assert "'Bonn'" in uploaded["notes"][0]
+    study = uploaded["id"]
+    np.savez(tmp_path / "odd.npz", **{"a/b %2e%2e": np.eye(4), "names": np.array(OBJECTS)})
+    added = researcher.add_features(study, [table("size.csv", OBJECTS[:3]), tmp_path / "odd.npz"])
+    assert added["features"] == researcher.features(study)
+    assert [(each["name"], each["n_objects"]) for each in added["features"]] == [
+        ("a/b %2e%2e", 4),
+        ("size", 3),
+        ("where", 4),
+    ]
+    for name in ("a/b %2e%2e", "size"):
+        researcher.remove_features(study, name)
+    assert [each["name"] for each in researcher.features(study)] == ["where"]
+    with pytest.raises(Refused, match="size"):
+        researcher.remove_features(study, "size")
+    with pytest.raises(Refused):
+        researcher.add_features(study, [])
+    assert [each["name"] for each in researcher.add_objects(study, ["Oslo"])["objects"]] == [*OBJECTS, "Oslo"]
+    more = researcher.add_objects(study, [{"name": "Wien", "text": "Vienna"}], features=[table("where.csv", ["Wien"])])
+    assert (more["objects"][5]["text"], more["notes"]) == ("Vienna", [])
+    with pytest.raises(Refused, match="where"):
+        researcher.add_objects(study, ["Bern"], features=[table("size.csv", ["Bern"])])
+    assert researcher.features(study) == [{"name": "where", "n_columns": 2, "n_objects": 5}]
 
 
 def test_links_create_the_first_account_and_sign_in(server):

@@ -136,9 +136,20 @@ def test_new_objects_bring_features_of_the_kinds_that_the_study_has(store, draft
     np.testing.assert_array_equal(found["size"], vectors([1, 2], [3, 4], NONE, NONE, [9, 9]))
     np.testing.assert_array_equal(found["age"], vectors([1], [2], [3], [np.nan], [np.nan]))
     for odd in ({"size": vectors([1])}, {"colour": vectors([1, 2])}):
-        with pytest.raises(StoreError, match="same kind"):
-            store.objects.add(draft, [Object("cow")], odd)
+        for change in (store.objects.add, store.objects.check_addition):
+            with pytest.raises(StoreError, match="same kind"):
+                change(draft, [Object("cow")], odd)
     assert store.studies.get(draft).n_objects == 5
+
+
+def test_features_of_objects_that_somebody_else_has_changed_are_refused(store, draft):
+    with pytest.raises(NotAllowed, match="again"):
+        store.features.add(draft, {"size": SIZE}, ["cat", "word", "dog"])
+    assert store.features.all(draft) == {}
+    # Objects that were added meanwhile have no vectors.
+    store.objects.add(draft, [Object("bird")])
+    store.features.add(draft, {"size": SIZE}, ["cat", "dog", "word"])
+    assert np.isnan(store.features.all(draft)["size"][3]).all()
 
 
 @pytest.mark.parametrize(

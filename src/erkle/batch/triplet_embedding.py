@@ -11,7 +11,7 @@ from erkle import embedding, triplets
 from erkle.batch.minimisers import quasi_newton
 from erkle.batch.objective import ByFeatures, ByMap, terms_of
 from erkle.batch.solving import Callback, Progress, Settings, check_settings, solve
-from erkle.checks import check_map, random_generator, whole
+from erkle.checks import check_map, random_generator, share, whole
 from erkle.estimators import TripletLearner, answers
 from erkle.features import Features
 from erkle.features.features import Vectors
@@ -88,6 +88,9 @@ class TripletEmbedding(TripletLearner, BaseEstimator):  # type: ignore[misc]
     array([ True, False])
     """
 
+    # What `place` needs: the features of the last fit, and the map from their axes to coordinates.
+    _placing: tuple[Features, Floats] | None
+
     def __init__(
         self,
         n_objects: int,
@@ -135,13 +138,14 @@ class TripletEmbedding(TripletLearner, BaseEstimator):  # type: ignore[misc]
             # A rotation changes no distance, and centring lowers the ridge.
             self.embedding_ = embedding.principal(progress.best)
             self.objective_ = ByMap(terms, settings.weight)(self.embedding_)[0]
+            self._placing = None
         else:
-            self._features, prior = self._prior(settings)
+            features, prior = self._prior(settings)
             objective = ByFeatures(terms, settings.weight, prior.compiled(settings.weight))
             progress = self._solved(objective, self._starts_beside(prior, settings), settings)
             self.embedding_ = embedding.principal(objective.coordinates(progress.best))
             self.objective_ = progress.objectives[-1]
-            self._weights = prior.fitted_to(self.embedding_)
+            self._placing = features, prior.fitted_to(self.embedding_)
         self.objectives_, self.n_iter_ = np.array(progress.objectives), progress.n_iter
         self.converged_, self.n_features_in_ = progress.converged, 3
         progress.warn_unless_converged()
@@ -182,10 +186,11 @@ class TripletEmbedding(TripletLearner, BaseEstimator):  # type: ignore[misc]
 
     def place(self, features: Vectors) -> Floats:
         """Coordinates of objects that were not fitted, from their features, (n, n_components)."""
-        self._fitted()
-        if self.features is None:
+        placing = self._fitted()._placing
+        if placing is None:
             raise ValueError("place needs a fit with features; pass features= to TripletEmbedding.")
-        return np.asarray(self._features.rows(features).axes @ self._weights)
+        known, weights = placing
+        return np.asarray(known.rows(features).axes @ weights)
 
     def _prior(self, settings: Settings) -> tuple[Features, FeaturePrior]:
         features = Features.of(self.features, settings.n_objects)  # type: ignore[arg-type]
@@ -227,9 +232,12 @@ def _n_components(value: int) -> int:
 
 def _shares(value: float | Mapping[str, float], names: tuple[str, ...]) -> Shares:
     """The share of each block; their sum is between 0 and 1."""
-    shares = dict(value) if isinstance(value, Mapping) else dict.fromkeys(names, value / len(names))
+    if isinstance(value, Mapping):
+        shares = {name: share(each, f"feature_share of {name!r}") for name, each in value.items()}
+    else:
+        shares = dict.fromkeys(names, share(value, "feature_share") / len(names))
     if unknown := [name for name in shares if name not in names]:
         raise ValueError(f"feature_share names {unknown[0]!r}, but the features are {' and '.join(names)}.")
-    if not all(share > 0.0 for share in shares.values()) or not 0.0 < sum(shares.values()) < 1.0:
+    if not all(each > 0.0 for each in shares.values()) or not 0.0 < sum(shares.values()) < 1.0:
         raise ValueError(f"feature_share is {value!r}; pass shares above 0 whose sum is below 1.")
     return tuple(shares.items())

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from erkle.cli.screen import counted
 from erkle.features import Features
-from erkle.features.reading import FeatureFile, digest, matched, read_features
+from erkle.features.reading import LOOK_ALIKE, FeatureFile, digest, look_alike, matched, read_features
+from erkle.kernels.lapack import one_thread
 from erkle.triplets import Objects
 
 Floats = NDArray[np.float64]
@@ -67,7 +68,8 @@ class KnownFeatures:
     def __init__(self, found: Matched) -> None:
         self.ids, self.unknown, self.digest = found.ids, found.unknown, digest(found.blocks, found.ids)
         # Vectors that say nothing are refused here, before any answer is read.
-        self._prepared = Features.of(found.blocks, len(found.ids))
+        with one_thread(len(found.ids)):
+            self._prepared = Features.of(found.blocks, len(found.ids))
         self.described = np.asarray(self._prepared.known.any(axis=1))
 
     def of(self, n_objects: int) -> Features:
@@ -86,21 +88,18 @@ class KnownFeatures:
             return None
         have, them = ("has", "it") if len(missing) == 1 else ("have", "them")
         of = counted(len(names), "object")
-        return f"{len(missing):,} of {of} {have} no features{listed(missing)}; only answers place {them}."
+        alike = f"; {LOOK_ALIKE}" if look_alike([*self.ids, *self.unknown], missing) else "."
+        return f"{len(missing):,} of {of} {have} no features{listed(missing)}; only answers place {them}{alike}"
 
     def ignored(self, objects: str) -> str | None:
         """A sentence about names in the files that are not among the objects, or None."""
-        if not self.unknown:
-            return None
-        are = "is not one of" if len(self.unknown) == 1 else "are not among"
-        names = counted(len(self.unknown), "name")
-        return f"{names} in the files of features {are} the objects of {objects}{listed(self.unknown)}; ignored."
+        return ignored(self.unknown, objects)
 
 
 def _read(text: str) -> FeatureFile:
     name, mark, path = text.partition("=")
     # A path may contain the mark.
-    if not mark or "/" in name or "\\" in name or Path(text).exists():
+    if text.strip() and (not mark or "/" in name or "\\" in name or Path(text).exists()):
         return read_features(text)
     if not name.strip() or not path:
         raise ValueError(f"--features is {text!r}; pass FILE or NAME=FILE.")
@@ -124,6 +123,15 @@ def _with_ids(found: FeatureFile, objects: Objects | None) -> FeatureFile:
     shared = {name for name, n in Counter(objects.names).items() if n > 1}
     ids = {name: key for key, name in zip(objects.ids, objects.names, strict=True) if name not in shared}
     return found._replace(names=[ids.get(name, name) for name in found.names])
+
+
+def ignored(unknown: Sequence[str], objects: str) -> str | None:
+    """A sentence about names in files of features that are not among the objects of a list, or None."""
+    if not unknown:
+        return None
+    are = "is not one of" if len(unknown) == 1 else "are not among"
+    names = counted(len(unknown), "name")
+    return f"{names} in the files of features {are} the objects of {objects}{listed(unknown)}; ignored."
 
 
 def listed(names: Sequence[str]) -> str:

@@ -12,6 +12,9 @@ try:
 except ImportError:  # Windows has no such locks, so two runs may write to the same folder there.
     fcntl = None  # type: ignore[assignment]
 
+# Coordinates beyond the rank of the kernel are zeros, so more of them are of no use.
+_MOST_DIMENSIONS = 10_000
+
 Out = Annotated[Path, typer.Option(help="Folder for the results.")]
 Jobs = Annotated[int, typer.Option(help="Number of processes; -1 for one per core.")]
 
@@ -26,6 +29,12 @@ def check_jobs(jobs: int) -> None:
     """Refuse a number of processes that makes no sense."""
     if jobs < -1 or jobs == 0:
         raise ValueError(f"--jobs is {jobs}; pass a number of processes, or -1 for one per core.")
+
+
+def check_dimensions(dimensions: int) -> None:
+    """Refuse a number of coordinates that makes no sense."""
+    if not 1 <= dimensions <= _MOST_DIMENSIONS:
+        raise ValueError(f"--dimensions is {dimensions}; pass a number from 1 to {_MOST_DIMENSIONS:,}.")
 
 
 @contextmanager

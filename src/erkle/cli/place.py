@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
-from erkle.cli.options import Out, results_folder
+from erkle.cli.options import Out, check_dimensions, results_folder
 from erkle.cli.screen import console, counted, numbers, print_table, waiting
 
 if TYPE_CHECKING:
@@ -42,8 +42,7 @@ def place(
     out: Out = Path("erkle-place"),
 ) -> None:
     """Place new objects on a learned map by their features, without any answers about them."""
-    if dimensions < 1:
-        raise ValueError(f"--dimensions is {dimensions}; pass at least 1.")
+    check_dimensions(dimensions)
     with waiting("Loading libraries"):
         from erkle.online import ERKLE
     learner, known = ERKLE.load(kernel), _names(kernel)
@@ -83,11 +82,13 @@ def _names(kernel: Path) -> list[str]:
 def _placed(learner: ERKLE, known: list[str], kernel: str, texts: list[str], objects: Path | None) -> Placed:
     import numpy as np
 
-    from erkle.cli.features import Matched, listed, read_files
+    from erkle.cli.features import Matched, ignored, listed, read_files
     from erkle.triplets import read_objects
 
     found = Matched.of(read_files(texts), None if objects is None else read_objects(objects))
     blocks = _of_learner(found.blocks, learner, kernel)
+    if sentence := ignored(found.unknown, str(objects)):
+        console.print(sentence, style="yellow")
     described = np.logical_not(np.all([np.isnan(vectors).any(axis=1) for vectors in blocks.values()], axis=0))
     if without := [found.ids[i] for i in np.flatnonzero(~described)]:
         have = "has" if len(without) == 1 else "have"
@@ -96,9 +97,9 @@ def _placed(learner: ERKLE, known: list[str], kernel: str, texts: list[str], obj
     if not described.any():
         raise ValueError("No object has features to place it by; check the files of --features.")
     names = [found.ids[i] for i in np.flatnonzero(described)]
-    X = learner.place({name: vectors[described] for name, vectors in blocks.items()})
-    if not X.any():
+    if not any(part.any() for part in learner.feature_map_.values()):
         raise ValueError(f"{kernel}: its features turned out to predict nothing, so they cannot place objects.")
+    X = learner.place({name: vectors[described] for name, vectors in blocks.items()})
     number = {name: i for i, name in enumerate(known)}
     itself = [number.get(name, -1) for name in names]
     return Placed(names, X, [i >= 0 for i in itself], _nearest(X, itself, learner, known))

@@ -13,7 +13,7 @@ from erkle.cli.screen import console, counted, numbers, print_table
 from erkle.cli.server_data import HERE, Data, Database, account_named, opened
 
 if TYPE_CHECKING:
-    from erkle.store import Store, Study
+    from erkle.store import Store, Study, Transaction
 
 app = typer.Typer(
     help="Create, list, export, import and delete studies of the collection service.", no_args_is_help=True
@@ -108,12 +108,17 @@ def features(
 
     with opened(data, database) as store:
         found = store.studies.get(study)
-        given = described(read_files(files or []), [each.name for each in store.studies.objects(study)])
+        names = [each.name for each in store.studies.objects(study)]
+        given = described(read_files(files or []), names)
         check_useful(given.blocks)
-        for name in remove or []:
-            store.features.remove(study, name)
-        if given.blocks:
-            store.features.add(study, given.blocks)
+
+        def change(transaction: Transaction) -> None:
+            for name in remove or []:
+                transaction.features.remove(study, name)
+            if given.blocks:
+                transaction.features.add(study, given.blocks, names)
+
+        store.transact(change)
         _show(given.notes)
         rows = [
             [each.name, f"{each.n_columns:,}", f"{each.n_objects:,} of {found.n_objects:,}"]

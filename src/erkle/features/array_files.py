@@ -13,7 +13,7 @@ from erkle.files import FileError
 
 Floats = NDArray[np.float64]
 
-# Names of the array of names in an NPZ file.
+# Names of the array of names in an NPZ file, the best one first.
 NAMES = ("names", "labels", "objects", "ids", "name", "label", "object", "id")
 # What NPY and NPZ files begin with.
 _NPY, _NPZ = b"\x93NUMPY", b"PK"
@@ -50,10 +50,11 @@ def read_npz(source: BinaryIO, file: str, most: float = math.inf) -> tuple[dict[
             # No more than these bytes are unpacked, whatever a file claims inside.
             n_bytes = sum(entry.file_size for entry in archive.zip.infolist())
             check_size(n_bytes / _WIDEST, file, most)
+            keys = [key for key in archive.files if key.lower() in NAMES]
+            for key in sorted(keys, key=lambda key: NAMES.index(key.lower()))[:1]:
+                names = _texts(archive[key], file, key)
             for key in archive.files:
-                if key.lower() in NAMES:
-                    names = _texts(archive[key], file, key)
-                else:
+                if key not in keys:
                     left = most - sum(vectors.size for vectors in blocks.values())
                     blocks[key] = _vectors(archive[key], file, key, left)
     except FileError:
@@ -105,7 +106,9 @@ def _vectors(array: Any, file: str, key: str, most: float) -> Floats:
     if not isinstance(array, np.ndarray) or array.ndim != 2 or array.dtype.kind not in "buif":
         raise FileError(f"{file}: {key} is {_described(array)}; pass numbers, one row per object, or leave it out.")
     check_size(array.size, file, most)
-    return array.astype(np.float64, copy=False)
+    # Numbers of extended precision can become infinite, which is refused later.
+    with np.errstate(over="ignore"):
+        return array.astype(np.float64, copy=False)
 
 
 def _described(array: Any) -> str:

@@ -26,6 +26,10 @@ _EMBEDDING_FROM = 32
 _CHUNK = 8192
 # Blocks with more numbers are decomposed by subspace iteration: a full decomposition would need several copies.
 _EXACT_UP_TO = 4_000_000
+# Larger numbers are refused, because sums of their squares could overflow.
+_LARGEST = np.float64(1e100)
+# A further object whose vector is longer by this factor than usual would leave only rounding of all others.
+_FARTHEST = 1e6
 # Directions that subspace iteration follows in addition to those wanted, and its passes over the vectors.
 _MORE, _PASSES = 20, 6
 
@@ -79,15 +83,19 @@ class Block(NamedTuple):
     @classmethod
     def of(cls, name: str, vectors: ArrayLike) -> tuple[Self, Rows]:
         """The block of vectors, (n, d), and its rows; a row of NaN is an object without a vector."""
-        F = _checked(name, vectors)
+        F = checked(name, vectors)
         known = np.flatnonzero(_known(name, F))
         if len(known) < 2:
-            raise Useless(f"Features {name}: {len(known)} objects have a vector; pass vectors of two or more.")
+            given = f"{len(known)} vector{'' if len(known) == 1 else 's'}"
+            raise Useless(f"Features {name}: got {given}; pass vectors of two or more objects.")
         mean = _mean(F, known, lambda rows: rows)
         spread = np.sqrt(_mean(F, known, lambda rows: (rows - mean) ** 2))
         varies = spread > 1e-12 * np.maximum(1.0, np.abs(mean))
         if not varies.any():
-            raise Useless(f"Features {name}: all objects have the same vector, which says nothing; leave it out.")
+            raise Useless(
+                f"Features {name}: all objects have the same vector up to rounding, which says nothing; leave it out, "
+                "or multiply tiny numbers by a constant."
+            )
         unit = F.shape[1] >= _EMBEDDING_FROM
         scale = np.ones_like(mean) if unit else np.where(varies, spread, np.inf) * np.sqrt(varies.sum())
         block = cls(name, mean, scale, unit, np.zeros_like(mean), np.empty((F.shape[1], 0)))
@@ -97,7 +105,7 @@ class Block(NamedTuple):
 
     def rows(self, vectors: ArrayLike) -> Rows:
         """The rows of objects with these vectors, (n, d)."""
-        F = _checked(self.name, vectors)
+        F = checked(self.name, vectors)
         if F.shape[1] != len(self.mean):
             raise ValueError(
                 f"Features {self.name}: got {F.shape[1]} columns, but the learner knows {len(self.mean)}; "
@@ -107,8 +115,14 @@ class Block(NamedTuple):
         axes, rest = np.zeros((len(F), self.axes.shape[1])), np.zeros(len(F))
         for rows in _chunks(np.flatnonzero(known)):
             prepared = self.prepared(F[rows])
+            squared = (prepared**2).sum(axis=1)
+            for row in np.flatnonzero(squared > _FARTHEST**2)[:1]:
+                raise ValueError(
+                    f"Features {self.name}: the vector in row {rows[row]} is {np.sqrt(squared[row]):.0e} times as long "
+                    "as is usual; check its units."
+                )
             axes[rows] = prepared @ self.axes
-            rest[rows] = np.maximum(0.0, (prepared**2).sum(axis=1) - (axes[rows] ** 2).sum(axis=1))
+            rest[rows] = np.maximum(0.0, squared - (axes[rows] ** 2).sum(axis=1))
         return Rows(axes, rest[:, None], known[:, None])
 
     def prepared(self, F: NDArray[Any]) -> Floats:
@@ -134,21 +148,32 @@ class Block(NamedTuple):
         return cls(name, mean, scale, bool(arrays["unit"]), centre, shaped(arrays, "axes", (d, p)))
 
 
-def _checked(name: str, vectors: ArrayLike) -> NDArray[Any]:
-    F = np.asarray(vectors)
+def checked(name: str, vectors: ArrayLike) -> NDArray[Any]:
+    """The vectors as an array of numbers, (n, d), of any type; masked numbers become NaN."""
+    try:
+        F = np.asarray(vectors)
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"Features {name}: got rows that are not numbers or differ in length; pass numbers, one row per object."
+        ) from None
     if F.ndim != 2 or not F.shape[1] or F.dtype.kind not in "buif":
-        got = f"{F.dtype} of shape {F.shape}"
-        raise ValueError(f"Features {name}: got an array of {got}; pass numbers, one row per object.")
-    return F
+        got = f"an array of {F.dtype} and shape {F.shape}" if F.ndim else f"a {type(vectors).__name__}"
+        raise ValueError(f"Features {name}: got {got}; pass an array of numbers, one row per object.")
+    return np.where(np.ma.getmaskarray(vectors), np.nan, F) if isinstance(vectors, np.ma.MaskedArray) else F
 
 
 def _known(name: str, F: NDArray[Any]) -> NDArray[np.bool_]:
-    """Which rows have a vector: all numbers are NaN in the others. Infinity, and rows with gaps, are refused."""
+    """Which rows have a vector: all numbers are NaN in the others. Huge numbers, and rows with gaps, are refused."""
     known = np.empty(len(F), np.bool_)
     for rows in _chunks(np.arange(len(F))):
-        infinite, missing = np.isinf(F[rows]), np.isnan(F[rows])
+        infinite, missing, huge = np.isinf(F[rows]), np.isnan(F[rows]), np.abs(F[rows]) > _LARGEST
         for row, column in np.argwhere(infinite)[:1]:
             raise ValueError(f"Features {name}: row {rows[row]} has infinity in column {column}; pass finite numbers.")
+        for row, column in np.argwhere(huge)[:1]:
+            raise ValueError(
+                f"Features {name}: row {rows[row]} has a number beyond {_LARGEST:.0e} in column {column}; divide the "
+                "numbers by a constant."
+            )
         for row, column in np.argwhere(missing & np.logical_not(missing.all(axis=1, keepdims=True)))[:1]:
             raise ValueError(
                 f"Features {name}: row {rows[row]} has NaN in column {column}; fill the gap, "

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from erkle.checks import shaped
-from erkle.features.blocks import Block, Rows, Useless
+from erkle.features.blocks import Block, Rows, Useless, checked
 from erkle.npz_files import Arrays, prefixed, under
 
 Floats = NDArray[np.float64]
@@ -67,7 +67,9 @@ class Features(NamedTuple):
 
     def _first(self, n_objects: int) -> "Features":
         if len(self.axes) < n_objects:
-            raise ValueError(f"The features describe {len(self.axes)} objects, but there are {n_objects}.")
+            raise ValueError(
+                f"The features describe {len(self.axes)} objects, but there are {n_objects}; pass a row for each."
+            )
         return self._replace(axes=self.axes[:n_objects], rest=self.rest[:n_objects], known=self.known[:n_objects])
 
     @property
@@ -86,15 +88,15 @@ class Features(NamedTuple):
         if unknown := [name for name in named if name not in self.names]:
             known = " and ".join(self.names)
             raise ValueError(f"There are no features {unknown[0]}; the learner knows {known}.")
-        lengths = {name: len(np.asarray(block)) for name, block in named.items()}
+        given = {name: checked(name, block) for name, block in named.items()}
         if n_new is None:
-            n_new = next(iter(lengths.values()), 0)
-        for name, length in lengths.items():
-            _check_length(name, length, n_new)
-        unknown_rows = {
-            block.name: np.full((n_new, len(block.mean)), np.nan) for block in self.blocks if block.name not in named
+            n_new = len(next(iter(given.values()), ()))
+        for name, block in given.items():
+            _check_length(name, len(block), n_new)
+        missing = {
+            block.name: np.full((n_new, len(block.mean)), np.nan) for block in self.blocks if block.name not in given
         }
-        return _side_by_side([block.rows({**named, **unknown_rows}[block.name]) for block in self.blocks])
+        return _side_by_side([block.rows((missing | given)[block.name]) for block in self.blocks])
 
     def last(self, n: int) -> Rows:
         """The rows of the last n objects."""
@@ -131,8 +133,9 @@ def _named(vectors: Vectors) -> Mapping[str, ArrayLike]:
     if not vectors:
         raise ValueError("features is an empty mapping; pass at least one array, or leave features out.")
     for name in vectors:
-        if not isinstance(name, str) or not name.strip():
-            raise ValueError(f"A block of features is called {name!r}; pass a name.")
+        # Other characters would be lost in files, or could not be printed.
+        if not isinstance(name, str) or not name.strip() or not name.isprintable():
+            raise ValueError(f"A block of features is called {name!r}; pass a name of visible characters.")
     return vectors
 
 

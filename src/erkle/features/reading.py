@@ -6,7 +6,8 @@ Reading never runs code from a file. Objects are matched by name; an array witho
 import hashlib
 import math
 import os
-from collections.abc import Mapping, Sequence
+import unicodedata
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import PurePath
 from typing import BinaryIO, NamedTuple
 
@@ -21,6 +22,11 @@ from erkle.triplets.labels import declared_flaw, quoted
 __all__ = ["FeatureFile", "digest", "matched", "read_features", "read_open_file"]
 
 Floats = NDArray[np.float64]
+
+# What to do about names that look alike.
+LOOK_ALIKE = (
+    "some names look the same but have other Unicode characters, so write all of them in one form, such as NFC."
+)
 
 
 class FeatureFile(NamedTuple):
@@ -74,7 +80,7 @@ def read_features(path: str | os.PathLike[str], block: str | None = None) -> Fea
     (['cat', 'horse'], [[25.0, 4.0], [160.0, 500.0]])
     """
     with open_binary(path) as source:
-        return read_open_file(source, file_name(path), block)
+        return read_open_file(source, PurePath(path).name, block)
 
 
 def read_open_file(source: BinaryIO, file: str, block: str | None = None, most: float = math.inf) -> FeatureFile:
@@ -83,10 +89,10 @@ def read_open_file(source: BinaryIO, file: str, block: str | None = None, most: 
     ``most`` is the largest number of values, to bound the memory that a file from a stranger takes. Parquet files are
     refused then, because their size is known only after reading.
     """
-    stem = PurePath(file).stem
+    stem, suffix, file = PurePath(file).stem, PurePath(file).suffix.lower(), file_name(file)
     blocks: dict[str, Floats]
     names: list[str] | None
-    match PurePath(file).suffix.lower():
+    match suffix:
         case ".npy":
             blocks, names = {stem: read_npy(source, file, most)}, None
         case ".npz":
@@ -131,7 +137,8 @@ def matched(files: Sequence[FeatureFile], ids: Sequence[str]) -> tuple[dict[str,
         for name, vectors in found.blocks.items():
             if name in blocks:
                 raise FileError(
-                    f"{found.file}: there are two blocks of features called {name}; give one of them another name."
+                    f"{found.file}: there are two blocks of features called {name}; rename one of them, or pass "
+                    f"--features other={found.file}."
                 )
             if len(rows) == len(ids) == len(vectors) and np.array_equal(given, rows):
                 # No copy: embeddings of many objects take a lot of memory.
@@ -144,6 +151,16 @@ def matched(files: Sequence[FeatureFile], ids: Sequence[str]) -> tuple[dict[str,
         described |= ~np.isnan(vectors[:, 0])
     without = [name for name, known in zip(ids, described.tolist(), strict=True) if not known]
     return blocks, without, list(unknown)
+
+
+def look_alike(names: Iterable[str], others: Iterable[str]) -> bool:
+    r"""Whether different names look the same, because their letters consist of different Unicode characters.
+
+    >>> look_alike(["Caf\u00e9"], ["Cafe\u0301"]), look_alike(["cat"], ["Cat", "cat"])
+    (True, False)
+    """
+    forms = {unicodedata.normalize("NFC", name): name for name in names}
+    return any(forms.get(unicodedata.normalize("NFC", other), other) != other for other in others)
 
 
 def digest(blocks: Mapping[str, Floats], ids: Sequence[str] = ()) -> str:
@@ -174,9 +191,10 @@ def _matching_rows(
         return everything, everything
     pairs = [(row, place[name]) for row, name in enumerate(found.names) if name in place]
     if not pairs:
+        remedy = LOOK_ALIKE if look_alike(found.names, ids) else "use the same names."
         raise FileError(
             f"{found.file}: names none of the objects: it begins with {quoted(found.names[0])}, "
-            f"the objects with {quoted(ids[0]) if ids else 'nothing'}; use the same names."
+            f"the objects with {quoted(ids[0]) if ids else 'nothing'}; {remedy}"
         )
     given, rows = np.array(pairs, dtype=np.int64).T
     return given, rows

@@ -57,7 +57,8 @@ def read_parquet(source: BinaryIO, file: str) -> tuple[Floats, list[str]]:
     except ImportError:
         raise ImportError(f"{file}: Parquet needs pyarrow; install it with: pip install 'erkle[parquet]'") from None
     try:
-        table = pyarrow.parquet.read_table(source)
+        # Unlike read_table, this reads columns of the same name.
+        table = pyarrow.parquet.ParquetFile(source).read()
     except MemoryError:
         raise FileError(f"{file}: does not fit in memory, or is damaged.") from None
     # A damaged file can raise ArrowException, OSError, ValueError and more.
@@ -172,6 +173,8 @@ def _parquet_column(column: Any, file: str, name: str) -> Floats:
     if len(set(lengths[known].tolist())) > 1:
         raise FileError(f"{file}: the lists in the column {name!r} have different lengths; make them equal.")
     width = int(lengths[known][0]) if known.any() else 1
+    if not width:
+        raise FileError(f"{file}: the lists in the column {name!r} are empty; pass numbers, or remove it.")
     given = _floats(pyarrow.compute.list_flatten(column)).reshape(-1, width)
     if known.all():
         return given

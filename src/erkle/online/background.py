@@ -31,8 +31,8 @@ class Background:
         self.future.result()
         if model.next_review != self._review:
             return model
-        n_new = model.n_objects - self._copy.n_objects
-        self._copy.grow(n_new, model.features and model.features.last(n_new))
+        if n_new := model.n_objects - self._copy.n_objects:
+            self._copy.grow(n_new, model.features and model.features.last(n_new))
         rows = history[self._fitted :].astype(np.int64)
         numbers = np.arange(self._fitted + 1, len(history) + 1)
         if len(rows):

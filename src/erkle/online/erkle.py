@@ -97,6 +97,8 @@ class ERKLE(TripletLearner, BaseEstimator):  # type: ignore[misc]
     _participants: Participants
     _job: Background | None
     _n_mistakes: int
+    # The features that the model began with; `set_params` may have changed the parameter since.
+    _known: Vectors | Features | None
 
     def __init__(
         self,
@@ -303,9 +305,11 @@ class ERKLE(TripletLearner, BaseEstimator):  # type: ignore[misc]
             rows = model.rows(features, n_new)
             n_new = len(rows.axes)
             grow = partial(model.grow, n_new, rows)
-        with uninterrupted():
-            grow()
-            self._record.grow(n_new)
+        # Growing moves the kernel into another frame, which rounds.
+        if n_new:
+            with uninterrupted():
+                grow()
+                self._record.grow(n_new)
         return self
 
     def place(self, features: Vectors) -> NDArray[np.float64]:
@@ -507,6 +511,7 @@ class ERKLE(TripletLearner, BaseEstimator):  # type: ignore[misc]
         self._participants = participants
         self._job = None
         self._given = (self.loss, self.step, self.direction)
+        self._known = self.features
         self.n_features_in_ = 3
         # The model comes last: a learner that has one has everything.
         self._model = model

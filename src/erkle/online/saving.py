@@ -18,6 +18,7 @@ from erkle.checks import shaped, whole
 from erkle.features import Features
 from erkle.files import FileError
 from erkle.kernels.dense import Dense
+from erkle.kernels.lapack import one_thread
 from erkle.kernels.low_rank import LowRank
 from erkle.losses import LOSSES, Loss, check_loss
 from erkle.npz_files import Arrays, Packed, prefixed, under
@@ -55,6 +56,10 @@ def pack(learner: "ERKLE") -> Packed:
     model_arrays, model_meta = learner._model.pack()
     arrays = {"history": replay.history, "history_participants": replay.participants, **model_arrays}
     arrays |= prefixed("record", learner._record.arrays()) | prefixed("participants", learner._participants.arrays())
+    if learner.features is not None and learner.features is not learner._known:
+        # The model has its own features.
+        with one_thread(learner.n_objects):
+            arrays |= prefixed("next_features", Features.of(learner.features, learner.n_objects).arrays())
     kernel = learner.kernel
     if isinstance(kernel, Dense) and kernel.initial is not None:
         arrays["initial_kernel"] = np.asarray(kernel.initial, dtype=np.float64)
@@ -63,6 +68,7 @@ def pack(learner: "ERKLE") -> Packed:
         "kind": "ERKLE",
         **model_meta,
         "parameters": {name: _plain(getattr(learner, name)) for name in _PLAIN},
+        "has_features": learner.features is not None,
         "kernel": [type(kernel).__name__, *map(_plain, kernel)],
         "loss": None if learner.loss is None else description(learner.loss),
         "step": None if learner.step is None else description(learner.step),
@@ -85,9 +91,9 @@ def unpack(
     if meta.get("kind") != "ERKLE":
         raise FileError(f"{name}: does not hold a learner; pass a file that ERKLE.save or `erkle learn` wrote.")
     with _damage_named(name):
-        features = under("features", arrays)
+        features = under("next_features", arrays) or under("features", arrays)
         learner = kind(
-            features=Features.from_arrays(features) if features else None,
+            features=Features.from_arrays(features) if meta["has_features"] else None,
             loss=loss if loss is not None else _part(meta["loss"], LOSSES, "loss", name),
             step=step if step is not None else _part(meta["step"], STEPS, "step", name),
             random_state=meta["random_state"],

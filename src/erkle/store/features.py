@@ -15,7 +15,7 @@ from erkle.store import limits
 from erkle.store.database import rows, schema
 from erkle.store.database.sqlite.room import check_room
 from erkle.store.database.topics import Topic, reading, writing
-from erkle.store.errors import StoreError, Unknown
+from erkle.store.errors import NotAllowed, StoreError, Unknown
 from erkle.store.sanitising import bounded_text, is_text, strict_text
 
 Vectors = NDArray[np.float32]
@@ -37,7 +37,7 @@ class Features(Topic):
         return {name: _padded(found[name], row["n_objects"]) for name in sorted(found)}
 
     @writing
-    def add(self, study: str, blocks: Blocks) -> None:
+    def add(self, study: str, blocks: Blocks, names: Sequence[str] | None = None) -> None:
         """Add blocks to a study; a block replaces the one of the same name.
 
         Parameters
@@ -45,8 +45,13 @@ class Features(Topic):
         study : str
         blocks : mapping from names to (n_objects, d) arrays
             Finite numbers; a row of NaN is an object without a vector.
+        names : sequence of str, optional
+            The names of the objects that the rows describe. If the first objects of the study have other names by now,
+            nothing changes.
         """
         row = rows.lock_study(self.connection, study)
+        if names is not None:
+            self._check_names(row["id"], names)
         self._write(row, self._stored(row["id"]), blocks)
         self._change_roster(row["id"])
 
@@ -81,33 +86,29 @@ class Features(Topic):
         """Add the vectors of new objects, which follow the first ``n_before``, to blocks that the study has."""
         row = rows.lock_study(self.connection, study)
         stored = self._stored(row["id"])
-        for name, vectors in blocks.items():
-            if name not in stored or stored[name].shape[1] != vectors.shape[1]:
-                known = ", ".join(f"{block!r} with {each.shape[1]:,}" for block, each in stored.items()) or "none"
-                raise StoreError(
-                    f"The new objects have features {name[:60]!r} with {vectors.shape[1]:,} columns, but the study has "
-                    f"{known}; pass vectors of the same kind, in files with these names."
-                )
-        longer = {name: np.concatenate([_padded(stored[name], n_before), blocks[name]]) for name in blocks}
-        self._write(row, stored, longer)
+        self._write(row, stored, _longer(stored, n_before, blocks))
+
+    @reading
+    def check_extension(self, study: str, n_before: int, blocks: Blocks) -> None:
+        """Raise what `extend` would raise; nothing changes."""
+        stored = self._stored(rows.study(self.connection, study)["id"])
+        _check_size({**stored, **_longer(stored, n_before, blocks)})
 
     def _write(self, study: RowMapping, before: Blocks, new: Blocks) -> None:
         """Write new blocks; ``before`` are those that the study has, of which some may be replaced."""
-        after = {**before, **new}
-        if len(after) > limits.FEATURE_BLOCKS:
-            raise StoreError(f"There are {len(after)} blocks of features; a study has at most {limits.FEATURE_BLOCKS}.")
-        n_bytes = sum(vectors.size for vectors in after.values()) * _STORED.itemsize
-        if n_bytes > limits.FEATURE_BYTES:
-            raise StoreError(
-                f"The features take {n_bytes:,} bytes in single precision; a study has at most "
-                f"{limits.FEATURE_BYTES:,}. Pass fewer columns, for example the first principal components."
-            )
+        _check_size({**before, **new})
         values = [_row(study["id"], study["n_objects"], name, vectors) for name, vectors in new.items()]
         check_room(self.connection, sum(len(row["data"]) for row in values))
         for row in values:
             replaced = delete(schema.features).where(_T.study_id == study["id"], _T.name == row["name"])
             self.connection.execute(replaced)
             self.connection.execute(insert(schema.features), row)
+
+    def _check_names(self, number: int, names: Sequence[str]) -> None:
+        o = schema.objects.c
+        query = select(o.name).where(o.study_id == number).order_by(o.number).limit(len(names))
+        if self.connection.execute(query).scalars().all() != list(names):
+            raise NotAllowed("Somebody else changed the objects at the same time; try again.")
 
     def _change_roster(self, number: int) -> None:
         s = schema.studies
@@ -119,6 +120,29 @@ class Features(Topic):
             name: np.frombuffer(data, _STORED).reshape(-1, n_columns).astype(np.float32, copy=False)
             for name, n_columns, data in self.connection.execute(query)
         }
+
+
+def _check_size(blocks: Blocks) -> None:
+    if len(blocks) > limits.FEATURE_BLOCKS:
+        raise StoreError(f"There are {len(blocks)} blocks of features; a study has at most {limits.FEATURE_BLOCKS}.")
+    n_bytes = sum(vectors.size for vectors in blocks.values()) * _STORED.itemsize
+    if n_bytes > limits.FEATURE_BYTES:
+        raise StoreError(
+            f"The features take {n_bytes:,} bytes in single precision; a study has at most "
+            f"{limits.FEATURE_BYTES:,}. Pass fewer columns, for example the first principal components."
+        )
+
+
+def _longer(stored: Blocks, n_before: int, new: Blocks) -> Blocks:
+    """Stored blocks with the vectors of new objects, which follow the first ``n_before``."""
+    for name, vectors in new.items():
+        if name not in stored or stored[name].shape[1] != vectors.shape[1]:
+            known = ", ".join(f"{block!r} with {each.shape[1]:,}" for block, each in stored.items()) or "none"
+            raise StoreError(
+                f"The new objects have features {name[:60]!r} with {vectors.shape[1]:,} columns, but the study has "
+                f"{known}; pass vectors of the same kind, in files with these names."
+            )
+    return {name: np.concatenate([_padded(stored[name], n_before), vectors]) for name, vectors in new.items()}
 
 
 def _row(number: int, n_objects: int, name: str, vectors: Vectors) -> dict[str, Any]:

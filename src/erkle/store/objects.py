@@ -11,8 +11,6 @@ any more, and features follow their objects.
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
 from sqlalchemy import bindparam, delete, exists, insert, select, update
 
 from erkle.store.database import rows, schema
@@ -20,7 +18,7 @@ from erkle.store.database.enumerations import State
 from erkle.store.database.sqlite.room import check_room
 from erkle.store.database.topics import Topic, reading, writing
 from erkle.store.errors import NotAllowed
-from erkle.store.features import Features
+from erkle.store.features import Blocks, Features
 from erkle.store.media import PARTS, Media, Medium, add_rows, in_groups, media_rows
 from erkle.store.sanitising import Json, strict_json
 from erkle.store.studies import Object, Studies, Study, checked_objects
@@ -46,9 +44,10 @@ class Objects(Topic):
         self._replaced(study, rows.study(self.connection, study)["id"], replacement)
 
     @reading
-    def check_addition(self, study: str, objects: Sequence[Object]) -> None:
-        """Raise what `add` would raise; nothing changes."""
-        self._with(study, objects)
+    def check_addition(self, study: str, objects: Sequence[Object], features: Blocks | None = None) -> None:
+        """Raise what `add` would raise, except for media that are missing; nothing changes."""
+        before, _ = self._with(study, objects)
+        Features(self.connection, self.clock).check_extension(study, before.n_objects, features or {})
 
     def add_media(self, study: str, media: Mapping[str, Medium], n_bytes: int) -> None:
         """Add media for new objects; media that the study already has are left out.
@@ -86,9 +85,7 @@ class Objects(Topic):
         return Studies(self.connection, self.clock).get(study)
 
     @writing
-    def add(
-        self, study: str, objects: Sequence[Object], features: Mapping[str, NDArray[np.float32]] | None = None
-    ) -> Study:
+    def add(self, study: str, objects: Sequence[Object], features: Blocks | None = None) -> Study:
         """Add objects to a study, with the next numbers.
 
         Parameters

@@ -237,7 +237,9 @@ class Lines:
         self.number += 1
         self.held += len(line)
         if self.held > LONGEST_LINE:
-            raise BadLine(f"has a row of more than {LONGEST_LINE:,} characters; check its quotes.")
+            raise BadLine(
+                f"has a row of more than {LONGEST_LINE:,} characters; check its quotes, or write fewer columns."
+            )
         return line
 
 

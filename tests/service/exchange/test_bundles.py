@@ -179,6 +179,16 @@ def with_counts(**values):
     return lambda data: with_json(counts={**json.loads(data)["counts"], **values})(data)
 
 
+def with_features(**values):
+    """A change of the first block; the second is called size."""
+
+    def change(data):
+        first, *others = json.loads(data)["features"]
+        return with_json(features=[{**first, **values}, *others])(data)
+
+    return change
+
+
 FIRST = b'{"sequence":1,'
 DAMAGE = {
     "no study": ("study.json", lambda data: None),
@@ -233,6 +243,16 @@ DAMAGE = {
     "a page with the name of a picture": ("media/" + "0" * 40 + ".webp", lambda data: b"<script>alert(1)</script>"),
     "a way out": ("media/../../../etc/cron.d/evil", lambda data: b"* * * * * root true"),
     "an absolute path": ("/etc/passwd", lambda data: b"root"),
+    "features that are not there": ("features/0", lambda data: None),
+    "features that nobody named": ("features/7", lambda data: bytes(8)),
+    "features cut short": ("features/0", lambda data: data[:-2]),
+    "features of more objects than there are": ("features/0", lambda data: data + data),
+    "features with infinity": ("features/0", lambda data: b"\x00\x00\x80\x7f" + data[4:]),
+    "features of too many columns": ("study.json", with_features(n_columns=10**9)),
+    "features with the name of the names": ("study.json", with_features(name="names")),
+    "features with the name of a folder": ("study.json", with_features(name="a/..")),
+    "features twice": ("study.json", with_features(name="size")),
+    "a bomb among the features": ("features/0", lambda data: bytes(64 << 20)),
     "a bomb": ("answers.jsonl", lambda data: b"\n" * (64 << 20)),
     "a bomb among the media": ("media/bomb.webp", lambda data: bytes(64 << 20)),
 }

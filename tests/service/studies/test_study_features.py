@@ -6,8 +6,11 @@ import time
 
 import numpy as np
 import pytest
+from PIL import Image
+from threadpoolctl import threadpool_limits
 
 from erkle.features.array_files import npz_of
+from erkle.kernels.lapack import one_thread
 from erkle.service.learning import Fold
 from people import THINGS, Somebody, missing, reason, settings
 
@@ -97,6 +100,17 @@ def test_a_study_is_uploaded_with_its_features(researcher):
     found = researcher.get(f"/api/studies/{reply.json()['id']}/features").json()
     assert [(each["name"], each["n_objects"]) for each in found] == [("age", 6), ("size", 6), ("where", 5)]
     assert not missing(reply.json()["notes"], ["paris", "1 name"])
+
+
+def test_names_that_only_look_the_same_are_pointed_out(researcher):
+    composed, decomposed = "Caf\u00e9", "Cafe\u0301"
+    files = [
+        ("files", ("names.txt", "\n".join([*THINGS, decomposed]))),
+        ("features", ("where.csv", f"{CSV}{composed},1,2\n")),
+    ]
+    reply = researcher.post("/api/studies/upload", files=files)
+    assert reply.status_code == 201, reply.text
+    assert not missing(reply.json()["notes"], ["1 name", "1 object", "Unicode"])
 
 
 def test_the_model_is_that_of_the_log_with_features_whenever_they_were_added(researcher, client, store, draft):
@@ -204,6 +218,15 @@ def test_vectors_that_no_longer_say_anything_do_not_stop_the_learner(researcher,
     assert now["features"] == []
 
 
+def test_the_fold_does_not_depend_on_the_learners_of_other_studies():
+    """Their fits limit the BLAS threads of the process meanwhile."""
+    vectors = {"clip": np.random.default_rng(0).standard_normal((300, 90), np.float32)}
+    with threadpool_limits(2):
+        free = Fold(300, vectors).to_bytes(None)
+        with one_thread(0):
+            assert Fold(300, vectors).to_bytes(None) == free
+
+
 def zeros(n):
     """An NPZ file that is small and unpacks to n numbers."""
     file = io.BytesIO()
@@ -220,13 +243,15 @@ BAD = {
     "too large": ("a.csv", CSV.replace(ROW[2], "Lyon,1e39,2"), ["1e39", "3.4e+38"][1:]),
     "twice": ("a.csv", CSV + ROW[2] + "\n", ["Lyon", "twice"]),
     "constant": ("a.csv", "name,x\n" + "".join(f"{name},7\n" for name in THINGS), ["same vector"]),
-    "one vector": ("a.csv", "name,x\nParis,7\n", ["1 objects"]),
+    "one vector": ("a.csv", "name,x\nParis,7\n", ["1 vector;"]),
     "empty": ("a.csv", "", ["empty"]),
     "rows": ("a.npy", b"not an array", ["NPY"]),
     "pickle": ("a.npz", b"PK not a zip", ["damaged"]),
     "Parquet": ("a.parquet", b"PAR1", ["CSV"]),
     "bomb": ("a.npz", zeros(60_000_000), ["8,388,608"]),
     "reserved name": ("names.csv", CSV, ["'names'"]),
+    "name of a folder": ("...csv", CSV, ["'..'"]),
+    "blank name": (" .csv", CSV, ["' '"]),
     "long name": (f"{'a' * 101}.csv", CSV, ["100"]),
 }
 
@@ -238,6 +263,32 @@ def test_a_file_that_cannot_be_used_is_refused_with_a_sentence(researcher, store
     assert (reply.status_code, reason(reply)) == (422, "invalid"), reply.text
     assert not missing(reply.json()["error"]["sentence"], words), reply.json()
     assert store.features.all(draft) == {}
+
+
+def test_files_of_the_same_name_and_files_that_nobody_names_are_refused(researcher, store, draft):
+    reply = upload(researcher, draft, ("where.csv", CSV), ("where.csv", CSV))
+    assert reason(reply) == "invalid"
+    assert not missing(reply.json()["error"]["sentence"], ["where.csv", "two files"])
+    assert store.features.all(draft) == {}
+    files = [("files", ("names.txt", "\n".join(THINGS)))]
+    files += [("features", (name, CSV)) for name in ("where.csv", "other.csv")]
+    before = len(researcher.get("/api/studies").json())
+    reply = researcher.post("/api/studies/upload", data={"spec": "features: where.csv"}, files=files)
+    assert reason(reply) == "invalid"
+    assert not missing(reply.json()["error"]["sentence"], ["other.csv"])
+    assert len(researcher.get("/api/studies").json()) == before
+
+
+def test_new_objects_that_are_refused_leave_no_files_behind(researcher, store, draft):
+    upload(researcher, draft, ("where.csv", CSV))
+    picture = io.BytesIO()
+    Image.new("L", (8, 8)).save(picture, "PNG")
+    for data in ("name,x\nnew,1\n", "name,x,y\nnew,1,inf\n", "name,x,y\nnew,1,1e20\n", "name,x,y\nold,1,2\n"):
+        files = [("files", ("new.png", picture.getvalue())), ("features", ("where.csv", data))]
+        reply = researcher.post(f"/api/studies/{draft}/objects", files=files)
+        assert reply.status_code in (400, 422), reply.text
+        assert store.media.names(draft) == []
+        assert store.studies.get(draft).n_objects == len(THINGS)
 
 
 def test_too_many_numbers_are_refused(researcher, draft):

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import threading
 import time
 
 import pytest
@@ -58,6 +59,20 @@ def test_answers_that_are_appended_in_batches_give_the_same_log(opened):
     assert [each.parameters for each in imported] == [{"age": age} for age in range(7)]
     assert all_rows(store)["import_batches"] == []
     assert opened.answer(opened.ask()[0]).sequence == len(given) + 1
+
+
+def test_between_two_batches_of_a_large_import_others_can_write(opened):
+    """A writer that has waited comes first. Otherwise the import would lock the database again before anybody else."""
+    store, study, _ = opened
+    n_batches = 12
+    thread = threading.Thread(target=store.imports.append, args=(study, rows(n_batches * BATCH)))
+    thread.start()
+    n_written = 0
+    while thread.is_alive():
+        opened.ask()
+        n_written += 1
+    # Each batch is written twice: beside the log, then to the log.
+    assert n_written >= n_batches
 
 
 def test_an_invalid_answer_in_a_late_batch_refuses_the_whole_import(opened):

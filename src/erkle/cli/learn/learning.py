@@ -23,6 +23,7 @@ from erkle.cli.learn.settings import Settings
 from erkle.cli.learn.standard_input import StandardInput
 from erkle.cli.screen import checking_bar, compile_first, console, counted, learning_bar
 from erkle.conflicts import find
+from erkle.features.reading import LOOK_ALIKE, look_alike
 from erkle.interruption import uninterrupted
 from erkle.triplets import Chunk, Labels, Reader
 
@@ -213,9 +214,12 @@ def _check(path: Path, settings: Settings) -> Contents:
         raise ValueError(f"--holdout {settings.holdout} holds out every answer of {path}; pass a smaller share.")
     if known and not are_about and not settings.resume:
         answered = labels.names[len(known.ids) :]
+        remedy = (
+            LOOK_ALIKE if look_alike(known.ids, answered) else "use the same names, or list ids and names in --objects."
+        )
         raise ValueError(
             f"No object in {path.name} has features{listed(answered) if answered else ''}; the features are those of "
-            f"other objects{listed(known.ids)}. Use the same names, or list ids and names in --objects."
+            f"other objects{listed(known.ids)}; {remedy}"
         )
     if not settings.resume:
         for sentence in found.sentences(path.name, labels, settings.shuffle):

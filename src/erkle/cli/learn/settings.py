@@ -12,6 +12,7 @@ from typing import Any
 from sklearn.base import clone
 
 from erkle.cli.features import KnownFeatures, Matched, read_files
+from erkle.cli.options import check_dimensions
 from erkle.kernels.dense import Dense
 from erkle.kernels.low_rank import LowRank
 from erkle.losses import LOSSES, Loss, check_loss
@@ -54,8 +55,7 @@ class Settings:
             raise ValueError(
                 "--start and --objects were both given; omit --objects, because a saved learner has its own objects."
             )
-        if self.dimensions < 1:
-            raise ValueError(f"--dimensions is {self.dimensions}; pass at least 1.")
+        check_dimensions(self.dimensions)
         if self.checkpoint_every < 0:
             raise ValueError(f"--checkpoint-every is {self.checkpoint_every}; pass 0 or more answers.")
         if self.seed < 0:

@@ -7,6 +7,7 @@ import numpy as np
 
 from erkle.features import Features
 from erkle.kernels.dense import Dense, DenseKernel
+from erkle.kernels.lapack import one_thread
 from erkle.kernels.looping import Rule
 from erkle.kernels.low_rank import LowRankKernel
 from erkle.npz_files import Arrays
@@ -30,8 +31,10 @@ def model_for(settings: Settings, rng: np.random.Generator) -> Model:
         return Single(DenseKernel(initial, kernel.tol, kernel.projection), settings.rule)
     rank, trace = None if kernel.chooses else int(kernel.rank), kernel.trace or 0.0
     if settings.share != 0.0:
-        features = None if settings.features is None else Features.of(settings.features, n)
-        return Refitting(n, settings.share, int(rng.integers(2**62)), rank, trace, features)
+        # Fits elsewhere in the process limit the BLAS threads, whose number changes the last bits.
+        with one_thread(n):
+            features = None if settings.features is None else Features.of(settings.features, n)
+            return Refitting(n, settings.share, int(rng.integers(2**62)), rank, trace, features)
     return Racing(n) if rank is None else Single(LowRankKernel(n, rank, trace), settings.rule)
 
 

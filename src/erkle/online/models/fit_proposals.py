@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from erkle.answer_models import AnswerModel
 from erkle.features import Features
 from erkle.features.priors import FeaturePrior, Shares
+from erkle.kernels.lapack import one_thread
 from erkle.online.models.fits import TUNING, FitSetting, largest_rank, predicted_distances
 from erkle.online.selection.candidates import Candidates, Entry, Ids, next_values, steps
 
@@ -125,7 +126,9 @@ class FitProposals(NamedTuple):
         if prior is None:
             if len(self.priors) >= _MOST_PRIORS:
                 self.priors.clear()
-            prior = self.priors[setting.shares] = FeaturePrior.of(self.features, setting.shares)
+            # Its bits must not depend on who asks for it first.
+            with one_thread(0):
+                prior = self.priors[setting.shares] = FeaturePrior.of(self.features, setting.shares)
         return prior.with_rank(setting.rank)
 
     def begin(self, setting: FitSetting, model: Floats, seen: int) -> Floats:

@@ -20,6 +20,7 @@ from erkle.files import FileError
 from erkle.service.exchange import bundle
 from erkle.service.studies import spec
 from erkle.service.studies.complaints import Complaints
+from erkle.service.studies.features import check_name
 from erkle.service.studies.objects import MEDIA, Entry, ObjectReader
 from erkle.service.studies.uploads import Caps, Files
 from erkle.store import (
@@ -211,11 +212,15 @@ class _Bundle:
             file = f"{bundle.FEATURES}{number}"
             if file not in self._names or about.name in blocks:
                 raise _damaged(file)
+            check_name(about.name)
             data = b"".join(self._files.chunks(file, left))
             left -= len(data)
             if not data or len(data) % (4 * about.n_columns):
                 raise _damaged(file)
             blocks[about.name] = np.frombuffer(data, "<f4").reshape(-1, about.n_columns)
+        used = {f"{bundle.FEATURES}{number}" for number in range(len(blocks))}
+        if unused := sorted(name for name in self._names - used if name.startswith(bundle.FEATURES)):
+            raise FileError(f"{unused[0]}: belongs to no features; export the bundle again.")
         return blocks
 
     def n_bytes(self, reader: ObjectReader) -> int:

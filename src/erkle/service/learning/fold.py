@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from erkle.features import Features
 from erkle.files import FileError
+from erkle.kernels.lapack import one_thread
 from erkle.npz_files import npz_from_bytes, npz_to_bytes, prefixed, under
 from erkle.online import ERKLE, saving
 from erkle.online.record import Curve, Record
@@ -36,7 +37,8 @@ class Fold:
     def __init__(self, n_objects: int, features: Mapping[str, NDArray[np.float32]] | None = None) -> None:
         # Somebody may have added objects since their number was read.
         first = {name: vectors[:n_objects] for name, vectors in (features or {}).items()}
-        known = Features.useful(first, n_objects)
+        with one_thread(n_objects):
+            known = Features.useful(first, n_objects)
         self.learner = ERKLE(n_objects, random_state=_SEED, features=known).fit([])
         self.sequence = 0
         self._held = Record(n_objects)

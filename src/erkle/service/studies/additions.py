@@ -9,7 +9,7 @@ from typing import BinaryIO, NamedTuple
 
 from erkle.features.reading import FeatureFile
 from erkle.service.studies.complaints import Complaint, Complaints, shown, spelled
-from erkle.service.studies.features import described
+from erkle.service.studies.features import check_alike, described
 from erkle.service.studies.object_changes import NewObject
 from erkle.service.studies.objects import Entry, ObjectReader
 from erkle.service.studies.uploads import Files
@@ -66,9 +66,11 @@ def add_objects(store: Store, study: Study, new: ObjectReader, feature_files: Se
     if known := [each.name for each in new.objects if each.name in before]:
         sentence = f"The study already has an object called {shown(known[0])}; give the new object another name."
         raise Complaints([Complaint(("objects",), sentence)])
-    files = _continued(feature_files, list(store.features.all(study.id)))
-    features = described(files, [each.name for each in new.objects], before)
-    store.objects.check_addition(study.id, new.objects)
+    stored = store.features.all(study.id)
+    features = described(_continued(feature_files, list(stored)), [each.name for each in new.objects], before)
+    check_alike(features.blocks, stored)
+    # Additions that are refused leave no media behind.
+    store.objects.check_addition(study.id, new.objects, features.blocks)
     store.objects.add_media(study.id, new.media, new.media.size)
     return Added(store.objects.add(study.id, new.objects, features.blocks), features.notes)
 

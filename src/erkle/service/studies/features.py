@@ -1,6 +1,7 @@
 """Features that researchers upload: files of vectors, matched with the objects of a study by name."""
 
 import io
+import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import BinaryIO, NamedTuple
@@ -11,7 +12,8 @@ from pydantic import BaseModel
 
 from erkle.features import Block
 from erkle.features.array_files import NAMES
-from erkle.features.reading import FeatureFile, matched, read_features, read_open_file
+from erkle.features.blocks import Useless
+from erkle.features.reading import LOOK_ALIKE, FeatureFile, look_alike, matched, read_features, read_open_file
 from erkle.files import FileError
 from erkle.service.studies.complaints import shown
 from erkle.service.studies.uploads import CAPS, clean_name
@@ -60,7 +62,13 @@ class FeatureFiles:
     """
 
     def __init__(self, sent: Iterable[tuple[str, BinaryIO]] = (), folder: Path | None = None) -> None:
-        self._sent = {PurePosixPath(clean_name(name)).name: file for name, file in sent}
+        self._sent: dict[str, BinaryIO] = {}
+        for path, file in sent:
+            name = PurePosixPath(clean_name(path)).name
+            if name in self._sent:
+                raise FileError(f"{name}: two files of features have this name; rename one of them.")
+            self._sent[name] = file
+        self._unread = set(self._sent)
         self._folder = folder
 
     def read(self, given: object = None) -> list[FeatureFile]:
@@ -68,6 +76,12 @@ class FeatureFiles:
 
         Without them, all uploaded files are read.
         """
+        found = self._found(given)
+        for name in sorted(self._unread):
+            raise FileError(f"{name}: was uploaded, but features does not name it; name it too, or leave the file out.")
+        return found
+
+    def _found(self, given: object) -> list[FeatureFile]:
         match given:
             case None:
                 return [self._read(name) for name in self._sent]
@@ -84,6 +98,7 @@ class FeatureFiles:
             return read_features(self._folder / name, block)
         if (file := self._sent.get(name)) is None:
             raise FileError(f"{shown(name)} is not among the uploaded files of features; upload it as well.")
+        self._unread.discard(name)
         if file.seek(0, io.SEEK_END) > CAPS.file:
             raise FileError(f"{name}: is larger than {CAPS.file >> 20} MB; pass fewer columns.")
         file.seek(0)
@@ -97,10 +112,7 @@ def described(files: Sequence[FeatureFile], names: Sequence[str], others: Collec
     """
     blocks, without, unknown = matched(files, names)
     for name, vectors in blocks.items():
-        if not 0 < len(name) <= limits.FEATURE_NAME or not name.isprintable() or name.lower() in NAMES:
-            raise FileError(
-                f"Features are called {name[:60]!r}; pass a name of 1 to {limits.FEATURE_NAME} visible characters."
-            )
+        check_name(name)
         if np.nanmax(np.abs(vectors), initial=0.0) > _LARGEST:
             raise FileError(f"The features {name} have numbers beyond {_LARGEST:.1e}; divide them by a constant.")
     strange = [name for name in unknown if name not in others]
@@ -109,8 +121,19 @@ def described(files: Sequence[FeatureFile], names: Sequence[str], others: Collec
         *_note(
             without if blocks else (), "object has no vector in these files", "objects have no vector in these files"
         ),
+        *([LOOK_ALIKE[0].upper() + LOOK_ALIKE[1:]] if look_alike(strange, without) else ()),
     ]
     return Described({name: vectors.astype(np.float32) for name, vectors in blocks.items()}, notes)
+
+
+def check_name(name: str) -> None:
+    """Raise `FileError` if features cannot have this name in a study."""
+    # Browsers and proxies resolve . and .. in addresses, and NPZ files have the names of objects under other names.
+    reserved = name.lower() in NAMES or not {".", ".."}.isdisjoint(re.split(r"[/\\]", name))
+    if not 0 < len(name) <= limits.FEATURE_NAME or not name.isprintable() or not name.strip() or reserved:
+        raise FileError(
+            f"Features are called {name[:60]!r}; pass another name, of 1 to {limits.FEATURE_NAME} visible characters."
+        )
 
 
 def check_useful(blocks: Mapping[str, Vectors]) -> None:
@@ -120,6 +143,17 @@ def check_useful(blocks: Mapping[str, Vectors]) -> None:
             Block.of(name, vectors)
     except ValueError as trouble:
         raise FileError(str(trouble)) from None
+
+
+def check_alike(new: Mapping[str, Vectors], known: Mapping[str, Vectors]) -> None:
+    """Raise `FileError` if vectors of new objects are far from those that a study has, for example in other units."""
+    for name in new.keys() & known.keys():
+        try:
+            Block.of(name, known[name])[0].rows(new[name])
+        except Useless:
+            continue
+        except ValueError as trouble:
+            raise FileError(str(trouble)) from None
 
 
 def _note(names: Sequence[str], one: str, many: str) -> list[str]:

@@ -97,9 +97,10 @@ def features(study: StudyDep, store: StoreDep) -> list[FeaturesOut]:
 @router.post("/features", dependencies=[AccountTurn])
 def add_features(study: StudyDep, store: StoreDep, runtimes: RuntimesDep, files: FeatureUploads) -> FeaturesAdded:
     """Add features to a study, or replace those of the same name. The model is then learned again from the start."""
-    found = described(FeatureFiles(sent(files)).read(), [each.name for each in store.studies.objects(study.id)])
+    names = [each.name for each in store.studies.objects(study.id)]
+    found = described(FeatureFiles(sent(files)).read(), names)
     check_useful(found.blocks)
-    store.features.add(study.id, found.blocks)
+    store.features.add(study.id, found.blocks, names)
     runtimes.of(study.id).learning.notify()
     return FeaturesAdded(features=FeaturesOut.of(store.features.all(study.id)), notes=found.notes)
 

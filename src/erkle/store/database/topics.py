@@ -41,12 +41,12 @@ class Topic:
 
 def reading(method: Callable[Concatenate[T, P], R]) -> Callable[Concatenate[T, P], R]:
     """Let a method read in the open transaction, or in a new one, which sees the database at one moment."""
-    return _in_transaction(method, Database.read)
+    return _in_transaction(method, lambda database, work: database.read(work))
 
 
 def writing(method: Callable[Concatenate[T, P], R]) -> Callable[Concatenate[T, P], R]:
     """Let a method write in the open transaction, or in a new one, which is on disk when the method returns."""
-    return _in_transaction(method, Database.write)
+    return _in_transaction(method, lambda database, work: database.write(work))
 
 
 def _in_transaction(
