@@ -68,9 +68,9 @@ def add_objects(store: Store, study: Study, new: ObjectReader, feature_files: Se
         raise Complaints([Complaint(("objects",), sentence)])
     stored = store.features.all(study.id)
     features = described(_continued(feature_files, list(stored)), [each.name for each in new.objects], before)
-    check_alike(features.blocks, stored)
     # Additions that are refused leave no media behind.
     store.objects.check_addition(study.id, new.objects, features.blocks)
+    check_alike(features.blocks, stored)
     store.objects.add_media(study.id, new.media, new.media.size)
     return Added(store.objects.add(study.id, new.objects, features.blocks), features.notes)
 
