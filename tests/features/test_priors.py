@@ -97,9 +97,22 @@ def test_the_explained_part_is_the_conditional_mean_of_further_objects(shares):
     np.testing.assert_allclose(new.axes @ prior.explained(at), expected, atol=1e-9)
 
 
-def test_fitted_to_a_rotated_and_scaled_mean_is_that_rotation():
+def test_in_the_frame_of_a_rotated_and_scaled_mean_the_map_gives_that_mean():
     given = features()
     prior = FeaturePrior.of(given, (("clip", 0.7),)).with_rank(RANK)
     rotation = np.linalg.qr(np.random.default_rng(2).standard_normal((RANK, RANK)))[0]
     at = 2.5 * prior.mean @ rotation
-    np.testing.assert_allclose(given.axes @ prior.fitted_to(at), at, atol=1e-9)
+    np.testing.assert_allclose(given.axes @ prior.in_frame_of(at).explained(at), at, atol=1e-9)
+
+
+@SHARES
+@GAPS
+def test_errors_are_those_of_places_by_the_other_rows(shares, gaps):
+    given = features(gaps)
+    prior, at = FeaturePrior.of(given, shares).with_rank(2), X[:, :2]
+    F, S, found = given.axes, np.diag(prior.scales), prior.errors(at)
+    for i in range(N):
+        others = np.arange(N) != i
+        weighted = (F[others] @ S / prior.own[others, None]).T
+        B = S @ np.linalg.solve(np.eye(len(S)) + weighted @ F[others] @ S, weighted @ (at - prior.mean)[others])
+        np.testing.assert_allclose(found[i], at[i] - F[i] @ (prior.weights + B), atol=1e-8)

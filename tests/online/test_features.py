@@ -244,3 +244,24 @@ def test_add_objects_refuses_features_that_do_not_match():
         with pytest.raises(ValueError, match=r"[Ff]eatures"):
             found.add_objects(features=odd)
     assert found.n_objects_ == N
+
+
+def extra_distance(found, a, b):
+    """How much larger the squared distance of two objects is than that of their coordinates."""
+    X = found.embedding()
+    other = next(c for c in range(3) if c not in (a, b))
+    return found.distances([(a, b, other)])[0, 0] - np.sum((X[a] - X[b]) ** 2)
+
+
+def test_new_objects_are_farther_away_if_features_say_less_about_their_places():
+    """Nobody knows exactly where they are: a squared distance is expected to be larger by the mean squared error."""
+    T, noise = answers(X, 40 * N), 8.0 * np.random.default_rng(8).standard_normal(F.shape)
+    good, poor = (learner(features=each).fit(T) for each in (F, F + noise))
+    sizes = [np.mean(np.sum(found.embedding() ** 2, axis=1)) for found in (good, poor)]
+    good.add_objects(features=F[:2])
+    poor.add_objects(features=(F + noise)[:2])
+    assert extra_distance(poor, N, 0) / sizes[1] > 1.5 * extra_distance(good, N, 0) / sizes[0] > 0.0
+    # Until answers about them come, later fits do not change this.
+    good.partial_fit(answers(X, 8 * N, seed=5))
+    assert extra_distance(good, N, 0) > 0.0
+    assert extra_distance(good, N, N + 1) == pytest.approx(2.0 * extra_distance(good, N, 0))

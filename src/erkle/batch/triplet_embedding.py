@@ -145,7 +145,7 @@ class TripletEmbedding(TripletLearner, BaseEstimator):  # type: ignore[misc]
             progress = self._solved(objective, self._starts_beside(prior, settings), settings)
             self.embedding_ = embedding.principal(objective.coordinates(progress.best))
             self.objective_ = progress.objectives[-1]
-            self._placing = features, prior.fitted_to(self.embedding_)
+            self._placing = features, prior.in_frame_of(self.embedding_).explained(self.embedding_)
         self.objectives_, self.n_iter_ = np.array(progress.objectives), progress.n_iter
         self.converged_, self.n_features_in_ = progress.converged, 3
         progress.warn_unless_converged()

@@ -106,19 +106,23 @@ class FeaturePrior(NamedTuple):
 
     def explained(self, X: Floats) -> Floats:
         """The map from features to coordinates, (p, rank), that is most likely for the coordinates X: W + B."""
-        return self._explained(X, self.weights)
+        off = self.axes.T @ ((X - self.mean) / self.own[:, None])
+        return np.asarray(self.weights + self._spread(1.0 / (1.0 + self.values)) @ off)
 
-    def _explained(self, X: Floats, weights: Floats) -> Floats:
-        off = self.axes.T @ ((X - self.axes @ weights) / self.own[:, None])
-        return np.asarray(weights + self._spread(1.0 / (1.0 + self.values)) @ off)
-
-    def fitted_to(self, X: Floats) -> Floats:
-        """The same for coordinates in another frame and at another scale than those of the mean."""
+    def in_frame_of(self, X: Floats) -> Self:
+        """The prior whose mean is turned and scaled to be as near to the coordinates X as possible."""
         mean = self.mean
         left, sizes, right = np.linalg.svd(mean.T @ X, full_matrices=False)
         square = float(np.vdot(mean, mean))
-        weights = self.weights @ (left @ right) * (float(sizes.sum()) / square if square else 0.0)
-        return self._explained(X, weights)
+        return self._replace(weights=self.weights @ (left @ right) * (float(sizes.sum()) / square if square else 0.0))
+
+    def errors(self, X: Floats) -> Floats:
+        """How far each row of X is from where the other rows place it by their features, (n, rank).
+
+        A row that counts for much in the map lies near its own place, so the error is divided by what is left.
+        """
+        own_share = ((self.axes @ self._spread(1.0 / (1.0 + self.values))) * self.axes).sum(axis=1) / self.own
+        return np.asarray((X - self.axes @ self.explained(X)) / (1.0 - own_share)[:, None])
 
     def _spread(self, values: Floats) -> Floats:
         half = self.scales[:, None] * self.vectors

@@ -153,11 +153,8 @@ class LowRankKernel(ByCoordinates):
         """d²(a, b) and d²(a, c) of each row, (m, 2)."""
         return distances(*(self.coordinates(ids) for ids in T.T), *self._state.shifts[T.T])
 
-    def grow(self, n_new: int, places: Floats | None = None) -> None:
-        """Add objects at the origin, or at places in the frame of `embedding`."""
-        if places is not None:
-            self._grow_to(places)
-            return
+    def grow(self, n_new: int) -> None:
+        """Add objects at the origin."""
         B, shifts = self._state.B, self._state.shifts
         n, room = len(B), len(self._room[0])
         if n + n_new > room:
@@ -168,14 +165,18 @@ class LowRankKernel(ByCoordinates):
         self._room[1][n : n + n_new] = shifts.mean()
         self._state = self._state._replace(B=self._room[0][: n + n_new], shifts=self._room[1][: n + n_new])
 
-    def _grow_to(self, places: Floats) -> None:
-        shifts, before = self.shifts, self._state.memory[0]
-        shifts = np.append(shifts, np.full(len(places), shifts.mean()))
+    def grow_to(self, places: Floats, shift: float) -> None:
+        """Add objects at places in the frame of `embedding`, with this shift."""
+        shifts, before = np.append(self.shifts, np.full(len(places), shift)), self._state.memory[0]
         X = np.concatenate([self.embedding(), places])
         grown = type(self).of_map(X, self.rank, before["trace"], shifts, before["shift_rate"])
         for name in ("n_active", "n_projections", "n_multiplied"):
             grown._state.memory[name] = before[name]
         self._room, self._state = grown._room, grown._state
+
+    def move_away(self, ids: NDArray[np.int64], by: float) -> None:
+        """Increase the squared distances between these objects and all others."""
+        self._state.shifts[ids] += by
 
     def learn(self, rule: Rule, stretch: Stretch) -> None:
         """Learn the rows in order. If a row cannot be learned, raise; its excess and all later ones stay NaN."""

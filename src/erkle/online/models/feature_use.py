@@ -4,27 +4,44 @@ import numpy as np
 from numpy.typing import NDArray
 
 from erkle.features import Features, FeatureWorth
-from erkle.kernels.low_rank import LowRankKernel
+from erkle.features.priors import FeaturePrior
 from erkle.online.models.fit_proposals import FitProposals, is_tried
 from erkle.online.models.fits import FitSetting
-from erkle.online.selection.candidates import Entry
+from erkle.online.selection.candidates import Entry, Ids
 from erkle.online.selection.evidence import Evidence
 
 Floats = NDArray[np.float64]
 Fit = Entry[FitSetting, Floats]
 
 
-def feature_map(kernel: LowRankKernel, proposals: FitProposals, ranked: list[Fit]) -> Floats:
-    """The map from the axes of the features to the kernel's `embedding`, (p, rank).
+def feature_map(X: Floats, proposals: FitProposals, ranked: list[Fit]) -> Floats:
+    """The map from the axes of the features to the coordinates X, (p, rank).
 
     It uses the shares of the best candidate that uses features; ``ranked`` lists candidates from best to worst. The map
     is zero if all such candidates were eliminated, because features then predict nothing.
     """
     assert proposals.features is not None
-    X = kernel.embedding()
+    prior = _prior(X, proposals, ranked)
+    return np.zeros((proposals.features.axes.shape[1], X.shape[1])) if prior is None else prior.in_frame_of(X).explained(X)
+
+
+def unexplained(X: Floats, features: Features, proposals: FitProposals, ranked: list[Fit], T: Ids) -> float:
+    """How far an object is from where its features place it: the mean squared error for objects with answers.
+
+    Each object is placed by the others. The squared distance between an object without answers and another one is
+    expected to be larger by this than that of their coordinates. After all answers of THINGS but those about a fifth of
+    the objects, .576 of the answers with two of these are predicted rightly with it, and .554 without it.
+    """
+    prior = _prior(X, proposals, ranked)
+    used = np.zeros(len(X), np.bool_)
+    used[T] = True
+    errors = (X if prior is None else prior.in_frame_of(X).errors(X))[used & features.known.any(axis=1)]
+    return float((errors**2).sum() / max(1, len(errors)))
+
+
+def _prior(X: Floats, proposals: FitProposals, ranked: list[Fit]) -> FeaturePrior | None:
     setting = next((entry.setting for entry in ranked if entry.setting.shares), None)
-    prior = None if setting is None else proposals.prior(setting._replace(rank=X.shape[1]))
-    return np.zeros((proposals.features.axes.shape[1], X.shape[1])) if prior is None else prior.fitted_to(X)
+    return None if setting is None else proposals.prior(setting._replace(rank=X.shape[1]))
 
 
 def worth(features: Features, ranked: list[Fit], weighted: list[tuple[Fit, float]]) -> list[FeatureWorth]:

@@ -35,7 +35,7 @@ from erkle.kernels.looping import Rule, Stretch
 from erkle.kernels.low_rank import LowRankKernel
 from erkle.npz_files import Arrays, Packed, prefixed, under
 from erkle.online.models.base import Answers, ChoosingModel
-from erkle.online.models.feature_use import feature_map, worth
+from erkle.online.models.feature_use import feature_map, unexplained, worth
 from erkle.online.models.fit_proposals import FitProposals
 from erkle.online.models.fits import TUNING, FitSetting, is_alive, largest_rank, predicted_distances
 from erkle.online.selection.candidates import Candidates, Entry, next_review
@@ -104,6 +104,7 @@ class Refitting(ChoosingModel):
         self.next_review = max(TUNING.first_review, n_objects // TUNING.first_review_objects)
         self.next_restart = 0.0
         self.answer_model = self.evidence.answer_model
+        self.shift_of_new = float(self.kernel.shifts.mean())
 
     def _before_answers(self, n_objects: int, setting: FitSetting) -> Floats:
         """The coordinates of a candidate before the first answer: those of the features, or the origin."""
@@ -286,6 +287,14 @@ class Refitting(ChoosingModel):
         self.kernel = LowRankKernel.of_map(X, min(rank, used + 2), trace, shifts, shift_rate)
         self.evidence = self.evidence.with_window(window)
         self.answer_model = self.evidence.answer_model
+        if self.features is not None:
+            self._move_unanswered_away(self.features, T)
+
+    def _move_unanswered_away(self, features: Features, T: NDArray[np.int32]) -> None:
+        """Let the distances of objects without answers show that nobody knows exactly where they are."""
+        by = unexplained(self.kernel.embedding(), features, self.proposals, self._ranked(), T)
+        self.shift_of_new = float(self.kernel.shifts.mean()) + by
+        self.kernel.move_away(np.setdiff1d(np.arange(self.n_objects), T), by)
 
     def rows(self, vectors: Vectors, n_new: int | None = None) -> Rows:
         """The rows of further objects with these features."""
@@ -298,7 +307,7 @@ class Refitting(ChoosingModel):
 
     def feature_map(self) -> Floats:
         """The map from the axes of the features to the kernel's `embedding`, (p, rank)."""
-        return feature_map(self.kernel, self.proposals, self._ranked())
+        return feature_map(self.kernel.embedding(), self.proposals, self._ranked())
 
     def worth(self) -> list[FeatureWorth]:
         """What each block of features is worth."""
@@ -316,7 +325,7 @@ class Refitting(ChoosingModel):
                 entry.model = np.concatenate([entry.model, np.zeros((n_new, entry.setting.rank + 1))])
             return
         rows = self.features.rows(None, n_new) if rows is None else rows
-        self.kernel.grow(n_new, self.place(rows))
+        self.kernel.grow_to(self.place(rows), self.shift_of_new)
         for entry in self.candidates.entries:
             prior, new = self.proposals.prior(entry.setting), np.zeros((n_new, entry.setting.rank + 1))
             if prior is not None:
@@ -332,7 +341,7 @@ class Refitting(ChoosingModel):
         arrays["answer_model"] = np.array(self.answer_model)
         if self.features is not None:
             arrays |= prefixed("features", self.features.arrays())
-        names = ("share", "seed", "rank", "trace", "next_review", "next_restart")
+        names = ("share", "seed", "rank", "trace", "next_review", "next_restart", "shift_of_new")
         return arrays, {"model": "refitting", "candidates": meta, **{name: getattr(self, name) for name in names}}
 
     @classmethod
@@ -352,6 +361,7 @@ class Refitting(ChoosingModel):
         model.kernel = LowRankKernel.from_arrays(under("kernel", arrays))
         model.answer_model = AnswerModel(*shaped(arrays, "answer_model", (3,)).tolist())
         model.next_review, model.next_restart = meta["next_review"], meta["next_restart"]
+        model.shift_of_new = meta["shift_of_new"]
         return model
 
 

@@ -18,11 +18,14 @@ from erkle.service.web.middleware.bodies import OF_RESEARCHERS, is_upload
 # Requests of participants at one address that are worked on at the same time: enough to share flushes of the disk.
 _OF_PARTICIPANTS = 4
 # The same for all other requests. More would keep other people waiting for Python's interpreter lock.
-_OTHERS = 2
+_OTHERS = 1
+# An address that sends faster than it is served: requests that wait for their turn or have it, and the seconds between
+# two of its turns.
+_CROWD, _REST = 20, 0.01
 # Bytes from which a body is large. Its JSON is parsed at once, and everybody else waits meanwhile.
 _LARGE = 32_000
 # Seconds after a large body before the next one of the same address is parsed.
-_PAUSE = 0.05
+_PAUSE = 0.2
 # Monitoring has turns of its own, so that it does not wait for others at the same address.
 _MONITORING = ("/health", "/alive")
 # Where participants answer, which means waiting for the disk.
@@ -69,8 +72,11 @@ class InTurn:
             async with self._of_participants.turn(address):
                 yield
         else:
-            async with self._others.turn((address, path in _MONITORING)):
+            key = address, path in _MONITORING
+            async with self._others.turn(key):
                 yield
+                if self._others.users(key) > _CROWD:
+                    await asyncio.sleep(_REST)
 
 
 class Turns:
@@ -83,6 +89,10 @@ class Turns:
 
     def __len__(self) -> int:
         return len(self._turns)
+
+    def users(self, key: Hashable) -> int:
+        """How many wait for a turn of this key or have it."""
+        return self._users[key]
 
     @asynccontextmanager
     async def turn(self, key: Hashable) -> AsyncIterator[None]:
