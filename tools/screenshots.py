@@ -1,7 +1,7 @@
 """Take the screenshots of the documentation, or of every page for researchers.
 
     python tools/screenshots.py docs/images           the screenshots of the documentation
-    python tools/screenshots.py --every FOLDER        every page, light and dark, on a desktop and on a phone
+    python tools/screenshots.py --every FOLDER        every page, light and dark, on a desktop, a laptop and a phone
 
 A server with simulated studies runs meanwhile. Chromium must be installed. Answers are random, but always the same.
 """
@@ -87,11 +87,11 @@ class Studies:
         self.nobody = store.accounts.create("bob", hashed("correct horse battery"))
         cities = load_cities()
         self.rich = self._study("Cities of Europe: which is nearer?", cities.names, limits={"answers": 4000})
-        store.imports.answers(self.rich, answers(cities.positions, 3000))
+        store.imports.append(self.rich, answers(cities.positions, 3000))
         self.early = self._study("Cities, first answers", cities.names)
-        store.imports.answers(self.early, answers(cities.positions, 120, people=4))
+        store.imports.append(self.early, answers(cities.positions, 120, people=4))
         self.featured = self._study("Cities with features", cities.names)
-        store.imports.answers(self.featured, answers(cities.positions, 1200, wrong=0.05))
+        store.imports.append(self.featured, answers(cities.positions, 1200, wrong=0.05))
         store.features.add(self.featured, vectors(cities.positions))
         self.described = self._study("Cities, before the first answer", cities.names)
         store.features.add(self.described, {"rough-positions": vectors(cities.positions)["rough-positions"]})
@@ -103,18 +103,45 @@ class Studies:
         self._begin(self.busy, 3)
         self.closed = self._study("Fruit, last year", FRUIT)
         store.studies.change_state(self.closed, State.CLOSED)
+        self.taken = {scheme: self._taken(scheme) for scheme in ("light", "dark")}
+
+    def _taken(self, scheme: str) -> dict[str, str]:
+        """Studies that participants take part in, with pictures and with words, and one that is paused."""
+        common: dict[str, Any] = {
+            "appearance": scheme,
+            "texts": {
+                "consent": "We keep your answers and **nothing that names you**.\n\nYou may stop at any time.",
+                "instructions": "Think of the *taste*, not of the shape.",
+                "question": "Which of the two is more like the one on top?",
+            },
+            "limits": {"per_participant": 2},
+            "endings": {"completed": {"code": "C1X9-PL7A", "url": "https://platform.example/done?cc=C1X9-PL7A"}},
+        }
+        long = Object("Jerusalem artichoke", {"text": "A root of a sunflower, which has nothing to do with Jerusalem."})
+        words = [*FRUIT[:3], long]
+        found = {
+            "pictures": self._pictured("Shapes and colours", **common),
+            "names": self._pictured("Shapes and colours, with names", **common, show_names=True),
+            "words": self._study("Fruit and vegetables", words, appearance=scheme, checks={"practice": 0}),
+            "paused": self._study("A study that waits", FRUIT, appearance=scheme),
+        }
+        for kind, study in found.items():
+            self.store.studies.change_state(study, State.OPEN)
+            if kind == "paused":
+                self.store.studies.change_state(study, State.PAUSED)
+        return found
 
     def _study(self, title: str, objects: list[Any], **changes: Any) -> str:
         settings = StudySettings(**{"target_error": 0.15, **changes}).model_dump(mode="json")
         return self.store.studies.create(title, objects, settings, owner=self.account.id).id
 
-    def _pictured(self, title: str) -> str:
+    def _pictured(self, title: str, **changes: Any) -> str:
         objects, files = [], {}
         for number, name in enumerate(SHAPES):
             prepared = media.prepared(name, picture(number))
             files |= prepared.media
             objects.append(Object(name, prepared.payload))
-        settings = StudySettings().model_dump(mode="json")
+        settings = StudySettings(**changes).model_dump(mode="json")
         with self.store.unfinished.create(title, objects, settings, self.account.id) as study:
             self.store.unfinished.add_media(study.id, files)
         return study.id
@@ -206,6 +233,11 @@ def every_page(camera: Camera, name: Callable[[str], str]) -> None:
     camera.take(name("sign-in"))
     page.goto("/nothing")
     camera.take(name("not-found"))
+    page.goto("/setup#token")
+    camera.take(name("setup"))
+    page.goto("/enter#token")
+    page.get_by_role("alert").wait_for()
+    camera.take(name("enter"))
     camera.sign_in(studies.nobody.id)
     page.goto("/studies")
     camera.take(name("studies-empty"))
@@ -215,6 +247,19 @@ def every_page(camera: Camera, name: Callable[[str], str]) -> None:
     camera.take(name("studies"))
     page.locator(".topbar summary").click()
     camera.take(name("menu-account"), full=False)
+    for item in ("Invite a colleague", "Change password"):
+        page.get_by_role("button", name=item).click()
+        page.locator("dialog").wait_for()
+        camera.take(name(f"dialog-{item.split()[0].lower()}"), full=False)
+        page.keyboard.press("Escape")
+        page.locator(".topbar summary").click()
+    page.keyboard.press("Escape")
+    page.get_by_role("button", name="Import", exact=True).click()
+    camera.take(name("dialog-import-study"), full=False)
+    page.keyboard.press("Escape")
+    page.get_by_role("button", name="Duplicate").first.click()
+    camera.take(name("dialog-duplicate"), full=False)
+    page.keyboard.press("Escape")
     page.goto("/studies/new")
     camera.take(name("new-study"))
     draw_new_study(page)
@@ -326,6 +371,54 @@ def features(camera: Camera, name: Callable[[str], str]) -> None:
     page.get_by_role("button", name="Discard").click()
 
 
+def participants(camera: Camera, name: Callable[[str], str], scheme: str) -> None:
+    """Take pictures of the pages for participants."""
+    page, studies = camera.page, camera.studies
+
+    def ready() -> None:
+        page.locator(".stage[data-ready]").wait_for()
+        page.wait_for_timeout(700)
+
+    page.goto(f"/s/{studies.taken[scheme]['pictures']}")
+    page.get_by_role("button", name="I agree").wait_for()
+    camera.take(name("take-consent"), full=False)
+    page.get_by_role("button", name="I agree").click()
+    page.get_by_role("button", name="Begin").wait_for()
+    camera.take(name("take-instructions"), full=False)
+    page.get_by_role("button", name="Begin").click()
+    ready()
+    camera.take(name("take-practice"), full=False)
+    page.keyboard.press("ArrowLeft")
+    ready()
+    camera.take(name("take-question"), full=False)
+    page.get_by_role("button", name="Skip this question").click()
+    camera.take(name("take-skip"), full=False)
+    page.get_by_role("button", name="Back to the question").click()
+    for _ in range(2):
+        page.wait_for_timeout(700)
+        page.keyboard.press("ArrowLeft")
+    page.get_by_role("button", name="Stay on this page").click()
+    camera.take(name("take-completed"), full=False)
+    for kind in ("names", "words"):
+        page.goto(f"/s/{studies.taken[scheme][kind]}")
+        if kind == "names":
+            page.get_by_role("button", name="I agree").click()
+        page.get_by_role("button", name="Begin").click()
+        ready()
+        camera.take(name(f"take-{kind}"), full=False)
+    for study, label in ((studies.taken[scheme]["paused"], "paused"), (studies.closed, "closed"), ("nothing", "gone")):
+        page.goto(f"/s/{study}")
+        page.locator("h1").wait_for()
+        camera.take(name(f"take-{label}"), full=False)
+    camera.sign_in(studies.account.id)
+    page.goto(f"/s/{studies.taken[scheme]['pictures']}?preview=1")
+    page.get_by_role("button", name="I agree").wait_for()
+    camera.take(name("preview"), full=False)
+    page.goto(f"/s/{studies.taken[scheme]['pictures']}?preview=1#completed")
+    page.get_by_text("What participants see").wait_for()
+    camera.take(name("preview-ending"))
+
+
 def documentation(browser: Browser, studies: Studies, folder: Path) -> None:
     """Take the screenshots of the documentation."""
     camera = Camera(browser, studies, folder, viewport={"width": 1280, "height": 1010})
@@ -356,7 +449,7 @@ def main() -> None:
     """Take the screenshots."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder", type=Path)
-    parser.add_argument("--every", action="store_true", help="every page for researchers, in all schemes and sizes")
+    parser.add_argument("--every", action="store_true", help="every page, in all schemes and sizes")
     chosen = parser.parse_args()
     chosen.folder.mkdir(parents=True, exist_ok=True)
     with (
@@ -374,6 +467,8 @@ def main() -> None:
             for size, options in (("desktop", DESKTOP), ("laptop", LAPTOP), ("phone", PHONE)):
                 camera = Camera(browser, studies, chosen.folder, color_scheme=scheme, **options)
                 every_page(camera, lambda page, end=f"-{size}-{scheme}": page + end)
+                camera = Camera(browser, studies, chosen.folder, color_scheme=scheme, **options)
+                participants(camera, lambda page, end=f"-{size}-{scheme}": page + end, scheme)
         browser.close()
 
 

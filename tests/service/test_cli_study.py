@@ -111,6 +111,13 @@ def test_an_imported_bundle_gives_the_same_kernel(run, store, tmp_path):
     assert kernel(store, copy) == kernel(store, study.id)
 
 
+@pytest.mark.parametrize("file", ["features.npz", "participants.csv", "embedding.csv", "kernel.npz"])
+def test_a_file_without_answers_is_not_said_to_have_some(run, store, tmp_path, file):
+    said = run("study", "export", filled(store).id, "--out", tmp_path / file).stderr
+    assert file in said
+    assert "36" not in said
+
+
 @pytest.mark.parametrize("form", ["csv", "jsonl"])
 def test_imported_answers_give_the_same_kernel(run, store, tmp_path, form):
     study = filled(store)

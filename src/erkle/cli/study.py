@@ -175,8 +175,17 @@ def export(
             else:
                 for piece in (answers_csv if wanted is Format.CSV else answers_jsonl)(store, found):
                     file.write(piece.encode("utf-8", "replace"))
-        n_answers = store.answers.last(study)
-    console.print(f"Wrote {counted(n_answers, 'answer')} of {found.title} to {out}.", soft_wrap=True)
+        answers = counted(store.answers.last(study), "answer")
+    what = {
+        Format.BUNDLE: f"{found.title} with {answers}",
+        Format.CSV: f"{answers} of {found.title}",
+        Format.JSONL: f"{answers} of {found.title}",
+        Format.KERNEL: f"the kernel of {found.title}",
+        Format.EMBEDDING: f"the map of {found.title}",
+        Format.PARTICIPANTS: f"the participants of {found.title}",
+        Format.FEATURES: f"the features of {found.title}",
+    }
+    console.print(f"Wrote {what[wanted]} to {out}.", soft_wrap=True)
 
 
 def _learned(store: Store, study: Study, wanted: Format) -> bytes:

@@ -1,8 +1,9 @@
 """What features were worth: how well answers were predicted with them and without them, before they were learned."""
 
+import math
 from typing import NamedTuple
 
-# Fewest effective answers for a statement.
+# Fewest effective answers for a statement: about 400 answers, because recent ones count most.
 _FEWEST = 100
 # Difference of the losses, in nats over all effective answers, from which one of two candidates is clearly better.
 _CLEAR = 3.0
@@ -47,19 +48,30 @@ class FeatureWorth(NamedTuple):
 
     @property
     def verdict(self) -> str:
-        """ "helps", "does not help", "makes no clear difference" or "is not judged yet"."""
+        """ "helps", "does not help", "makes no clear difference" or "is not judged yet".
+
+        A difference is clear if the losses say so and the errors, which the sentence shows, do not contradict them.
+        """
         if self.n_answers < _FEWEST:
             return "is not judged yet"
-        # A candidate far behind is eliminated and has NaN.
-        if self.loss_with != self.loss_with:
+        # Candidates far behind are eliminated and have NaN.
+        if math.isnan(self.loss_with):
             return "does not help"
+        if math.isnan(self.loss_without):
+            return "helps"
         gain = self.n_answers * (self.loss_without - self.loss_with)
-        return "helps" if gain > _CLEAR else "does not help" if gain < -_CLEAR else "makes no clear difference"
+        if gain > _CLEAR and self.error_with <= self.error_without:
+            return "helps"
+        return (
+            "does not help" if gain < -_CLEAR and self.error_with >= self.error_without else "makes no clear difference"
+        )
 
     def __str__(self) -> str:
         if self.n_answers < _FEWEST:
-            return f"{self.name} is not judged yet: that takes more answers."
-        if self.error_with != self.error_with:
+            return f"{self.name} is not judged yet: that takes about {4 * _FEWEST} answers."
+        if math.isnan(self.error_with):
             return f"{self.name} does not help: predictions with it were clearly worse than without it."
+        if math.isnan(self.error_without):
+            return f"{self.name} helps: predictions without it were clearly worse than with it."
         with_it, without = (f"{100 * error:.1f} %" for error in (self.error_with, self.error_without))
         return f"{self.name} {self.verdict}: {with_it} of answers were predicted wrongly with it, {without} without it."

@@ -137,10 +137,10 @@ def _longer(stored: Blocks, n_before: int, new: Blocks) -> Blocks:
     """Stored blocks with the vectors of new objects, which follow the first ``n_before``."""
     for name, vectors in new.items():
         if name not in stored or stored[name].shape[1] != vectors.shape[1]:
-            known = ", ".join(f"{block} with {each.shape[1]} columns" for block, each in stored.items()) or "none"
+            known = ", ".join(f"{block!r} with {each.shape[1]:,}" for block, each in stored.items()) or "none"
             raise StoreError(
-                f"The new objects have features {name[:60]!r} with {vectors.shape[1]} columns, but the study has "
-                f"{known}; pass vectors of the same kind."
+                f"The new objects have features {name[:60]!r} with {vectors.shape[1]:,} columns, but the study has "
+                f"{known}; pass vectors of the same kind, in files with these names."
             )
     return {name: np.concatenate([_padded(stored[name], n_before), vectors]) for name, vectors in new.items()}
 

@@ -108,7 +108,7 @@ def test_a_new_study_gets_features_and_its_page_says_what_does_not_match(site, l
     page.get_by_role("button", name="Create study").click()
 
     remarks = page.get_by_role("status").filter(has_text="Atlantis")
-    expect(remarks).to_contain_text("2 objects have no features")
+    expect(remarks).to_contain_text("2 objects have no vector in these files")
     expect(card(page).get_by_role("listitem")).to_contain_text("3 columns, 4 of 6 objects")
     expect(npz_link(page)).to_be_visible()
     expect(page.locator(".map-preliminary")).to_contain_text("Nobody has answered yet", timeout=LEARNED_MS)
@@ -198,7 +198,7 @@ def test_features_are_added_replaced_and_removed(site, looking, draft, size):
     assert_accessible(page)
     card(page).get_by_role("button", name="Add features").click()
     expect(rows).to_contain_text(["3 columns, 5 of 6 objects"])
-    expect(card(page).get_by_role("status").filter(has_text="no features")).to_contain_text(THINGS[5])
+    expect(card(page).get_by_role("status").filter(has_text="no vector")).to_contain_text(THINGS[5])
     expect(about).not_to_be_visible()
     expect(npz_link(page)).to_be_visible()
     expect(page.locator(".mark[transform]")).to_have_count(len(THINGS), timeout=LEARNED_MS)
@@ -212,7 +212,7 @@ def test_features_are_added_replaced_and_removed(site, looking, draft, size):
     choose(page, file("clip.csv", table(THINGS, n_columns=2)))
     card(page).get_by_role("button", name="Add features").click()
     expect(rows).to_contain_text(["2 columns, 6 of 6 objects"])
-    expect(card(page).get_by_role("status").filter(has_text="no features")).to_have_count(0)
+    expect(card(page).get_by_role("status").filter(has_text="no vector")).to_have_count(0)
 
     for answer in ("Cancel", "Remove features"):
         card(page).get_by_role("button", name="Remove clip").click()
@@ -278,6 +278,18 @@ def test_the_card_says_what_each_block_is_worth_and_follows_changes_of_others(si
     expect(sentences).to_have_text([worth[0][1]])
 
 
+def test_the_participants_are_shown_again_when_the_same_answers_have_been_learned_again(site, signed_in, account):
+    page, study = signed_in, with_features(site, account, n_answers=60)
+    page.goto(f"/studies/{study}")
+    agreement = page.locator("[data-participant] [data-label=Agreement]").first
+    expect(agreement).to_contain_text("%", timeout=LEARNED_MS)
+    # The list is refreshed at most every four seconds.
+    page.wait_for_timeout(4500)
+    with page.expect_response(re.compile("/participants$"), timeout=LEARNED_MS):
+        card(page).get_by_role("button", name="Remove clip").click()
+        page.get_by_role("button", name="Remove features").click()
+
+
 @SIZES
 def test_objects_are_added_to_a_running_study(site, looking, account, pictures, size):
     study, page = with_features(site, account, n_answers=60), looking(size)
@@ -299,7 +311,7 @@ def test_objects_are_added_to_a_running_study(site, looking, account, pictures, 
     new = ["Bonn", "Köln", "black", "dim grey"]
     assert names_of(site, study) == [*THINGS, *new]
     remarks = page.get_by_role("status").filter(has_text="Atlantis")
-    expect(remarks).to_contain_text("2 objects have no features: 'Köln', 'black'")
+    expect(remarks).to_contain_text("2 objects have no vector in these files: 'Köln', 'black'")
     expect(card(page).get_by_role("listitem")).to_contain_text("4 columns, 8 of 10 objects")
     expect(page.locator(".mark[transform]")).to_have_count(10, timeout=LEARNED_MS)
     for name in new:
@@ -308,21 +320,30 @@ def test_objects_are_added_to_a_running_study(site, looking, account, pictures, 
     assert_accessible(page)
 
 
-def test_objects_that_the_server_refuses_stay_in_the_dialog_with_its_sentence(site, signed_in, account):
-    page, study = signed_in, with_features(site, account)
+@SIZES
+def test_objects_that_the_server_refuses_stay_in_the_dialog_with_its_sentence(site, looking, account, size):
+    page, study = looking(size), with_features(site, account)
     page.goto(f"/studies/{study}")
     page.get_by_role("button", name="Add objects").click()
     dialog = page.get_by_role("dialog")
     go = dialog.get_by_role("button", name="Add objects")
     go.click()
     expect(dialog.get_by_role("alert")).to_contain_text("no new object")
+    # The dialog is longer than the window, and its buttons cover its end.
+    page.wait_for_function(
+        """() => {
+            const alert = document.querySelector("dialog .error:not([hidden])");
+            const { left, width, top, height } = alert.getBoundingClientRect();
+            return document.elementFromPoint(left + width / 2, top + height / 2) === alert;
+        }"""
+    )
     dialog.get_by_label("New objects, one per line").fill(f"Bonn\n{THINGS[0]}")
     go.click()
     expect(dialog.get_by_role("alert")).to_contain_text(THINGS[0])
     dialog.get_by_label("New objects, one per line").fill("Bonn")
     choose(dialog, file("other.csv", table(["Bonn"])))
     go.click()
-    expect(dialog.get_by_role("alert")).to_contain_text("the study has clip with 4 columns")
+    expect(dialog.get_by_role("alert")).to_contain_text("the study has 'clip' with 4")
     expect(dialog.get_by_label("New objects, one per line")).to_have_value("Bonn")
     assert names_of(site, study) == THINGS
 

@@ -1,5 +1,6 @@
 """Researchers in a real browser: they set up a server, create, open and watch studies, and sign in and out."""
 
+import json
 import re
 import threading
 
@@ -281,7 +282,11 @@ def test_answers_and_bundles_are_imported(signed_in, draft, tmp_path):
     bundle = tmp_path / "bundle.zip"
     started.value.save_as(bundle)
 
-    for file, title in [(good, "towns"), (bundle, "Cities")]:
+    lines = tmp_path / "lines.jsonl"
+    keys = ("anchor", "near", "far")
+    objects = [dict(zip(keys, row.split(","), strict=True)) for row in rows]
+    lines.write_text("".join(f"{json.dumps(each)}\n" for each in objects))
+    for file, title in [(good, "towns"), (bundle, "Cities"), (lines, "lines")]:
         page.goto("/studies")
         page.get_by_role("button", name="Import").click()
         import_file(page, file)

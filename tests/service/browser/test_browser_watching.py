@@ -4,6 +4,7 @@ import re
 
 import numpy as np
 import pytest
+from PIL import Image, ImageDraw
 from researching import DESKTOP, LAPTOP, PHONE, assert_accessible, assert_fits, open_session
 
 from erkle.client import Client
@@ -83,7 +84,14 @@ def test_studies_are_listed_with_their_state_in_words_and_their_progress(site, l
     assert_fits(page)
     assert_accessible(page)
     new.get_by_role("button", name="Duplicate").click()
-    expect(page.get_by_role("heading", name=re.compile("^New .+"))).to_be_visible()
+    title = page.get_by_role("dialog").get_by_label("Title")
+    expect(title).to_have_value("New")
+    assert_fits(page)
+    assert_accessible(page)
+    title.fill("Newer " + "and newer " * 48)
+    page.get_by_role("button", name="Duplicate study").click()
+    expect(page.get_by_role("heading", name=re.compile("^Newer and newer"))).to_be_visible()
+    assert_fits(page)
     expect(page.locator(".study-title .tag:visible")).to_have_text(["Draft"])
 
 
@@ -120,6 +128,47 @@ def test_the_dashboard_shows_one_error_with_one_interval(looking, watched, size)
     assert card.locator("rect.chart-band").count() == card.locator("line.chart-line").count() > 0
     assert_fits(page)
     assert_accessible(page)
+
+
+WHITE = "rgb(255, 255, 255)"
+PLATES = """selector => [...document.querySelectorAll(selector)]
+    .map((each) => getComputedStyle(each)[each.localName === "rect" ? "fill" : "backgroundColor"])"""
+
+
+def test_transparent_pictures_are_on_white_in_the_dark(site, looking, tmp_path):
+    page = looking({"color_scheme": "dark"})
+    page.goto("/studies/new")
+    page.get_by_label("Title").fill("Lines")
+    page.get_by_role("button", name="Files", exact=True).click()
+    for name in THINGS:
+        picture = Image.new("RGBA", (40, 40))
+        ImageDraw.Draw(picture).line([0, 0, 40, len(name)], "black", 3)
+        picture.save(tmp_path / f"{name}.png")
+    page.get_by_label("Drop files here").set_input_files([tmp_path / f"{name}.png" for name in THINGS])
+    expect(page.locator(".thumbnails img")).to_have_count(6)
+    assert page.evaluate(PLATES, ".thumbnails img") == [WHITE] * 6
+    page.get_by_role("button", name="Create study").click()
+    page.get_by_role("button", name="Edit objects").click()
+    expect(page.locator(".object-face img")).to_have_count(6)
+    assert page.evaluate(PLATES, ".object-face img") == [WHITE] * 6
+    site.store.imports.append(page.url.split("/")[-1], simulated(30))
+    page.reload()
+    expect(page.locator(".mark.pictured").first).to_be_visible(timeout=60_000)
+    assert page.evaluate(PLATES, ".mark .plate") == [WHITE] * 6
+    page.goto("/studies")
+    expect(page.locator(".examples img")).to_have_count(6)
+    assert page.evaluate(PLATES, ".examples img") == [WHITE] * 6
+
+
+def test_a_closed_study_promises_neither_a_map_nor_an_import(site, signed_in, watched):
+    page, study = signed_in, watched(0)
+    page.goto(f"/studies/{study}")
+    expect(page.locator(".map-empty")).to_contain_text("The map appears")
+    expect(page.get_by_role("button", name="Import answers")).to_be_visible()
+    site.store.studies.change_state(study, State.CLOSED)
+    page.reload()
+    expect(page.locator(".map-empty")).to_contain_text("There is no map")
+    expect(page.get_by_role("button", name="Import answers")).to_have_count(0)
 
 
 def test_whoever_has_finished_or_is_excluded_is_not_active(site, signed_in, watched):

@@ -63,6 +63,31 @@ def test_a_study_of_a_list_of_names_is_uploaded(researcher):
     assert (study["n_objects"], study["settings"]["limits"]["per_participant"]) == (3, 20)
 
 
+def test_a_study_has_thousands_of_files_or_long_names(researcher):
+    files = [("files", (f"{number}.mp3", b"ID3 %d" % number)) for number in range(1500)]
+    created = researcher.post("/api/studies/upload", files=files)
+    assert (created.status_code, created.json()["n_objects"]) == (201, 1500)
+    spec = json.dumps({"title": "Long", "objects": [f"{number} {'x' * 400}" for number in range(9000)]})
+    created = researcher.post("/api/studies/upload", files=[("spec", (None, spec))])
+    assert (created.status_code, created.json()["n_objects"]) == (201, 9000)
+
+
+def test_a_form_with_too_many_files_or_too_long_a_field_is_refused_with_the_limits(researcher):
+    files = [("files", ("a.mp3", b""))] * 10_101
+    long = [("spec", (None, "x" * 5_000_000))]
+    for sent in (files, long):
+        answer = researcher.post("/api/studies/upload", files=sent)
+        assert (answer.status_code, answer.json()["error"]["reason"]) == (400, "unreadable")
+        assert missing(answer.json()["error"]["sentence"], ["10,000 files", "4 MB"]) == []
+
+
+def test_json_with_very_many_lists_is_refused_before_it_is_parsed(researcher):
+    spec = '{"objects": [' + "[]," * 100_000 + "[]]}"
+    answer = researcher.post("/api/studies/upload", files=[("spec", (None, spec))])
+    assert answer.status_code == 422
+    assert missing(answer.json()["error"]["sentence"], ["100,000 values"]) == []
+
+
 @pytest.mark.parametrize(
     ("files", "spec", "words"),
     [

@@ -162,6 +162,15 @@ def test_an_object_that_is_added_while_people_answer_gets_a_place_and_questions(
     assert {"New", "Newer"} <= asked
 
 
+def test_the_only_block_of_new_vectors_needs_no_name_if_the_study_has_only_one(researcher, store, draft):
+    upload(researcher, draft, ("where.csv", CSV))
+    assert add(researcher, draft, ["New"], ("anything.csv", "name,x,y\nNew,1,2\n")).status_code == 201
+    assert store.features.all(draft)["where"][6].tolist() == [1.0, 2.0]
+    upload(researcher, draft, ("file.csv", CSV))
+    refused = add(researcher, draft, ["Newer"], ("anything.csv", "name,x,y\nNewer,1,2\n"))
+    assert not missing(refused.json()["error"]["sentence"], ["anything", "where", "file"])
+
+
 def test_objects_cannot_be_added_to_a_closed_study_nor_twice(researcher, draft):
     assert add(researcher, draft, ["New"]).status_code == 201
     again = add(researcher, draft, ["New"])

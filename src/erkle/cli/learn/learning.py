@@ -247,7 +247,9 @@ def _check(path: Path, settings: Settings) -> Contents:
         raise ValueError(f"--holdout {settings.holdout} holds out every answer of {path}; pass a smaller share.")
     if known and not are_about and not settings.resume:
         answered = labels.names[len(known.ids) :]
-        remedy = LOOK_ALIKE if look_alike(known.ids, answered) else "use the same names."
+        remedy = (
+            LOOK_ALIKE if look_alike(known.ids, answered) else "use the same names, or list ids and names in --objects."
+        )
         raise ValueError(
             f"No object in {path.name} has features{listed(answered) if answered else ''}; the features are those of "
             f"other objects{listed(known.ids)}; {remedy}"

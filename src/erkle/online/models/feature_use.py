@@ -22,7 +22,9 @@ def feature_map(X: Floats, proposals: FitProposals, ranked: list[Fit]) -> Floats
     """
     assert proposals.features is not None
     prior = _prior(X, proposals, ranked)
-    return np.zeros((proposals.features.axes.shape[1], X.shape[1])) if prior is None else prior.in_frame_of(X).explained(X)
+    if prior is None:
+        return np.zeros((proposals.features.axes.shape[1], X.shape[1]))
+    return prior.in_frame_of(X).explained(X)
 
 
 def unexplained(X: Floats, features: Features, proposals: FitProposals, ranked: list[Fit], T: Ids) -> float:

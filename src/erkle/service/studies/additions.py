@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
 from erkle.features.reading import FeatureFile
-from erkle.service.studies.complaints import Complaint, Complaints, spelled
+from erkle.service.studies.complaints import Complaint, Complaints, shown, spelled
 from erkle.service.studies.features import check_alike, described
 from erkle.service.studies.object_changes import NewObject
 from erkle.service.studies.objects import Entry, ObjectReader
@@ -63,12 +63,23 @@ def add_objects(store: Store, study: Study, new: ObjectReader, feature_files: Se
     if not new.objects:
         raise Complaints([Complaint(("objects",), "There is no new object; pass names or files.")])
     before = {each.name for each in store.studies.objects(study.id)}
-    features = described(feature_files, [each.name for each in new.objects], before)
-    check_alike(features.blocks, store.features.all(study.id))
+    if known := [each.name for each in new.objects if each.name in before]:
+        sentence = f"The study already has an object called {shown(known[0])}; give the new object another name."
+        raise Complaints([Complaint(("objects",), sentence)])
+    stored = store.features.all(study.id)
+    features = described(_continued(feature_files, list(stored)), [each.name for each in new.objects], before)
     # Additions that are refused leave no media behind.
     store.objects.check_addition(study.id, new.objects, features.blocks)
+    check_alike(features.blocks, stored)
     store.objects.add_media(study.id, new.media, new.media.size)
     return Added(store.objects.add(study.id, new.objects, features.blocks), features.notes)
+
+
+def _continued(files: Sequence[FeatureFile], blocks: Sequence[str]) -> Sequence[FeatureFile]:
+    """A single block of new vectors needs no name if the study has only one."""
+    if len(files) == len(blocks) == 1 and len(files[0].blocks) == 1:
+        return [files[0]._replace(blocks=dict(zip(blocks, files[0].blocks.values(), strict=True)))]
+    return files
 
 
 def _media_bytes(store: Store, study: Study) -> int:

@@ -8,13 +8,11 @@ from typing import Any
 from erkle.service.studies import spec
 from erkle.service.studies.reading import Draft
 from erkle.service.studies.spec import StudySettings
-from erkle.store import NotAllowed, Object, State, Store, Study, Transaction, limits
+from erkle.store import NotAllowed, Object, State, Store, Study, Transaction
 from erkle.store.features import Blocks
 
 # Settings that may change once a study has been open.
 LATER = frozenset({"texts", "endings", "identity_proof", "limits", "skipping", "target_error", "unfinished"})
-
-_COPY = " (copy)"
 
 
 def created(store: Store, draft: Draft, owner: str | None) -> Study:
@@ -26,16 +24,18 @@ def created(store: Store, draft: Draft, owner: str | None) -> Study:
     return store.studies.get(study.id)
 
 
-def duplicated(store: Store, study: str, owner: str) -> Study:
-    """Create a draft with the objects, media, features and settings of another study, and without its answers."""
+def duplicated(store: Store, study: str, owner: str, title: str | None = None) -> Study:
+    """Create a draft with the objects, media, features and settings of another study, and without its answers.
+
+    Participants see the title, so without another one the copy has that of the study.
+    """
 
     def read(transaction: Transaction) -> tuple[Study, list[Object], int, Blocks]:
         n_bytes, features = sum(transaction.media.sizes(study).values()), transaction.features.all(study)
         return transaction.studies.get(study), transaction.studies.objects(study), n_bytes, features
 
     source, objects, n_bytes, features = store.transact(read)
-    title = f"{source.title[: limits.TITLE - len(_COPY)]}{_COPY}"
-    with store.unfinished.create(title, objects, source.settings, owner, n_bytes) as copy:
+    with store.unfinished.create(title or source.title, objects, source.settings, owner, n_bytes) as copy:
         store.unfinished.copy_media(study, copy.id)
         _add_features(store, copy, features)
     return store.studies.get(copy.id)

@@ -118,7 +118,9 @@ def described(files: Sequence[FeatureFile], names: Sequence[str], others: Collec
     strange = [name for name in unknown if name not in others]
     notes = [
         *_note(strange, "name in the features is not that of an object", "names in the features are not of objects"),
-        *_note(without if blocks else (), "object has no features", "objects have no features"),
+        *_note(
+            without if blocks else (), "object has no vector in these files", "objects have no vector in these files"
+        ),
         *([LOOK_ALIKE[0].upper() + LOOK_ALIKE[1:]] if look_alike(strange, without) else ()),
     ]
     return Described({name: vectors.astype(np.float32) for name, vectors in blocks.items()}, notes)
@@ -157,8 +159,11 @@ def check_alike(new: Mapping[str, Vectors], known: Mapping[str, Vectors]) -> Non
 def _note(names: Sequence[str], one: str, many: str) -> list[str]:
     """A sentence that counts names and lists the first.
 
-    >>> _note(["cat", "dog"], "object has no features", "objects have no features")
-    ["2 objects have no features: 'cat', 'dog'."]
+    >>> _note(["cat", "dog"], "object has no vector", "objects have no vector")
+    ["2 objects have no vector: 'cat', 'dog'."]
+    >>> _note(["cat", "dog", "cow", "hen", "pig"], "object has no vector", "objects have no vector")
+    ["5 objects have no vector: 'cat', 'dog', 'cow' and 2 more."]
     """
-    listed = ", ".join(repr(name[:40]) for name in names[:_LISTED]) + (", ..." if len(names) > _LISTED else "")
-    return [f"{len(names):,} {one if len(names) == 1 else many}: {listed}."] if names else []
+    listed, rest = ", ".join(repr(name[:40]) for name in names[:_LISTED]), len(names) - _LISTED
+    more = f" and {rest:,} more" if rest > 0 else ""
+    return [f"{len(names):,} {one if len(names) == 1 else many}: {listed}{more}."] if names else []

@@ -18,6 +18,7 @@ from erkle.service.studies.spec import Name, StudySettings
 from erkle.service.studies.uploads import Files
 from erkle.service.web.errors import Problem
 from erkle.store import Object, Replaced, Store, Study, limits
+from erkle.store.media import PARTS
 
 
 class NewObject(Strict):
@@ -70,7 +71,7 @@ def change_objects(
     known : str, optional
         The version of the objects that the changes are based on. If the study has others by now, nothing changes.
     """
-    reader = ObjectReader(Files.sent(files), stored_bytes=sum(store.media.sizes(study.id).values()))
+    reader = ObjectReader(Files.sent(files), stored_bytes=_kept_bytes(store, study, changes))
     payloads = [_read(reader, number, change) for number, change in enumerate(changes)]
     reader.add_rest()
     if reader.faults:
@@ -92,6 +93,19 @@ def change_objects(
     store.objects.check_replacement(study.id, replacement)
     store.objects.add_media(study.id, reader.media, reader.media.size)
     return store.objects.replace(study.id, replacement)
+
+
+def _kept_bytes(store: Store, study: Study, changes: Sequence[ObjectChange]) -> int:
+    """Return the bytes of the media that the study keeps: those of objects that stay, unless a file replaces them."""
+    sizes, before = store.media.sizes(study.id), store.studies.objects(study.id)
+    kept = {
+        name
+        for change in changes
+        if change.id is not None and change.id < len(before)
+        for part, name in before[change.id].payload.items()
+        if part in PARTS and not getattr(change, "image" if part == "thumb" else part)
+    }
+    return sum(size for name, size in sizes.items() if name in kept)
 
 
 def _read(reader: ObjectReader, number: int, change: ObjectChange) -> dict[str, str]:

@@ -11,9 +11,10 @@ from erkle.service.studies.object_changes import NewObject, ObjectChange, change
 from erkle.service.studies.objects import ShownObject
 from erkle.service.web.dependencies import AccountTurn, RuntimesDep, StoreDep, StudyDep
 from erkle.service.web.errors import problems
+from erkle.service.web.forms import FormRoute
 from erkle.store import Object, limits
 
-router = APIRouter(prefix="/api/studies/{study}", tags=["studies"])
+router = APIRouter(prefix="/api/studies/{study}", tags=["studies"], route_class=FormRoute)
 
 FeatureUploads = Annotated[
     list[UploadFile], File(description="Vectors that describe the objects, by their names: CSV, NPY or NPZ.")

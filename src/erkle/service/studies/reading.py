@@ -28,7 +28,7 @@ from erkle.service.studies.objects import COLUMNS, Entry, ObjectReader
 from erkle.service.studies.spec import StudySettings
 from erkle.service.studies.spooled import SpooledMedia
 from erkle.service.studies.uploads import CAPS, LARGEST, Caps, Files
-from erkle.service.studies.yaml_lines import Lined, parse
+from erkle.service.studies.yaml_lines import MAX_VALUES, Lined, parse
 from erkle.store import Object, limits
 from erkle.triplets.tables import decoded
 
@@ -117,7 +117,8 @@ def _draft(name: str, lined: Lined, title: str, reader: ObjectReader, feature_fi
 def _parsed(text: str, name: str) -> Lined:
     # Not with the YAML parser, which refuses tabs. Programs that write JSON need no line numbers.
     lined = None
-    if text.lstrip().startswith("{"):
+    # Python's garbage collector would keep everybody waiting while it parses hundreds of thousands of lists.
+    if text.lstrip().startswith("{") and text.count("[") + text.count("{") <= MAX_VALUES:
         with suppress(ValueError, RecursionError):
             lined = Lined(json.loads(text), {})
     lined = lined or parse(text, name, ("title", "objects", "features"))

@@ -20,10 +20,11 @@ from erkle.service.studies.spec import Stopped, StudySettings, checked
 from erkle.service.studies.summaries import CreatedOut, StudyListed, StudyOut
 from erkle.service.web.dependencies import AccountDep, AccountTurn, ParticipationDep, RuntimesDep, StoreDep, StudyDep
 from erkle.service.web.errors import Problem, problems
+from erkle.service.web.forms import FormRoute
 from erkle.service.web.ranges import Unsatisfiable, span
 from erkle.store import Object, State, Study, Unknown, limits
 
-router = APIRouter(prefix="/api/studies", tags=["studies"])
+router = APIRouter(prefix="/api/studies", tags=["studies"], route_class=FormRoute)
 # Media need no login: their names are hashes, which nobody can guess.
 media_router = APIRouter(tags=["participation"])
 
@@ -78,6 +79,12 @@ class Changes(Strict):
 
     title: Title | None = None
     settings: Settings | None = None
+
+
+class CopyIn(Strict):
+    """The title of a copy, which its participants see; without it, the copy has the title of the study."""
+
+    title: Title | None = None
 
 
 class StateIn(Strict):
@@ -168,9 +175,9 @@ def change_state(body: StateIn, study: StudyDep, store: StoreDep) -> StudyOut:
 
 
 @router.post("/{study}/duplicate", status_code=201, dependencies=[AccountTurn])
-def duplicate(study: StudyDep, store: StoreDep, account: AccountDep) -> StudyOut:
-    """Create a draft with the same objects, media and settings, and without answers. It belongs to you."""
-    return StudyOut.of(editing.duplicated(store, study.id, account.id))
+def duplicate(study: StudyDep, store: StoreDep, account: AccountDep, body: CopyIn | None = None) -> StudyOut:
+    """Create a draft with the same objects, media, features and settings, and without answers. It belongs to you."""
+    return StudyOut.of(editing.duplicated(store, study.id, account.id, body.title if body else None))
 
 
 @router.get("/{study}/signing-key")

@@ -17,7 +17,7 @@ _MAX_LENGTH = 1_000_000
 # Levels of nesting.
 _MAX_DEPTH = 20
 # Values, and starts and ends of lists and mappings: enough for 10,000 objects with a text and a picture each.
-_MAX_VALUES = 100_000
+MAX_VALUES = 100_000
 _PLAIN = "tag:yaml.org,2002:"
 _NUMBERS = frozenset({"int", "float"})
 _TEXTS = frozenset({"str", "timestamp", "value"})
@@ -69,9 +69,9 @@ def _check_events(text: str, name: str) -> None:
     depth = 0
     for number, event in enumerate(yaml.parse(text, Loader=_Loader)):
         line = event.start_mark.line + 1
-        if number > _MAX_VALUES:
+        if number > MAX_VALUES:
             raise FileError(
-                f"{name}, line {line}: has more than {_MAX_VALUES:,} values; put the objects into a CSV file."
+                f"{name}, line {line}: has more than {MAX_VALUES:,} values; put the objects into a CSV file."
             )
         if isinstance(event, yaml.AliasEvent):
             raise FileError(f"{name}, line {line}: uses an alias (*); write the value itself.")

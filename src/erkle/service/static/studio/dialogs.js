@@ -51,6 +51,8 @@ export function dialog({
       } catch (error) {
         trouble.textContent = error.message;
         trouble.hidden = false;
+        // In a long dialog it may be below what is shown, or behind the buttons at the end.
+        trouble.scrollIntoView({ block: "center" });
       }
       yes.disabled = ready ? !ready() : false;
     });

@@ -2,27 +2,20 @@
 
 import { carry } from "./carried.js";
 import { button, el } from "./elements.js";
-import { field } from "./form/fields.js";
 import { ABOUT_FEATURES, featureFiles } from "./form/feature-files.js";
 import { forget, keep, kept } from "./form/kept.js";
 import { objects } from "./form/objects.js";
 import { progressBar } from "./form/progress.js";
 import { SettingsForm, reveal } from "./form/settings-form.js";
+import { titleField } from "./form/title.js";
 import { warnBeforeLeaving } from "./leaving.js";
-import { get, send, upload } from "./server.js";
+import { get, upload } from "./server.js";
 import { top } from "./top.js";
 
 const [, defaults] = await Promise.all([top(), get("/api/studies/defaults")]);
 const before = kept();
 
-const title = field({
-  label: "Title",
-  value: before?.title,
-  required: true,
-  maxlength: 200,
-  hint: "Participants see the title.",
-  autocomplete: "off",
-});
+const title = titleField({ value: before?.title, hint: "Participants see the title." });
 let objectsField = null;
 const form = new SettingsForm(before?.settings ?? defaults, () => objectsField?.names() ?? null);
 objectsField = objects(before?.objects, form.plain("names"));
@@ -106,12 +99,11 @@ page.addEventListener("submit", async (event) => {
 });
 
 async function make(title, settings) {
-  const [objects, files, vectors] = [objectsField.objects(), objectsField.files(), features.files()];
-  if (!files.length && !vectors.length) return send("POST", "/api/studies", { title, objects, settings });
+  const objects = objectsField.objects();
   const body = new FormData();
   body.append("spec", JSON.stringify({ title, ...(objects && { objects }), ...settings }));
-  for (const file of files) body.append("files", file);
-  for (const file of vectors) body.append("features", file);
+  for (const file of objectsField.files()) body.append("files", file);
+  for (const file of features.files()) body.append("features", file);
   progress.show(0);
   return upload("/api/studies/upload", body, { onprogress: progress.show });
 }

@@ -100,6 +100,7 @@ function open(study, objects, blocks) {
   const show = (live) => {
     latest = live;
     header.update(live);
+    data.update(live);
     stall.update(live);
     numbers.update(live);
     showMap();
@@ -109,8 +110,10 @@ function open(study, objects, blocks) {
     answering.update(live);
     features.update(live);
     // The number of learned answers also changes when the learner has started, and after an exclusion. The number of
-    // unfinished participants changes when somebody ends without an answer, for example because the study is closed.
-    const now = [live.answers, live.learned, live.participants, live.unfinished_participants, live.skips].join(" ");
+    // unfinished participants changes when somebody ends without an answer, for example because the study is closed. The
+    // map also changes when the same answers are learned again, with other features or objects.
+    const { answers, learned, participants: joined, unfinished_participants: unfinished, skips } = live;
+    const now = [answers, learned, joined, unfinished, skips, live.map?.points[0]].join(" ");
     if (now !== counts) tables();
     counts = now;
   };

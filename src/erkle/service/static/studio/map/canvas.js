@@ -30,6 +30,7 @@ export class CanvasSurface {
     const style = getComputedStyle(this.node);
     this.ink = style.color;
     this.paper = style.getPropertyValue("--surface");
+    this.plate = style.getPropertyValue("--plate");
     context.clearRect(0, 0, ...this.size);
     places.forEach((place, index) => this.mark(place, colours[index], pictured[index] ? index : null, this.radius));
     context.font = `12px ${style.fontFamily}`;
@@ -50,6 +51,8 @@ export class CanvasSurface {
   drawPicture(picture, square, colour) {
     const side = Math.min(picture.naturalWidth, picture.naturalHeight);
     const from = [(picture.naturalWidth - side) / 2, (picture.naturalHeight - side) / 2, side, side];
+    this.context.fillStyle = this.plate;
+    this.context.fillRect(...square);
     this.context.drawImage(picture, ...from, ...square);
     this.context.lineWidth = 1.5;
     this.context.strokeStyle = colour;

@@ -53,7 +53,8 @@ export class StudyMap {
       " ",
       this.remark,
     );
-    this.nothing = el("p", { class: "map-empty soft" }, "The map appears as soon as the first answers are learned.");
+    this.nothing = el("p", { class: "map-empty soft" });
+    this.expect(true);
     node.setAttribute("tabindex", "0");
     node.setAttribute("role", "application");
     node.setAttribute(
@@ -106,6 +107,13 @@ export class StudyMap {
     this.frame.classList.toggle("preliminary", Boolean(remark));
     this.motion.to(points);
     this.arrange();
+  }
+
+  /** Says why there is no map, and whether one is to come. */
+  expect(answers) {
+    this.nothing.textContent = answers
+      ? "The map appears as soon as the first answers are learned."
+      : "There is no map, because nobody has answered.";
   }
 
   togglePictures() {

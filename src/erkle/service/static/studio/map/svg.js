@@ -14,6 +14,7 @@ export class SvgSurface {
       const image = object.thumb && svg("image", { ...square, preserveAspectRatio: "xMidYMid slice" });
       const parts = {
         dot: svg("circle", { r: DOT }),
+        plate: image && svg("rect", { ...square, rx: 7, class: "plate" }),
         image,
         edge: image && svg("rect", { ...square, rx: 7 }),
         text: svg("text", { dy: "0.32em" }, labels[index]),
@@ -22,6 +23,7 @@ export class SvgSurface {
         "g",
         { class: "mark", "data-object": object.id },
         parts.dot,
+        parts.plate,
         parts.image,
         parts.edge,
       );

@@ -1,10 +1,9 @@
 /** A study in the list: its first objects, its state, and how far it is. */
 
-import { attempt } from "../dialogs.js";
 import { button, el } from "../elements.js";
-import { send } from "../server.js";
 import { stateTag } from "../state-tag.js";
 import { age, count, counted, moment } from "../wording.js";
+import { duplicate } from "./duplicating.js";
 
 export function card(study) {
   const path = `/studies/${encodeURIComponent(study.id)}`;
@@ -30,11 +29,6 @@ export function card(study) {
       button("Duplicate", "quiet small", () => duplicate(study), { "aria-label": `Duplicate ${study.title}` }),
     ),
   );
-}
-
-async function duplicate({ id }) {
-  const copy = await attempt(() => send("POST", `/api/studies/${encodeURIComponent(id)}/duplicate`));
-  if (copy) location.assign(`/studies/${encodeURIComponent(copy.id)}`);
 }
 
 /** Pictures of the first objects, or their names. */

@@ -3,6 +3,7 @@
 import { dialog } from "../dialogs.js";
 import { button, el } from "../elements.js";
 import { field } from "../form/fields.js";
+import { titleField } from "../form/title.js";
 import { upload } from "../server.js";
 
 export function importing() {
@@ -13,11 +14,11 @@ async function ask() {
   const file = field({
     label: "File",
     type: "file",
-    accept: ".zip,.csv,.tsv,.txt",
+    accept: ".zip,.csv,.tsv,.txt,.jsonl",
     required: true,
-    hint: "A bundle.zip from another server, or a CSV file of answers with columns anchor, near, far.",
+    hint: "A bundle.zip from another server, or a CSV or JSONL file of answers with columns anchor, near, far.",
   });
-  const title = field({ label: "Title", hint: "The title of the new study.", maxlength: 200 });
+  const title = titleField({ hint: "The title of the new study.", required: false });
   title.node.hidden = true;
   file.input.addEventListener("change", () => {
     const table = isTable(file.input.files[0]);
@@ -34,7 +35,7 @@ async function ask() {
   if (study) location.assign(`/studies/${encodeURIComponent(study.id)}`);
 }
 
-const isTable = (file) => Boolean(file) && /\.(csv|tsv|txt)$/i.test(file.name);
+const isTable = (file) => Boolean(file) && /\.(csv|tsv|txt|jsonl)$/i.test(file.name);
 
 function importFile(file, title) {
   const form = new FormData();

@@ -58,5 +58,6 @@ export async function addObjects(path) {
 function kinds(blocks) {
   const known = blocks.map(({ name, n_columns }) => `${name} (${counted(n_columns, "column")})`);
   const listed = new Intl.ListFormat("en-GB").format(known);
+  if (blocks.length === 1) return `The study has ${listed}. New vectors need the same columns.`;
   return `The study has ${listed}. Files of new vectors need the same names, such as ${blocks[0].name}.csv, and the same columns.`;
 }

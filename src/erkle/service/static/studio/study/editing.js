@@ -5,8 +5,8 @@
 
 import { attempt, copy, dialog } from "../dialogs.js";
 import { button, el } from "../elements.js";
-import { field } from "../form/fields.js";
 import { SettingsForm } from "../form/settings-form.js";
+import { titleField } from "../form/title.js";
 import { get, send } from "../server.js";
 
 const WHILE_RUNNING = ["texts", "limits", "skipping", "endings", "unfinished", "proof"];
@@ -32,7 +32,7 @@ export async function editSettings(study) {
   const path = `/api/studies/${encodeURIComponent(study.id)}`;
   const objects = draft ? await get(`${path}/objects`) : [];
   const names = objects.map(({ name }) => name);
-  const title = field({ label: "Title", value: study.title, required: true, maxlength: 200 });
+  const title = titleField({ value: study.title });
   const form = new SettingsForm(study.settings, () => names);
   form.fields.set("title", title);
   const sections = (draft ? IN_DRAFT : WHILE_RUNNING).map((name) => form.section(name));

@@ -20,18 +20,24 @@ const FILES = [
 export class Exchange {
   constructor(path, onimported) {
     this.links = new Map(FILES.map(([name, description]) => [name, link(path, name, description)]));
+    this.importing = el(
+      "div",
+      {},
+      button("Import answers", "small", () => importAnswers(path, onimported)),
+    );
     this.node = el(
       "section",
       { class: "card stack", "aria-label": "Data" },
       el("h2", {}, "Data"),
       el("ul", { class: "exports plain" }, [...this.links.values()]),
-      el(
-        "div",
-        {},
-        button("Import answers", "small", () => importAnswers(path, onimported)),
-      ),
+      this.importing,
     );
     this.offerFeatures([]);
+  }
+
+  /** A closed study gets no more answers. */
+  update({ state }) {
+    this.importing.hidden = state === "closed";
   }
 
   /** Offers features.npz if the study has features. */
@@ -53,8 +59,8 @@ async function importAnswers(path, onimported) {
   const file = field({
     label: "File",
     type: "file",
-    accept: ".csv,.txt,.tsv",
-    hint: "A CSV file with columns anchor, near, far, or Salmon's responses. All names must be objects of this study.",
+    accept: ".csv,.tsv,.txt,.jsonl",
+    hint: "A CSV or JSONL file with columns anchor, near, far, or Salmon's responses. All names must be objects of this study.",
   });
   const reply = await dialog({
     title: "Import answers",

@@ -10,6 +10,7 @@ import { count, counted, unbroken } from "../wording.js";
 import { Remarks } from "./remarks.js";
 
 const UNKNOWN = "It is not known yet what this is worth.";
+const SHARES = "These shares are of recent answers to all kinds of questions, so they can differ from the error of the map.";
 
 export class FeaturesCard {
   /** `blocks` is what the study has now; `onchange` gets the blocks whenever they change. */
@@ -19,6 +20,7 @@ export class FeaturesCard {
     this.heading = el("h2", { tabindex: -1 }, "Features");
     this.about = el("p", { class: "soft" }, ABOUT_FEATURES);
     this.list = el("ul", { class: "feature-blocks plain" });
+    this.shares = el("p", { class: "hint", hidden: true }, SHARES);
     this.remarks = new Remarks(this.heading);
     this.files = featureFiles("Files of features");
     this.progress = progressBar();
@@ -36,7 +38,7 @@ export class FeaturesCard {
       this.heading,
       this.about,
       this.remarks.node,
-      el("div", { class: "feature-columns" }, this.list, el("div", { class: "stack" }, this.files.node, this.chosen)),
+      el("div", { class: "feature-columns" }, el("div", {}, this.list, this.shares), el("div", { class: "stack" }, this.files.node, this.chosen)),
     );
     warnBeforeLeaving(() => this.files.files().length > 0);
     this.use(blocks);
@@ -64,7 +66,7 @@ export class FeaturesCard {
 
   use(blocks) {
     this.about.hidden = blocks.length > 0;
-    this.list.hidden = blocks.length === 0;
+    this.list.parentElement.hidden = blocks.length === 0;
     this.sentences = new Map(blocks.map(({ name }) => [name, el("p", { class: "feature-worth" })]));
     this.list.replaceChildren(...blocks.map((block) => this.row(block)));
     this.tell();
@@ -91,6 +93,7 @@ export class FeaturesCard {
       const sentence = this.worth.get(name) ?? UNKNOWN;
       if (node.textContent !== sentence) node.textContent = sentence;
     }
+    this.shares.hidden = ![...this.sentences.values()].some((node) => node.textContent.includes("%"));
   }
 
   async add() {

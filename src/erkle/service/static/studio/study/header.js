@@ -5,6 +5,7 @@ import { attempt, copy, dialog, note } from "../dialogs.js";
 import { button, el } from "../elements.js";
 import { send } from "../server.js";
 import { stateTag } from "../state-tag.js";
+import { duplicate } from "../studies/duplicating.js";
 import { dropDown } from "../top.js";
 import { counted } from "../wording.js";
 import { addObjects } from "./adding.js";
@@ -68,13 +69,13 @@ export class StudyHeader {
     const address = new URL(this.study.link, location.origin).href;
     const actions = [
       this.isEditable && button("Edit objects", "", () => this.editObjects()),
-      !this.isEditable && state !== "closed" && button("Add objects", "", () => this.addObjects()),
       state !== "closed" &&
         state !== "draft" &&
         button("Copy participant link", state === "open" ? "primary" : "", () =>
           copy(address, "The participant link is copied."),
         ),
       el("a", { class: "button", href: `${this.study.link}?preview=1`, target: "_blank", rel: "noopener" }, "Preview"),
+      !this.isEditable && state !== "closed" && button("Add objects", "", () => this.addObjects()),
       state === "draft" && button("Open study", "primary", () => this.open()),
       state === "open" && button("Pause", "", () => this.stop("paused")),
       state === "paused" && button("Reopen", "primary", () => this.open()),
@@ -104,7 +105,7 @@ export class StudyHeader {
           "div",
           { class: "menu-items" },
           button("Settings", "quiet", () => this.edit()),
-          button("Duplicate study", "quiet", () => this.duplicate()),
+          button("Duplicate study", "quiet", () => duplicate(this.study)),
           this.closeItem,
           button("Delete study", "quiet danger", () => this.remove()),
         ),
@@ -164,11 +165,6 @@ export class StudyHeader {
     note("The objects are added. The model is learned again from the start.");
   }
 
-  async duplicate() {
-    const copied = await attempt(() => send("POST", `${this.path}/duplicate`));
-    if (copied) location.assign(`/studies/${encodeURIComponent(copied.id)}`);
-  }
-
   async edit() {
     const study = await editSettings(this.study);
     if (!study) return;
@@ -195,7 +191,7 @@ export class StudyHeader {
       body,
       confirm: "Delete permanently",
       kind: "danger",
-      ready: () => typed.value.trim() === this.study.title.trim(),
+      ready: () => spelled(typed.value) === spelled(this.study.title),
       act: async () => {
         await send("DELETE", this.path);
         return true;
@@ -204,3 +200,6 @@ export class StudyHeader {
     if (done) location.assign("/studies");
   }
 }
+
+// A page shows several spaces as one.
+const spelled = (text) => text.trim().replace(/\s+/g, " ");

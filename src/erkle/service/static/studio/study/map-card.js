@@ -34,6 +34,7 @@ export class MapCard {
     // The model knows nothing any more, for example because its features were removed. Before it is ready, it may still.
     else if (live.learner.ready && !this.isEmpty) this.use(this.objects);
     this.isEmpty = !live.map && this.isEmpty;
+    this.map.expect(live.state !== "closed" || live.answers > 0);
   }
 }
 

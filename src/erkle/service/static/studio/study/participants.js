@@ -8,7 +8,8 @@ import { COLUMNS, sorted } from "./participants/columns.js";
 import { Decisions } from "./participants/decisions.js";
 import { Filters, select } from "./participants/filters.js";
 
-const PAGE = 50;
+// Participants that are shown at first. In a narrow window, each is a card, and other cards of the page follow.
+const PAGE = matchMedia("(max-width: 75rem)").matches ? 20 : 50;
 
 export class Participants {
   constructor(path) {
@@ -29,12 +30,13 @@ export class Participants {
     this.everybody = el("input", { type: "checkbox", onchange: () => this.chooseAll(this.everybody.checked) });
     this.all = el("span");
     this.table = this.makeTable();
-    this.more = button("Show more", "small", () => ((this.limit += 200), this.draw()), { hidden: true });
+    this.more = button("Show more", "small", () => ((this.limit += 4 * PAGE), this.draw()), { hidden: true });
+    // Hidden until it is known whether there is anybody.
     this.tools = [
-      el("div", { class: "people-filters" }, this.filters.nodes, this.sorting()),
+      el("div", { class: "people-filters", hidden: true }, this.filters.nodes, this.sorting()),
       el(
         "div",
-        { class: "people-decisions row" },
+        { class: "people-decisions row", hidden: true },
         el("label", { class: "check grow" }, this.everybody, this.all),
         this.decisions.node,
       ),

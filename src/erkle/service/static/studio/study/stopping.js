@@ -40,10 +40,13 @@ export async function stop(study, state, path) {
 }
 
 function present({ active_participants: active, unfinished_participants: unfinished }) {
-  const now = active ? `${counted(active, "participant is", "participants are")} answering now (seen in the last five minutes)` : "Nobody is answering now";
   const others = Math.max(0, unfinished - active);
-  if (!others) return `${now}.`;
-  return `${now}, and ${counted(others, "other has", "others have")} begun but not finished.`;
+  if (!active)
+    return others
+      ? `Nobody is answering now. ${counted(others, "participant has", "participants have")} begun but not finished.`
+      : "Nobody is answering now.";
+  const now = `${counted(active, "participant is", "participants are")} answering now (seen in the last five minutes)`;
+  return others ? `${now}, and ${counted(others, "other has", "others have")} begun but not finished.` : `${now}.`;
 }
 
 function choices(chosen) {
