@@ -214,10 +214,7 @@ class Refitting(ChoosingModel):
         with one_thread(0):
             fits = fit_all(
                 answers,
-                [
-                    partial(self._fit, entry, None if entry is widest else restart, iterations, tol)
-                    for entry in entries
-                ],
+                [partial(self._fit, entry, None if entry is widest else restart, iterations, tol) for entry in entries],
             )
         for entry, fit in zip(entries, fits, strict=True):
             entry.model = fit
