@@ -117,8 +117,10 @@ def test_the_client_adds_features_and_objects(researcher, tmp_path):
     assert [each["name"] for each in researcher.add_objects(study, ["Oslo"])["objects"]] == [*OBJECTS, "Oslo"]
     more = researcher.add_objects(study, [{"name": "Wien", "text": "Vienna"}], features=[table("where.csv", ["Wien"])])
     assert (more["objects"][5]["text"], more["notes"]) == ("Vienna", [])
+    researcher.add_features(study, [table("age.csv", OBJECTS)])
     with pytest.raises(Refused, match="where"):
         researcher.add_objects(study, ["Bern"], features=[table("size.csv", ["Bern"])])
+    researcher.remove_features(study, "age")
     assert researcher.features(study) == [{"name": "where", "n_columns": 2, "n_objects": 5}]
 
 

@@ -180,6 +180,7 @@ def export(
         Format.BUNDLE: f"{found.title} with {answers}",
         Format.CSV: f"{answers} of {found.title}",
         Format.JSONL: f"{answers} of {found.title}",
+        Format.PARQUET: f"{answers} of {found.title}",
         Format.KERNEL: f"the kernel of {found.title}",
         Format.EMBEDDING: f"the map of {found.title}",
         Format.PARTICIPANTS: f"the participants of {found.title}",
