@@ -88,13 +88,13 @@ quantile must be below {_MOST_WAITING:.0f} ms.
 def imported() -> str:
     """Waits at a fixed rate of answers while a researcher imports many answers into another study."""
     waits, seconds = _served(
-        lambda serving: waits_during_import(serving, _IMPORTED, _PARTICIPANTS, _RATE, _IMPORT_SECONDS)
+        lambda serving: waits_during_import(serving, _IMPORTED, _PARTICIPANTS, _RATE, _IMPORT_SECONDS), limited=True
     )
     row = {**_quantiles(waits), "seconds of the import": f"{seconds:.1f}"}
     return f"""## Import into another study
 
-The same participants answer for {_IMPORT_SECONDS / 60:.0f} minutes. After five seconds, a researcher imports
-{_IMPORTED:,} answers into another study.
+The same participants, each at an address of their own, answer for {_IMPORT_SECONDS / 60:.0f} minutes. After five
+seconds, a researcher imports {_IMPORTED:,} answers into another study.
 
 {_table(row)}"""
 

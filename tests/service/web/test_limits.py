@@ -298,7 +298,7 @@ def test_participants_pages_and_monitoring_do_not_wait_for_each_other():
         return at_once
 
     at_once = run(work())
-    assert [at_once.count(path) for _, path in requests] == [4, 1, 1]
+    assert [at_once.count(path) for _, path in requests] == [8, 1, 1]
 
 
 @pytest.mark.parametrize(("n_requests", "n_served"), [(20, 20), (40, 1)])

@@ -16,11 +16,11 @@ from erkle.service.web.middleware.addressing import address_of
 from erkle.service.web.middleware.bodies import OF_RESEARCHERS, is_upload
 
 # Requests of participants at one address that are worked on at the same time: enough to share flushes of the disk.
-_OF_PARTICIPANTS = 4
+_OF_PARTICIPANTS = 8
 # The same for all other requests. More would keep other people waiting for Python's interpreter lock.
 _OTHERS = 1
 # An address that sends faster than it is served: requests that wait for their turn or have it, and the seconds between
-# two of its turns.
+# two of its turns, or between two of monitoring.
 _CROWD, _REST = 20, 0.01
 # Bytes from which a body is large. Its JSON is parsed at once, and everybody else waits meanwhile.
 _LARGE = 32_000
@@ -72,10 +72,10 @@ class InTurn:
             async with self._of_participants.turn(address):
                 yield
         else:
-            key = address, path in _MONITORING
-            async with self._others.turn(key):
+            is_monitoring = path in _MONITORING
+            async with self._others.turn((address, is_monitoring)):
                 yield
-                if self._others.users(key) > _CROWD:
+                if is_monitoring or self._others.users((address, False)) > _CROWD:
                     await asyncio.sleep(_REST)
 
 
