@@ -8,7 +8,7 @@ const FLOOR = 18;
 
 export class PaceChart {
   constructor() {
-    this.drawing = svg("svg", { class: "chart", role: "img", height: HEIGHT });
+    this.drawing = svg("svg", { class: "chart", role: "img", height: HEIGHT, "aria-label": "Answers per minute" });
     this.node = el("figure", { class: "chart-figure" }, this.drawing);
     new ResizeObserver(() => this.draw()).observe(this.node);
   }
