@@ -386,10 +386,10 @@ def _shift_rate(per_object: float) -> float:
 
 def _most_candidates(seen: int, n_objects: int, with_features: bool) -> int:
     """The largest number of candidates: more while answers are few, unless there are many objects."""
-    settled_at, settled = TUNING.settled_at, TUNING.most_settled
+    settled_at, settled = TUNING.settled_at * n_objects, TUNING.most_settled
     if with_features:
-        settled_at, settled = TUNING.settled_at_with_features, TUNING.most_settled_with_features
-    few = seen < settled_at * n_objects and n_objects <= TUNING.many_objects
+        settled_at, settled = min(settled_at, TUNING.settled_with_features), TUNING.most_settled_with_features
+    few = seen < settled_at and n_objects <= TUNING.many_objects
     return TUNING.most if few else settled
 
 
