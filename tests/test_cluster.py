@@ -128,7 +128,7 @@ def test_fits_of_few_answers_stay_here(workers, monkeypatch):
     assert counted == []
 
 
-@pytest.mark.parametrize("calls", [{3}, {2, 3, 5}], ids=str)
+@pytest.mark.parametrize("calls", [{3}, pytest.param({2, 3, 5}, marks=pytest.mark.thorough)], ids=str)
 def test_lost_workers_change_nothing(workers, monkeypatch, calls):
     here = embedding()
     counted = lose_workers(monkeypatch, workers, calls)
@@ -270,7 +270,7 @@ def running(environment, tmp_path):
             process.wait(60)
 
 
-@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGSTOP])
+@pytest.mark.parametrize("how", [signal.SIGKILL, pytest.param(signal.SIGSTOP, marks=pytest.mark.thorough)])
 def test_a_scheduler_that_goes_away_is_an_error_and_the_learner_stays_as_it_was(running, monkeypatch, how):
     started = ERKLE(N, kernel=LowRank(2, 1e-3, 0.5), random_state=0).fit(T[:550])
     expected = started.kernel_matrix()
@@ -330,8 +330,15 @@ def without_scheduler(monkeypatch, running, at):
     monkeypatch.setattr(cluster, "on_dask", partial(on_dask, timeout=2.0))
 
 
-@pytest.mark.parametrize("at", [3, "the end"])
-@pytest.mark.parametrize("source", ["file", "stream"])
+@pytest.mark.parametrize(
+    ("source", "at"),
+    [
+        ("file", 3),
+        ("stream", "the end"),
+        pytest.param("file", "the end", marks=pytest.mark.thorough),
+        pytest.param("stream", 3, marks=pytest.mark.thorough),
+    ],
+)
 def test_a_command_whose_scheduler_goes_away_can_be_resumed(
     erkle, running, answer_file, tmp_path, monkeypatch, at, source
 ):
