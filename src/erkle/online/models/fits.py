@@ -135,8 +135,8 @@ class RefittingTuning(NamedTuple):
     most_settled_with_features: int = 7
     # Answers per object at which ``most_settled`` takes effect.
     settled_at: float = 20
-    # Answers at which it takes effect in any case if there are features, because fits cost more with them. Without this,
-    # learning 30,000 answers of THINGS takes 1.7 times as long; .5885 of other answers are then predicted rightly
+    # Answers at which it takes effect in any case if there are features, because fits cost more with them. Without
+    # this, learning 30,000 answers of THINGS takes 1.7 times as long; .5885 of other answers are then predicted rightly
     # instead of .5863 (seed 10).
     settled_with_features: int = 15_000
     # A candidate this many nats of discounted loss behind the leader is eliminated.
