@@ -7,7 +7,7 @@ from erkle.features import Features, FeatureWorth
 from erkle.features.priors import FeaturePrior
 from erkle.online.models.fit_proposals import FitProposals, is_tried
 from erkle.online.models.fits import FitSetting
-from erkle.online.selection.candidates import Entry, Ids
+from erkle.online.selection.candidates import Entry
 from erkle.online.selection.evidence import Evidence
 
 Floats = NDArray[np.float64]
@@ -27,7 +27,9 @@ def feature_map(X: Floats, proposals: FitProposals, ranked: list[Fit]) -> Floats
     return prior.in_frame_of(X).explained(X)
 
 
-def unexplained(X: Floats, features: Features, proposals: FitProposals, ranked: list[Fit], T: Ids) -> float:
+def unexplained(
+    X: Floats, features: Features, proposals: FitProposals, ranked: list[Fit], is_answered: NDArray[np.bool_]
+) -> float:
     """How far an object is from where its features place it: the mean squared error for objects with answers.
 
     Each object is placed by the others. The squared distance between an object without answers and another one is
@@ -35,9 +37,7 @@ def unexplained(X: Floats, features: Features, proposals: FitProposals, ranked: 
     the objects, .576 of the answers with two of these are predicted rightly with it, and .554 without it.
     """
     prior = _prior(X, proposals, ranked)
-    used = np.zeros(len(X), np.bool_)
-    used[T] = True
-    errors = (X if prior is None else prior.in_frame_of(X).errors(X))[used & features.known.any(axis=1)]
+    errors = (X if prior is None else prior.in_frame_of(X).errors(X))[is_answered & features.known.any(axis=1)]
     return float((errors**2).sum() / max(1, len(errors)))
 
 

@@ -25,7 +25,7 @@ from erkle._compiled.lbfgs import advance, begin
 from erkle.answer_models import AnswerModel
 from erkle.online.models.base import Answers
 from erkle.online.models.fit_progress import FitProgress, tell
-from erkle.summing import Held, Sums, are_many, in_groups, place
+from erkle.summing import Held, Sums, are_many, held
 from erkle.threads import Flag, side_by_side
 
 Floats = NDArray[np.float64]
@@ -112,10 +112,10 @@ def _add_answers(
 def fit_all(answers: Answers, fits: Sequence[Callable[[Minimiser, Answers, Flag], Result]]) -> list[Result]:
     """Compute fits of the same answers, in the order of the fits."""
     if are_many(answers.T):
-        held = place().hold(in_groups(answers.T))
+        parts = held(answers.T)
         progress = FitProgress(len(answers.T), fit=1, n_fits=len(fits), iteration=1, n_iterations=1)
         return [
-            fit(InParts(held, progress._replace(fit=number)), answers, np.zeros(1, np.bool_))
+            fit(InParts(parts, progress._replace(fit=number)), answers, np.zeros(1, np.bool_))
             for number, fit in enumerate(fits, 1)
         ]
     order = np.lexsort((answers.lapses, *answers.T.T[::-1]))

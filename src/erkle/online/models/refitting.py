@@ -291,9 +291,11 @@ class Refitting(ChoosingModel):
 
     def _move_unanswered_away(self, features: Features, T: NDArray[np.int32]) -> None:
         """Let the distances of objects without answers show that nobody knows exactly where they are."""
-        by = unexplained(self.kernel.embedding(), features, self.proposals, self._ranked(), T)
+        is_answered = np.zeros(self.n_objects, np.bool_)
+        is_answered[T] = True
+        by = unexplained(self.kernel.embedding(), features, self.proposals, self._ranked(), is_answered)
         self.shift_of_new = float(self.kernel.shifts.mean()) + by
-        self.kernel.move_away(np.setdiff1d(np.arange(self.n_objects), T), by)
+        self.kernel.move_away(np.flatnonzero(~is_answered), by)
 
     def rows(self, vectors: Vectors, n_new: int | None = None) -> Rows:
         """The rows of further objects with these features."""
